@@ -5,7 +5,7 @@ import { ApiError, CliError, InterruptedError, UnreachableError } from './errors
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
 
-/** The typed client of our own document. Mutations pass `header: MUTATION`. */
+/** The typed client of our own document. */
 export interface Api extends Target {
   readonly http: Client['http'];
   /** The library that all of this is built on: streams, pages, requests to wait for. */
@@ -15,7 +15,8 @@ export interface Api extends Target {
 
 export type { Schemas };
 
-export const MUTATION = { 'X-SVC-Request': 'svc' } as const;
+/** What changes something has no header of its own to give: each request carries the one of changes. */
+export const MUTATION = undefined;
 
 export function connect(target: Target, signal: AbortSignal): Api {
   // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.

@@ -1,5 +1,5 @@
 import { Help, type Command, type Option } from 'commander';
-import { connect, MUTATION, type Api } from './api.js';
+import { connect, type Api } from './api.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
@@ -91,8 +91,8 @@ export function withKey(command: Command): Command {
 }
 
 /** Headers of a mutation that takes an idempotency key. */
-export function keyHeader(flags: { readonly idempotencyKey?: string }): typeof MUTATION & { 'Idempotency-Key'?: string } {
-  return flags.idempotencyKey === undefined ? MUTATION : { ...MUTATION, 'Idempotency-Key': flags.idempotencyKey };
+export function keyHeader(flags: { readonly idempotencyKey?: string }): { 'Idempotency-Key'?: string } {
+  return flags.idempotencyKey === undefined ? {} : { 'Idempotency-Key': flags.idempotencyKey };
 }
 
 /** How the command is called: `svc city create`. */

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { MUTATION } from './api.js';
 import { printJson, type CityContext } from './command.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
@@ -16,10 +15,10 @@ export function matchHeader(
   flags: { readonly ifMatch?: string },
   names: readonly string[],
   rule = '--if-match is good for one change: name only one',
-): typeof MUTATION & { 'If-Match'?: string } {
-  if (flags.ifMatch === undefined) return MUTATION;
+): { 'If-Match'?: string } {
+  if (flags.ifMatch === undefined) return {};
   if (names.length > 1) throw new CliError(rule);
-  return { ...MUTATION, 'If-Match': `"${numberOf('--if-match', flags.ifMatch)}"` };
+  return { 'If-Match': `"${numberOf('--if-match', flags.ifMatch)}"` };
 }
 
 /** An answer, which may warn of something. */

@@ -2,10 +2,26 @@ import { z } from 'zod';
 import { contract } from './registry.js';
 import { dateTime, int64, text } from './scalars.js';
 
-export const Dep = contract('Dep', z.strictObject({ depends_on_id: z.string(), issue_id: z.string(), type: z.string() }));
+export const Dep = contract(
+  'Dep',
+  z.strictObject({
+    depends_on_id: z.string(),
+    issue_id: z.string(),
+    type: z
+      .string()
+      .describe(
+        '`blocks`, `waits-for`, `conditional-blocks`, `parent-child`, `related`, `relates-to`, `discovered-from`, or `tracks` for members of a convoy.',
+      ),
+  }),
+  'An edge between two beads.',
+);
 export const BeadClaim = contract(
   'BeadClaim',
-  z.strictObject({ fence: int64, attempts: int64.optional(), lease_until: dateTime.optional() }),
+  z.strictObject({
+    fence: int64,
+    attempts: int64.optional().describe('How often the bead was claimed.'),
+    lease_until: dateTime.optional(),
+  }),
   'The newest claim of a bead. `fence` is what it is told from older ones by, `attempts` says how often the bead was claimed; `lease_until` is there while it lasts. A lease that is extended does ' +
     'not change the revision of the bead.',
 );
@@ -13,34 +29,43 @@ export const Bead = contract(
   'Bead',
   z.strictObject({
     created_at: dateTime,
-    id: z.string(),
+    id: z.string().describe('The id: the prefix of the city or the rig, `-`, and a number.'),
     issue_type: z.string(),
-    status: z.string(),
+    status: z.string().describe('`open`, `in_progress` or `closed`.'),
     title: z.string(),
     assignee: z.string().optional(),
     closed_at: dateTime.optional(),
     defer_until: dateTime.optional(),
-    dependencies: z.array(Dep).nullable().optional(),
-    description: z.string().optional(),
+    dependencies: z
+      .array(Dep)
+      .nullable()
+      .optional()
+      .describe('The edges that begin at it, and members of a convoy. Null is the same as none.'),
+    description: z.string().optional().describe('The work in words, as Markdown. 256 KiB at the most.'),
     ephemeral: z.boolean().optional(),
-    from: z.string().optional(),
+    from: z.string().optional().describe('Who made it.'),
     is_blocked: z.boolean().optional(),
     labels: z.array(z.string()).nullable().optional(),
-    metadata: z.record(z.string(), z.string()).optional(),
-    /** The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges. */
-    needs: z.array(z.string()).nullable().optional(),
+    metadata: z.record(z.string(), z.string()).optional().describe('Texts by keys. Keys that begin with `gc.` are the service’s own.'),
+
+    needs: z
+      .array(z.string())
+      .nullable()
+      .optional()
+      .describe('The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges.'),
     no_history: z.boolean().optional(),
     parent: z.string().optional(),
     priority: int64.optional(),
     ref: z.string().optional(),
-    /** Raised by every change; the ETag. */
-    revision: int64.optional(),
-    /** Absent for the city's own. */
-    rig: z.string().optional(),
+
+    revision: int64.optional().describe('Raised by every change. Quoted, it is the ETag.'),
+
+    rig: z.string().optional().describe(`Absent for the city's own.`),
     updated_at: dateTime.optional(),
-    /** Where one bead is read, once it has been claimed. */
-    claim: BeadClaim.optional(),
+
+    claim: BeadClaim.optional().describe('The newest claim, where one bead is read and it has ever been claimed.'),
   }),
+  'A piece of work.',
 );
 
 /** A page of beads; `total` counts all that match, `next_cursor` is there exactly when there are more. */
@@ -53,6 +78,7 @@ export const ListBodyBead = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of beads.',
 );
 
 export type Dep = z.infer<typeof Dep>;

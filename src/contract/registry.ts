@@ -6,7 +6,7 @@ import { z } from 'zod';
  */
 export const contractRegistry = z.registry<{ id: string; description?: string }>();
 
-const names = new Set<string>();
+const descriptions = new Map<string, string | undefined>();
 
 /**
  * Registers `schema` as the component `name` and returns it.
@@ -14,11 +14,14 @@ const names = new Set<string>();
  * @throws Error when the name is already taken: two shapes under one component name are a mistake.
  */
 export function contract<T extends z.ZodType>(name: string, schema: T, description?: string): T {
-  if (names.has(name)) throw new Error(`contract schema registered twice: ${name}`);
-  names.add(name);
+  if (descriptions.has(name)) throw new Error(`contract schema registered twice: ${name}`);
+  descriptions.set(name, description);
   contractRegistry.add(schema, description === undefined ? { id: name } : { id: name, description });
   return schema;
 }
+
+/** What the component is, in words, or undefined. */
+export const contractDescription = (name: string): string | undefined => descriptions.get(name);
 
 /** The component name of a registered schema, or undefined. */
 export function contractName(schema: z.ZodType): string | undefined {

@@ -5,9 +5,9 @@ import { dateTime, int64 } from './scalars.js';
 export const Runner = contract(
   'Runner',
   z.strictObject({
-    id: z.string(),
+    id: z.string().describe('Its id.'),
     host: z.string(),
-    process_id: z.string(),
+    process_id: z.string().describe('The id of its process.'),
     state: z.enum(['active', 'draining', 'stopped', 'lost']).meta({
       description: '`draining` takes no more sessions; a `lost` one has not renewed its lease, and its sessions went on elsewhere.',
     }),
@@ -19,7 +19,7 @@ export const Runner = contract(
     sessions: int64.meta({ description: 'Sessions whose processes it holds, those that are being started or stopped included.' }),
     live: int64.meta({ description: 'Those of them whose processes answer.' }),
     lease_age_s: z.number().meta({ description: 'Seconds since it was heard of last.' }),
-    lease_until: dateTime,
+    lease_until: dateTime.describe('Until when it holds its sessions without being heard of. RFC 3339 in UTC.'),
     registered_at: dateTime,
     ended_at: dateTime.optional(),
   }),
@@ -29,6 +29,11 @@ export type Runner = z.infer<typeof Runner>;
 
 export const ListBodyRunner = contract(
   'ListBodyRunner',
-  z.strictObject({ items: z.array(Runner).nullable(), total: int64, partial: z.boolean().optional() }),
+  z.strictObject({
+    items: z.array(Runner).nullable(),
+    total: int64,
+    partial: z.boolean().optional().describe('True when there are more runners than are shown.'),
+  }),
+  'The runners.',
 );
 export type ListBodyRunner = z.infer<typeof ListBodyRunner>;

@@ -9,14 +9,15 @@ import { Message } from './structured/messages.schemas.js';
 export const PaginationInfo = contract(
   'PaginationInfo',
   z.strictObject({
-    has_older_messages: z.boolean(),
-    returned_message_count: int64,
-    total_compactions: int64,
-    total_message_count: int64,
-    has_newer_messages: z.boolean().optional(),
+    has_older_messages: z.boolean().describe('Whether there are older messages than these.'),
+    returned_message_count: int64.describe('How many messages the answer has.'),
+    total_compactions: int64.describe('How often the agent has shortened its context.'),
+    total_message_count: int64.describe('How many messages there are in all.'),
+    has_newer_messages: z.boolean().optional().describe('Whether there are newer messages than these.'),
     last_message: z.string().optional().meta({ description: 'The last entry of the answer: the next `after`.' }),
     truncated_before_message: z.string().optional().meta({ description: 'The first entry of an answer that was cut: the next `before`.' }),
   }),
+  'Which part of a transcript the answer is.',
 );
 export type PaginationInfo = z.infer<typeof PaginationInfo>;
 
@@ -29,15 +30,20 @@ export const OutputTurn = contract(
     status: z.string().optional().meta({ description: '`partial` while it grows; `superseded` when it is to be forgotten.' }),
     timestamp: z.string().optional(),
   }),
+  'Something that was said.',
 );
 export type OutputTurn = z.infer<typeof OutputTurn>;
 
 /** A frame as the agent wrote it: any JSON. */
-export const SessionRawMessageFrame = contract('SessionRawMessageFrame', z.unknown());
+export const SessionRawMessageFrame = contract('SessionRawMessageFrame', z.unknown(), 'A frame as the agent wrote it: any JSON.');
 
 export const SessionRawEntry = contract(
   'SessionRawEntry',
-  z.strictObject({ id: z.string(), status: z.string(), frames: int64 }),
+  z.strictObject({
+    id: z.string(),
+    status: z.string().describe('`final`, `partial` while it grows, or `superseded` when it is to be forgotten.'),
+    frames: int64.describe('How many of the frames belong to it.'),
+  }),
   'An entry of the transcript and how many of the frames, in their order, belong to it. The same id again replaces them.',
 );
 export type SessionRawEntry = z.infer<typeof SessionRawEntry>;
@@ -58,11 +64,17 @@ const structured = {
 export const SessionTranscriptConversationResponse = contract(
   'SessionTranscriptConversationResponse',
   z.strictObject({ ...head, format: z.enum(['conversation', 'text']), turns: turns.optional(), ...paged }),
+  'A transcript as turns.',
 );
-export const SessionTranscriptRawResponse = contract('SessionTranscriptRawResponse', z.strictObject({ ...raw, format: z.enum(['raw']) }));
+export const SessionTranscriptRawResponse = contract(
+  'SessionTranscriptRawResponse',
+  z.strictObject({ ...raw, format: z.enum(['raw']) }),
+  'A transcript as the agent wrote it.',
+);
 export const SessionTranscriptStructuredResponse = contract(
   'SessionTranscriptStructuredResponse',
   z.strictObject({ ...structured, operation: z.literal('snapshot') }),
+  'A transcript as messages whose parts are told apart.',
 );
 export const SessionTranscriptGetResponse = contract(
   'SessionTranscriptGetResponse',
@@ -71,37 +83,68 @@ export const SessionTranscriptGetResponse = contract(
     SessionTranscriptRawResponse,
     SessionTranscriptStructuredResponse,
   ]),
+  'A transcript; `format` says in which form.',
 );
 export type SessionTranscriptGetResponse = z.infer<typeof SessionTranscriptGetResponse>;
 
 export const SessionStreamMessageEvent = contract(
   'SessionStreamMessageEvent',
   z.strictObject({ ...head, format: z.string(), turns, ...paged }),
+  'Turns of a session that is followed.',
 );
-export const SessionStreamRawMessageEvent = contract('SessionStreamRawMessageEvent', z.strictObject({ ...raw, format: z.string() }));
+export const SessionStreamRawMessageEvent = contract(
+  'SessionStreamRawMessageEvent',
+  z.strictObject({ ...raw, format: z.string() }),
+  'Frames of a session that is followed.',
+);
 export const SessionStreamStructuredMessageEvent = contract(
   'SessionStreamStructuredMessageEvent',
   z.strictObject({
     ...structured,
     operation: z.enum(['snapshot', 'upsert', 'reset']),
-    reset_reason: z.enum(['resume_invalid', 'stream_changed', 'cursor_invalidated', 'history_rewritten']).optional(),
+    reset_reason: z
+      .enum(['resume_invalid', 'stream_changed', 'cursor_invalidated', 'history_rewritten'])
+      .optional()
+      .describe('Why everything before is to be forgotten; with `reset` only.'),
   }),
+  'Messages of a session that is followed.',
 );
-export const SessionActivityEvent = contract('SessionActivityEvent', z.strictObject({ activity: z.string() }));
-export const SessionPendingClearedEvent = contract('SessionPendingClearedEvent', z.strictObject({ request_id: z.string() }));
+export const SessionActivityEvent = contract(
+  'SessionActivityEvent',
+  z.strictObject({ activity: z.string().describe('`in-turn` while the agent works, otherwise `idle`.') }),
+  'The session has begun or ended a turn.',
+);
+export const SessionPendingClearedEvent = contract(
+  'SessionPendingClearedEvent',
+  z.strictObject({ request_id: z.string().describe('The question that is open no more.') }),
+  'A question is open no more.',
+);
 
 /** What a stream of a session has in every format. */
 export const SessionStreamCommonEvent = contract(
   'SessionStreamCommonEvent',
   z.union([SessionActivityEvent, PendingInteraction, SessionPendingClearedEvent, HeartbeatEvent]),
+  'What a stream of a session has in every format.',
 );
 
-export const AgentMapping = contract('AgentMapping', z.strictObject({ agent_id: z.string(), parent_tool_use_id: z.string() }));
-export const SessionAgentListResponse = contract('SessionAgentListResponse', z.strictObject({ agents: z.array(AgentMapping).nullable() }));
+export const AgentMapping = contract(
+  'AgentMapping',
+  z.strictObject({
+    agent_id: z.string().describe('The id of the sub-agent.'),
+    parent_tool_use_id: z.string().describe('The call of a tool by which it was begun.'),
+  }),
+  'A sub-agent and the call that began it.',
+);
+export const SessionAgentListResponse = contract(
+  'SessionAgentListResponse',
+  z.strictObject({ agents: z.array(AgentMapping).nullable().describe('The sub-agents. Null is the same as none.') }),
+  'The sub-agents of a session.',
+);
 export type SessionAgentListResponse = z.infer<typeof SessionAgentListResponse>;
 export const SessionAgentGetResponse = contract(
   'SessionAgentGetResponse',
-  z.strictObject({ messages: z.array(z.unknown()).nullable(), status: z.string().optional() }),
+  z.strictObject({ messages: z.array(z.unknown()).nullable(), status: z.string().optional().describe('How the sub-agent is.') }),
+  'What a sub-agent has said.',
 );
 export type SessionAgentGetResponse = z.infer<typeof SessionAgentGetResponse>;
 
@@ -114,5 +157,6 @@ export const AgentOutputResponse = contract(
     session_id: z.string().optional().meta({ description: 'The session that says it; absent when the agent never had one.' }),
     ...paged,
   }),
+  'What an agent has said.',
 );
 export type AgentOutputResponse = z.infer<typeof AgentOutputResponse>;

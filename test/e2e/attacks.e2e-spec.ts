@@ -189,8 +189,8 @@ function requestOf(operation: DocumentedOperation, place: Place, value: string, 
 const OUTSIDE: Readonly<Record<string, object>> = {
   'post-v0-city': { dir: MINE, provider: 'loopback' },
   'patch-v0-city-by-city-name': { suspended: true },
-  'patch-v0-city-by-city-name-config': { network: 'all' },
-  'post-v0-cities-register': { dir: MINE },
+  'update-config': { network: 'all' },
+  'register-city': { dir: MINE },
   'emit-event': { type: 'note.taken', actor: 'x' },
   'create-key': { name: 'made' },
 };

@@ -24,7 +24,7 @@ const bodyOf = (o: DocumentedOperation): object | undefined =>
   ({ ...BODIES, ...workBodies(examples) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
 const BODIES: Readonly<Record<string, object>> = {
   'post-v0-city': { dir: 'made', provider: 'loopback' },
-  'post-v0-cities-register': { dir: 'secret' },
+  'register-city': { dir: 'secret' },
   'patch-v0-city-by-city-name': { suspended: true },
   'emit-event': { type: 'note.taken', actor: 'x' },
   'create-key': { name: 'made' },

@@ -99,7 +99,7 @@ described('Swagger UI in a browser', () => {
   async function open(id: string): Promise<ReturnType<Page['locator']>> {
     const block = page.locator(`.opblock[id$="-${id}"]`);
     await block.locator('.opblock-summary-control').first().click();
-    await block.locator('.try-out__btn').click();
+    await block.locator('.execute').waitFor();
     return block;
   }
 });

@@ -121,7 +121,7 @@ describe('a connected client', () => {
     expect(records).toEqual([
       { operation: 'stream-extmsg-publications', method: 'GET', status: 200, ids: {} },
       { operation: 'stream-extmsg-publications', method: 'GET', status: 400, ids: {} },
-      { operation: 'post-v0-city-by-city-name-extmsg-publication-by-id-ack', method: 'POST', status: 200, ids: { id: given.id } },
+      { operation: 'acknowledge-extmsg-publication', method: 'POST', status: 200, ids: { id: given.id } },
     ]);
   });
 

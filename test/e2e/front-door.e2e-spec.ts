@@ -39,7 +39,7 @@ const named = (list: readonly DocumentedOperation[]): [string, DocumentedOperati
 /** A body that would be accepted if anybody looked at it. */
 const BODIES: Readonly<Record<string, object>> = {
   'post-v0-city': { dir: 'made', provider: 'loopback' },
-  'post-v0-cities-register': { dir: 'alpha' },
+  'register-city': { dir: 'alpha' },
   'patch-v0-city-by-city-name': { suspended: true },
   'emit-event': { type: 'note.taken', actor: 'x' },
   'create-key': { name: 'made' },

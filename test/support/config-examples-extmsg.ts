@@ -57,7 +57,7 @@ export function extmsgBodies(session: string, { group }: ExtmsgExamples): Readon
     'ensure-extmsg-group': { root_conversation: CONVERSATION },
     [`post-${city}-participants`]: { group_id: group, handle: 'ops', session_id: session },
     [`delete-${city}-participants`]: { group_id: group, handle: 'ops' },
-    [`post-${city}-publication-by-id-ack`]: { claim: 'claim-x', delivered: true, conversation: CONVERSATION },
+    'acknowledge-extmsg-publication': { claim: 'claim-x', delivered: true, conversation: CONVERSATION },
     [`post-${city}-transcript-ack`]: { conversation: CONVERSATION, session_id: session },
   };
 }

@@ -8,7 +8,7 @@ export function configPath(path: string): string {
 
 /** Bodies that fit, by operation, where an empty one does not. */
 export const CONFIG_BODIES: Readonly<Record<string, object>> = {
-  'post-v0-city-by-city-name-config-validate': { files: {} },
+  'validate-config-files': { files: {} },
   'create-provider': { name: 'made', base: 'builtin:loopback' },
   'patch-v0-city-by-city-name-provider-by-name': { display_name: 'Loop' },
   'add-pack': { source: 'builtin:core', name: 'made' },

@@ -178,7 +178,7 @@ export class Contract {
     if (operation === undefined || schema?.items === undefined) return ['a frame of something that is not a documented stream'];
     this.seen.add(`${operation.id} ${frame.event ?? '(no event)'}`);
     if (typeof frame.data === 'string' && frame.data === '' && frame.event === undefined) return ['an empty frame'];
-    const integerId = JSON.stringify(schema).includes('"id":{"type":"integer"}');
+    const integerId = /"id":\{[^}]*"type":"integer"/.test(JSON.stringify(schema));
     const id = frame.id !== undefined && integerId && /^\d+$/.test(frame.id) ? Number(frame.id) : frame.id;
     const given = Object.fromEntries(Object.entries({ ...frame, id }).filter(([, value]) => value !== undefined));
     const fault = this.#fault(`${operation.id} frame`, schema.items, given);

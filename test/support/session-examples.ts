@@ -110,7 +110,7 @@ export const SESSION_BODIES: Readonly<Record<string, object>> = {
   'patch-v0-city-by-city-name-session-by-id': { title: 'made' },
   'post-v0-city-by-city-name-session-by-id-rename': { title: 'made' },
   'post-v0-city-by-city-name-session-by-id-permission-mode': { permission_mode: 'ask' },
-  'post-v0-city-by-city-name-sessions-accept-drift': { agent: 'mayor' },
+  'accept-agent-drift': { agent: 'mayor' },
   'send-session-message': { message: 'made' },
   'submit-session': { message: 'made' },
   'respond-session': { action: 'approve' },

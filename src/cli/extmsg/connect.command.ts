@@ -60,7 +60,7 @@ export function addConnect(extmsg: Command, io: Io): void {
     };
     const params = { path: { cityName: city }, query: defined({ provider, account_id: account }) };
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
-      const header = { ...MUTATION, ...defined({ 'Last-Event-ID': lastEventId }) };
+      const header = defined({ 'Last-Event-ID': lastEventId });
       return api.client.open('/v0/city/{cityName}/extmsg/publications/stream', { ...params, header, signal });
     };
     const onPause = (ms: number, why: string): void => io.err(`${why}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);

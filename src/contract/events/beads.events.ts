@@ -3,29 +3,66 @@ import { Bead } from '../beads.schemas.js';
 import { contract } from '../registry.js';
 import { defineEvent } from './define.js';
 
-export const BeadEventPayload = contract('BeadEventPayload', z.strictObject({ bead: Bead }));
+export const BeadEventPayload = contract('BeadEventPayload', z.strictObject({ bead: Bead }), 'The bead as it is after the change.');
 export const BeadClaimRejectedPayload = contract(
   'BeadClaimRejectedPayload',
-  z.strictObject({ attempted_claimant: z.string(), bead_id: z.string(), existing_claimant: z.string() }),
+  z.strictObject({
+    attempted_claimant: z.string().describe('Who wanted it.'),
+    bead_id: z.string(),
+    existing_claimant: z.string().describe('Who has it.'),
+  }),
+  'Somebody wanted a bead that another has.',
 );
 export const BeadDeadAssigneeReopenedPayload = contract(
   'BeadDeadAssigneeReopenedPayload',
-  z.strictObject({ bead_id: z.string(), dead_assignee: z.string().optional(), routed_to: z.string().optional() }),
+  z.strictObject({
+    bead_id: z.string(),
+    dead_assignee: z.string().optional().describe('Who had it, and is no more.'),
+    routed_to: z.string().optional().describe('The agent whose workers it waits for now.'),
+  }),
+  'A bead whose worker is no more waits again.',
 );
 export const BeadWorktreeReapedPayload = contract(
   'BeadWorktreeReapedPayload',
-  z.strictObject({ bead_id: z.string(), branch: z.string(), path: z.string(), rig: z.string() }),
+  z.strictObject({
+    bead_id: z.string(),
+    branch: z.string(),
+    path: z.string().describe('The worktree that was taken away.'),
+    rig: z.string(),
+  }),
+  'The worktree of a closed bead was taken away.',
 );
 export const BeadWorktreeReapSkippedPayload = contract(
   'BeadWorktreeReapSkippedPayload',
-  z.strictObject({ bead_id: z.string(), path: z.string(), reason: z.string(), rig: z.string() }),
+  z.strictObject({ bead_id: z.string(), path: z.string().describe('The worktree that stays.'), reason: z.string(), rig: z.string() }),
+  'The worktree of a closed bead stays.',
 );
 
-export const BeadCreated = defineEvent('bead.created', 1, BeadEventPayload);
-export const BeadUpdated = defineEvent('bead.updated', 1, BeadEventPayload);
-export const BeadClosed = defineEvent('bead.closed', 1, BeadEventPayload);
-export const BeadDeleted = defineEvent('bead.deleted', 1, BeadEventPayload);
-export const BeadClaimRejected = defineEvent('bead.claim_rejected', 1, BeadClaimRejectedPayload);
-export const BeadDeadAssigneeReopened = defineEvent('bead.dead_assignee_reopened', 1, BeadDeadAssigneeReopenedPayload);
-export const BeadWorktreeReaped = defineEvent('bead.worktree.reaped', 1, BeadWorktreeReapedPayload);
-export const BeadWorktreeReapSkipped = defineEvent('bead.worktree.reap_skipped', 1, BeadWorktreeReapSkippedPayload);
+export const BeadCreated = defineEvent('bead.created', 1, BeadEventPayload, 'A bead was made.');
+export const BeadUpdated = defineEvent('bead.updated', 1, BeadEventPayload, 'A bead was changed, or became blocked or free.');
+export const BeadClosed = defineEvent('bead.closed', 1, BeadEventPayload, 'A bead was closed.');
+export const BeadDeleted = defineEvent('bead.deleted', 1, BeadEventPayload, 'A bead was removed for good.');
+export const BeadClaimRejected = defineEvent(
+  'bead.claim_rejected',
+  1,
+  BeadClaimRejectedPayload,
+  'Somebody wanted a bead that another has.',
+);
+export const BeadDeadAssigneeReopened = defineEvent(
+  'bead.dead_assignee_reopened',
+  1,
+  BeadDeadAssigneeReopenedPayload,
+  'A bead was taken from a worker that is no more.',
+);
+export const BeadWorktreeReaped = defineEvent(
+  'bead.worktree.reaped',
+  1,
+  BeadWorktreeReapedPayload,
+  'The worktree of a closed bead was taken away.',
+);
+export const BeadWorktreeReapSkipped = defineEvent(
+  'bead.worktree.reap_skipped',
+  1,
+  BeadWorktreeReapSkippedPayload,
+  'The worktree of a closed bead stays.',
+);

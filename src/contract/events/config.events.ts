@@ -15,21 +15,25 @@ export const ConfigReloadedPayload = contract(
   'ConfigReloadedPayload',
   z.strictObject({
     revision: int64,
-    cause: z.enum(CONFIG_CAUSES),
-    /** The keys whose values changed, in dotted form; the first hundred. */
-    changed: z.array(z.string()),
+    cause: z
+      .enum(CONFIG_CAUSES)
+      .describe(
+        'Why there is a new revision: the city came up, its files changed, a request changed them, or somebody asked to read them again.',
+      ),
+
+    changed: z.array(z.string()).describe('The keys whose values changed, in dotted form; the first hundred.'),
     changed_total: int64,
-    warnings: int64,
+    warnings: int64.describe('How many warnings there are.'),
   }),
   'The city runs another configuration from this event on. `changed` names at most a hundred keys, `changed_total` counts all.',
 );
 export const ConfigRejectedPayload = contract(
   'ConfigRejectedPayload',
-  z.strictObject({ revision: int64, errors: z.array(z.string()), errors_total: int64 }),
+  z.strictObject({ revision: int64.describe('The revision that goes on counting.'), errors: z.array(z.string()), errors_total: int64 }),
   'The files changed and cannot be used. The city goes on with `revision`; `errors` holds at most twenty.',
 );
 
-const changes = { revision: int64, changed: z.array(z.string()) };
+const changes = { revision: int64, changed: z.array(z.string()).describe('The keys that changed.') };
 export const AgentConfigPayload = contract(
   'AgentConfigPayload',
   z.strictObject({ agent: z.string(), ...changes }),
@@ -47,34 +51,43 @@ export const ProviderConfigPayload = contract(
 );
 export const PackConfigPayload = contract(
   'PackConfigPayload',
-  z.strictObject({ pack: z.string(), ...changes }),
+  z.strictObject({ pack: z.string().describe('The binding of the import.'), ...changes }),
   'One import; `pack` is its binding, `changed` names its keys.',
 );
 export const PatchConfigPayload = contract(
   'PatchConfigPayload',
-  z.strictObject({ kind: z.enum(PATCH_KINDS), target: z.string(), ...changes }),
+  z.strictObject({
+    kind: z.enum(PATCH_KINDS).describe('What kind of thing is patched.'),
+    target: z.string().describe('What is patched.'),
+    ...changes,
+  }),
   'One stored patch.',
 );
-export const AgentSwitchPayload = contract('AgentSwitchPayload', z.strictObject({ agent: z.string() }));
-export const RigSwitchPayload = contract('RigSwitchPayload', z.strictObject({ rig: z.string() }));
+export const AgentSwitchPayload = contract('AgentSwitchPayload', z.strictObject({ agent: z.string() }), 'The agent that was switched.');
+export const RigSwitchPayload = contract('RigSwitchPayload', z.strictObject({ rig: z.string() }), 'The rig that was switched.');
 
-export const ConfigReloaded = defineEvent('config.reloaded', 1, ConfigReloadedPayload);
-export const ConfigRejected = defineEvent('config.rejected', 1, ConfigRejectedPayload);
-export const AgentCreated = defineEvent('agent.created', 1, AgentConfigPayload);
-export const AgentUpdated = defineEvent('agent.updated', 1, AgentConfigPayload);
-export const AgentDeleted = defineEvent('agent.deleted', 1, AgentConfigPayload);
-export const AgentSuspended = defineEvent('agent.suspended', 1, AgentSwitchPayload);
-export const AgentResumed = defineEvent('agent.resumed', 1, AgentSwitchPayload);
-export const RigCreated = defineEvent('rig.created', 1, RigConfigPayload);
-export const RigUpdated = defineEvent('rig.updated', 1, RigConfigPayload);
-export const RigDeleted = defineEvent('rig.deleted', 1, RigConfigPayload);
-export const RigSuspended = defineEvent('rig.suspended', 1, RigSwitchPayload);
-export const RigResumed = defineEvent('rig.resumed', 1, RigSwitchPayload);
-export const ProviderCreated = defineEvent('provider.created', 1, ProviderConfigPayload);
-export const ProviderUpdated = defineEvent('provider.updated', 1, ProviderConfigPayload);
-export const ProviderDeleted = defineEvent('provider.deleted', 1, ProviderConfigPayload);
-export const PackAdded = defineEvent('pack.added', 1, PackConfigPayload);
-export const PackUpdated = defineEvent('pack.updated', 1, PackConfigPayload);
-export const PackRemoved = defineEvent('pack.removed', 1, PackConfigPayload);
-export const PatchSet = defineEvent('patch.set', 1, PatchConfigPayload);
-export const PatchDeleted = defineEvent('patch.deleted', 1, PatchConfigPayload);
+export const ConfigReloaded = defineEvent('config.reloaded', 1, ConfigReloadedPayload, 'A city runs another configuration from here on.');
+export const ConfigRejected = defineEvent(
+  'config.rejected',
+  1,
+  ConfigRejectedPayload,
+  'The files of a city cannot be used; it goes on with what it had.',
+);
+export const AgentCreated = defineEvent('agent.created', 1, AgentConfigPayload, 'The configuration has a new agent.');
+export const AgentUpdated = defineEvent('agent.updated', 1, AgentConfigPayload, 'An agent is configured in another way.');
+export const AgentDeleted = defineEvent('agent.deleted', 1, AgentConfigPayload, 'The configuration has an agent no more.');
+export const AgentSuspended = defineEvent('agent.suspended', 1, AgentSwitchPayload, 'An agent was suspended.');
+export const AgentResumed = defineEvent('agent.resumed', 1, AgentSwitchPayload, 'An agent that was suspended goes on.');
+export const RigCreated = defineEvent('rig.created', 1, RigConfigPayload, 'The configuration has a new rig.');
+export const RigUpdated = defineEvent('rig.updated', 1, RigConfigPayload, 'A rig is configured in another way.');
+export const RigDeleted = defineEvent('rig.deleted', 1, RigConfigPayload, 'The configuration has a rig no more.');
+export const RigSuspended = defineEvent('rig.suspended', 1, RigSwitchPayload, 'A rig was suspended.');
+export const RigResumed = defineEvent('rig.resumed', 1, RigSwitchPayload, 'A rig that was suspended goes on.');
+export const ProviderCreated = defineEvent('provider.created', 1, ProviderConfigPayload, 'The configuration has a new provider.');
+export const ProviderUpdated = defineEvent('provider.updated', 1, ProviderConfigPayload, 'A provider is configured in another way.');
+export const ProviderDeleted = defineEvent('provider.deleted', 1, ProviderConfigPayload, 'The configuration has a provider no more.');
+export const PackAdded = defineEvent('pack.added', 1, PackConfigPayload, 'The configuration has a new import.');
+export const PackUpdated = defineEvent('pack.updated', 1, PackConfigPayload, 'An import is configured in another way.');
+export const PackRemoved = defineEvent('pack.removed', 1, PackConfigPayload, 'The configuration has an import no more.');
+export const PatchSet = defineEvent('patch.set', 1, PatchConfigPayload, 'A patch was stored.');
+export const PatchDeleted = defineEvent('patch.deleted', 1, PatchConfigPayload, 'A patch was taken away.');

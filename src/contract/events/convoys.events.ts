@@ -5,9 +5,9 @@ import { defineEvent, NoPayload } from './define.js';
 
 export const ConvoyClosedPayload = contract(
   'ConvoyClosedPayload',
-  z.strictObject({ closed: int64.optional(), reason: z.string().optional(), total: int64.optional() }),
+  z.strictObject({ closed: int64.optional(), reason: z.string().optional(), total: int64.optional().describe('How many members it had.') }),
   'How many members the convoy had when it closed, how many of them were closed, and why it closed.',
 );
 
-export const ConvoyCreated = defineEvent('convoy.created', 1, NoPayload);
-export const ConvoyClosed = defineEvent('convoy.closed', 1, ConvoyClosedPayload);
+export const ConvoyCreated = defineEvent('convoy.created', 1, NoPayload, 'A convoy was made.');
+export const ConvoyClosed = defineEvent('convoy.closed', 1, ConvoyClosedPayload, 'A convoy was closed.');

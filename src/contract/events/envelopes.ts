@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract, contractName } from '../registry.js';
-import { dateTime, int64, seq } from '../scalars.js';
+import { int64 } from '../scalars.js';
 import { WorkflowEventProjection } from '../workflows.schemas.js';
 import './all.js';
 import { knownEvents, type EventDefinition } from './define.js';
@@ -11,23 +11,32 @@ import { knownEvents, type EventDefinition } from './define.js';
  * by the discriminator alone and has no place for a value that it does not map.
  */
 const fields = {
-  seq,
-  ts: dateTime,
-  actor: z.string(),
-  subject: z.string().optional(),
-  message: z.string().optional(),
-  run_id: z.string().optional(),
-  session_id: z.string().optional(),
-  step_id: z.string().optional(),
-  depends_on_step_ids: z.array(z.string()).optional(),
-  /** Streams only: what the event means for a workflow's graph. */
+  seq: contract('EventSeq', z.int().min(0), 'The position in its log: from 1, without gaps.'),
+  ts: contract(
+    'EventTime',
+    z.iso.datetime({ offset: true }),
+    'When it happened. RFC 3339; in UTC, but for what earlier versions have stored.',
+  ),
+  actor: contract('EventActor', z.string(), 'Who did it: the name of a key, of a session’s agent, or of a part of the service.'),
+  subject: contract(
+    'EventSubject',
+    z.string(),
+    'What it is about: the id or the name of a thing of the kind that the type names.',
+  ).optional(),
+  message: contract('EventMessage', z.string(), 'One line for people.').optional(),
+  run_id: contract('EventRun', z.string(), 'The run that it belongs to.').optional(),
+  session_id: contract('EventSession', z.string(), 'The session that it belongs to.').optional(),
+  step_id: contract('EventStep', z.string(), 'The step of the run that it is about.').optional(),
+  depends_on_step_ids: contract('EventStepNeeds', z.array(z.string()), 'The steps that this one waits for.').optional(),
   workflow: WorkflowEventProjection.optional(),
 };
 const tag = {
-  /** The city that the event is about, or `__supervisor__`. */
-  city: z.string(),
-  /** The stream that `seq` counts in: the city's, or `__supervisor__` also for events that are about a city. Tell events apart by (`stream`, `seq`). */
-  stream: z.string(),
+  city: contract('EventCity', z.string(), 'The city that the event is about, or `__supervisor__`.'),
+  stream: contract(
+    'EventStream',
+    z.string(),
+    'The log that `seq` counts in: that of the city, or `__supervisor__` also for events that are about a city. Tell events apart by (`stream`, `seq`).',
+  ),
 };
 
 export interface EventEnvelope {
@@ -53,7 +62,11 @@ const definitions = [...knownEvents().values()].sort((a, b) => (a.type < b.type 
 const knownTypes = definitions.map((d) => d.type);
 
 /** Payloads of custom kinds: any JSON object. */
-const CustomEventPayload = contract('CustomEventPayload', z.record(z.string(), z.unknown()));
+const CustomEventPayload = contract(
+  'CustomEventPayload',
+  z.record(z.string(), z.unknown()),
+  'What a custom kind carries: any JSON object.',
+);
 
 /** `session.drain_acked` -> `SessionDrainAcked`: how a kind's envelope components are named. */
 export function kindName(type: string): string {
@@ -79,27 +92,41 @@ function typedUnion<E extends EventEnvelope>(name: string, extra: Extra): z.ZodT
   const variant = (definition: EventDefinition): z.ZodType => {
     const component = `${name}${kindName(definition.type)}`;
     mapping[definition.type] = `#/components/schemas/${component}`;
-    return contract(component, z.strictObject({ ...fields, ...extra, type: z.literal(definition.type), payload: definition.payload }));
+    const shape = { ...fields, ...extra, type: z.literal(definition.type), payload: definition.payload };
+    return contract(component, z.strictObject(shape), definition.about);
   };
   const known = new Set(knownTypes);
   const customType = z
     .string()
     .refine((type) => !known.has(type), 'a known kind')
     .meta({ not: { enum: knownTypes } });
-  const custom = contract(`${name}Custom`, z.strictObject({ ...fields, ...extra, type: customType, payload: CustomEventPayload }));
-  const described = contract(`${name}Known`, z.xor(definitions.map(variant)));
+  const custom = contract(
+    `${name}Custom`,
+    z.strictObject({ ...fields, ...extra, type: customType, payload: CustomEventPayload }),
+    'An event of a kind of somebody’s own.',
+  );
+  const described = contract(`${name}Known`, z.xor(definitions.map(variant)), 'An event of a known kind; `type` says of which.');
   maps[`${name}Known`] = { propertyName: 'type', mapping };
-  const union = contract(name, z.union([described, custom]));
+  const union = contract(name, z.union([described, custom]), 'An event: of a known kind, or of a kind of somebody’s own.');
   return union as unknown as z.ZodType<E>;
 }
 
 const payloads = [...new Map(definitions.map((d) => [contractName(d.payload), d.payload])).values()];
 
-export const EventPayload = contract('EventPayload', z.union([...payloads, CustomEventPayload]));
-export const EventStreamEnvelope = contract('EventStreamEnvelope', z.strictObject({ ...fields, type: z.string(), payload: EventPayload }));
+export const EventPayload = contract(
+  'EventPayload',
+  z.union([...payloads, CustomEventPayload]),
+  'What an event carries: the payload of its kind.',
+);
+export const EventStreamEnvelope = contract(
+  'EventStreamEnvelope',
+  z.strictObject({ ...fields, type: z.string(), payload: EventPayload }),
+  'An event of one city, whatever its kind.',
+);
 export const TaggedEventStreamEnvelope = contract(
   'TaggedEventStreamEnvelope',
   z.strictObject({ ...fields, ...tag, type: z.string(), payload: EventPayload }),
+  'An event with the city that it is about, whatever its kind.',
 );
 export const TypedEventStreamEnvelope = typedUnion<EventEnvelope>('TypedEventStreamEnvelope', {});
 export const TypedTaggedEventStreamEnvelope = typedUnion<TaggedEventEnvelope>('TypedTaggedEventStreamEnvelope', tag);
@@ -108,13 +135,19 @@ export const TypedTaggedEventStreamEnvelope = typedUnion<TaggedEventEnvelope>('T
 export const WireEvent = contract(
   'WireEvent',
   z.lazy(() => TypedEventStreamEnvelope),
+  'An event of one city, as lists have it.',
 );
 export const WireTaggedEvent = contract(
   'WireTaggedEvent',
   z.lazy(() => TypedTaggedEventStreamEnvelope),
+  'An event with the city that it is about, as lists have it.',
 );
 
-export const HeartbeatEvent = contract('HeartbeatEvent', z.strictObject({ timestamp: z.string() }));
+export const HeartbeatEvent = contract(
+  'HeartbeatEvent',
+  z.strictObject({ timestamp: z.string() }),
+  'A sign of life of a stream. Its id is a position that a client can resume from.',
+);
 
 export const ListBodyWireEvent = contract(
   'ListBodyWireEvent',
@@ -126,6 +159,7 @@ export const ListBodyWireEvent = contract(
     total: int64,
     total_is_estimate: z.boolean().optional(),
   }),
+  'A page of events of one city.',
 );
 export const SupervisorEventListOutputBody = contract(
   'SupervisorEventListOutputBody',
@@ -136,4 +170,5 @@ export const SupervisorEventListOutputBody = contract(
     total: int64,
     total_is_estimate: z.boolean().optional(),
   }),
+  'A page of events of the supervisor and of every city.',
 );

@@ -9,13 +9,14 @@ const conversation = {
   provider: z.string(),
   account_id: z.string().optional(),
   parent_conversation_id: z.string().optional(),
-  kind: z.string().optional(),
+  kind: z.string().optional().describe('`dm`, `room` or `thread`.'),
 };
 const binding_generation = int64.optional();
 
 export const BoundEventPayload = contract(
   'BoundEventPayload',
   z.strictObject({ ...conversation, session_id: z.string(), agent_name: z.string().optional(), binding_generation }),
+  'A conversation is bound.',
 );
 export const UnboundEventPayload = contract(
   'UnboundEventPayload',
@@ -29,45 +30,78 @@ export const UnboundEventPayload = contract(
       .optional()
       .meta({ description: 'The first hundred that have ended.' }),
   }),
+  'Bindings have ended.',
 );
-export const GroupCreatedEventPayload = contract('GroupCreatedEventPayload', z.strictObject({ ...conversation, mode: z.string() }));
+export const GroupCreatedEventPayload = contract(
+  'GroupCreatedEventPayload',
+  z.strictObject({ ...conversation, mode: z.string() }),
+  'A conversation has a group.',
+);
 export const InboundEventPayload = contract(
   'InboundEventPayload',
   z.strictObject({
     ...conversation,
-    actor: z.string(),
-    target_session: z.string(),
-    target_agent: z.string().optional(),
+    actor: z.string().describe('Who has written it: the id at the provider.'),
+    target_session: z.string().describe('The session that is told.'),
+    target_agent: z.string().optional().describe('The configured name that it is for.'),
     sequence: int64.optional(),
     members: int64.optional().meta({ description: 'How many members are told.' }),
   }),
+  'A message has come from outside.',
 );
 export const OutboundEventPayload = contract(
   'OutboundEventPayload',
-  z.strictObject({ ...conversation, message_id: z.string(), session: z.string(), sequence: int64.optional(), binding_generation }),
+  z.strictObject({
+    ...conversation,
+    message_id: z.string(),
+    session: z.string().describe('The session that has published it.'),
+    sequence: int64.optional(),
+    binding_generation,
+  }),
+  'A message of a session was published.',
 );
 export const OutboundChannelMismatchPayload = contract(
   'OutboundChannelMismatchPayload',
-  z.strictObject({ ...conversation, owner_session: z.string(), posting_session: z.string() }),
+  z.strictObject({
+    ...conversation,
+    owner_session: z.string().describe('The session that has the conversation.'),
+    posting_session: z.string().describe('The session that wanted to publish there.'),
+  }),
+  'A session wanted to publish in a conversation that another has.',
 );
-export const AdapterEventPayload = contract('AdapterEventPayload', z.strictObject({ account_id: z.string(), provider: z.string() }));
+export const AdapterEventPayload = contract(
+  'AdapterEventPayload',
+  z.strictObject({ account_id: z.string(), provider: z.string() }),
+  'The account that an adapter speaks for.',
+);
 export const ExtmsgDeliveryFailedPayload = contract(
   'ExtmsgDeliveryFailedPayload',
   z.strictObject({
     ...conversation,
-    delivery_id: z.string(),
+    delivery_id: z.string().describe('The id of the delivery.'),
     direction: z.string().meta({ description: 'inbound or peer, to a member; outbound, to an adapter.' }),
     session: z.string().meta({ description: 'Who should have been told, or who has published.' }),
     error_code: z.string(),
   }),
+  'A message could not be delivered.',
 );
 
-export const ExtmsgBound = defineEvent('extmsg.bound', 1, BoundEventPayload);
-export const ExtmsgUnbound = defineEvent('extmsg.unbound', 1, UnboundEventPayload);
-export const ExtmsgGroupCreated = defineEvent('extmsg.group_created', 1, GroupCreatedEventPayload);
-export const ExtmsgInbound = defineEvent('extmsg.inbound', 1, InboundEventPayload);
-export const ExtmsgOutbound = defineEvent('extmsg.outbound', 1, OutboundEventPayload);
-export const ExtmsgOutboundChannelMismatch = defineEvent('extmsg.outbound_channel_mismatch', 1, OutboundChannelMismatchPayload);
-export const ExtmsgAdapterAdded = defineEvent('extmsg.adapter_added', 1, AdapterEventPayload);
-export const ExtmsgAdapterRemoved = defineEvent('extmsg.adapter_removed', 1, AdapterEventPayload);
-export const ExtmsgDeliveryFailed = defineEvent('extmsg.delivery_failed', 1, ExtmsgDeliveryFailedPayload);
+export const ExtmsgBound = defineEvent('extmsg.bound', 1, BoundEventPayload, 'A conversation was bound to a session or a name.');
+export const ExtmsgUnbound = defineEvent('extmsg.unbound', 1, UnboundEventPayload, 'Bindings of conversations have ended.');
+export const ExtmsgGroupCreated = defineEvent('extmsg.group_created', 1, GroupCreatedEventPayload, 'A conversation has a group.');
+export const ExtmsgInbound = defineEvent('extmsg.inbound', 1, InboundEventPayload, 'A message has come from outside.');
+export const ExtmsgOutbound = defineEvent('extmsg.outbound', 1, OutboundEventPayload, 'A message of a session was published.');
+export const ExtmsgOutboundChannelMismatch = defineEvent(
+  'extmsg.outbound_channel_mismatch',
+  1,
+  OutboundChannelMismatchPayload,
+  'A session wanted to publish where another has the conversation.',
+);
+export const ExtmsgAdapterAdded = defineEvent('extmsg.adapter_added', 1, AdapterEventPayload, 'An adapter was registered.');
+export const ExtmsgAdapterRemoved = defineEvent('extmsg.adapter_removed', 1, AdapterEventPayload, 'An adapter was removed.');
+export const ExtmsgDeliveryFailed = defineEvent(
+  'extmsg.delivery_failed',
+  1,
+  ExtmsgDeliveryFailedPayload,
+  'A message could not be delivered.',
+);

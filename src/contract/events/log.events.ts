@@ -5,7 +5,12 @@ import { defineEvent } from './define.js';
 
 export const RotatedPayload = contract(
   'RotatedPayload',
-  z.strictObject({ prior_archive: z.string(), prior_first_seq: seq, prior_last_seq: seq }),
+  z.strictObject({
+    prior_archive: z.string().describe('The name of the archive.'),
+    prior_first_seq: seq.describe('The position of its first event.'),
+    prior_last_seq: seq.describe('The position of its last event.'),
+  }),
+  'The part of a log that was put away.',
 );
 
-export const EventsRotated = defineEvent('events.rotated', 1, RotatedPayload);
+export const EventsRotated = defineEvent('events.rotated', 1, RotatedPayload, 'A part of the log was put away.');

@@ -18,7 +18,13 @@ export type OperationKind = (typeof OPERATION_KINDS)[number];
 
 export const RequestFailedPayload = contract(
   'RequestFailedPayload',
-  z.strictObject({ request_id: z.string(), operation: z.enum(OPERATION_KINDS), error_code: z.string(), error_message: z.string() }),
+  z.strictObject({
+    request_id: z.string(),
+    operation: z.enum(OPERATION_KINDS).describe('What was to be done.'),
+    error_code: z.string(),
+    error_message: z.string(),
+  }),
+  'How an asynchronous operation has failed.',
 );
 
-export const RequestFailed = defineEvent('request.failed', 1, RequestFailedPayload);
+export const RequestFailed = defineEvent('request.failed', 1, RequestFailedPayload, 'An asynchronous operation has failed.');

@@ -5,17 +5,19 @@ import { defineEvent } from './define.js';
 export const RigCreateSucceededPayload = contract(
   'RigCreateSucceededPayload',
   z.strictObject({ default_branch: z.string(), prefix: z.string(), request_id: z.string(), rig: z.string() }),
+  'The rig is there.',
 );
 export const RigProvisionProgressPayload = contract(
   'RigProvisionProgressPayload',
   z.strictObject({
     rig: z.string(),
-    step: z.string(),
+    step: z.string().describe('The step that it is at.'),
     detail: z.string().optional(),
     request_id: z.string().optional(),
-    warn: z.boolean().optional(),
+    warn: z.boolean().optional().describe('True for what may be a problem.'),
   }),
+  'How far a rig is that is being made.',
 );
 
-export const RigCreateSucceeded = defineEvent('request.result.rig.create', 1, RigCreateSucceededPayload);
-export const RigProvisionProgress = defineEvent('rig.provision.progress', 1, RigProvisionProgressPayload);
+export const RigCreateSucceeded = defineEvent('request.result.rig.create', 1, RigCreateSucceededPayload, 'Making a rig has succeeded.');
+export const RigProvisionProgress = defineEvent('rig.provision.progress', 1, RigProvisionProgressPayload, 'A rig is being made.');

@@ -5,15 +5,16 @@ import { defineEvent } from './define.js';
 export const ServiceStatePayload = contract(
   'ServiceStatePayload',
   z.strictObject({
-    service: z.string().min(1),
+    service: z.string().min(1).describe('The name of the service.'),
     state: z.enum(['starting', 'ready', 'degraded', 'stopping', 'stopped']),
-    local_state: z.string(),
-    /** Why it is not ready, as one word. */
-    reason: z.string().optional(),
-    /** The same in words, such as the status that its process ended with. */
-    detail: z.string().optional(),
+    local_state: z.string().describe('As `state`; `config_error` and `close_error` are `degraded` there.'),
+
+    reason: z.string().optional().describe('Why it is not ready, as one word.'),
+
+    detail: z.string().optional().describe('The same in words, such as the status that its process ended with.'),
   }),
+  'A service of a city is not as it was.',
 );
 
 /** A service of a city is not as it was. */
-export const ServiceStateChanged = defineEvent('service.state_changed', 1, ServiceStatePayload);
+export const ServiceStateChanged = defineEvent('service.state_changed', 1, ServiceStatePayload, 'A service of a city is not as it was.');

@@ -7,28 +7,33 @@ import { defineEvent, NoPayload } from './define.js';
 export const SessionCreateSucceededPayload = contract(
   'SessionCreateSucceededPayload',
   z.strictObject({ request_id: z.string(), session: SessionResponse }),
+  'The session is there.',
 );
 export const SessionMessageSucceededPayload = contract(
   'SessionMessageSucceededPayload',
   z.strictObject({ request_id: z.string(), session_id: z.string() }),
+  'The message has reached its session.',
 );
 export const SessionSubmitSucceededPayload = contract(
   'SessionSubmitSucceededPayload',
   z.strictObject({ intent: z.string(), queued: z.boolean(), request_id: z.string(), session_id: z.string() }),
+  'The message was taken by its session, or put into its line.',
 );
 export const SessionLifecyclePayload = contract(
   'SessionLifecyclePayload',
   z.strictObject({ session_id: z.string(), reason: z.string().optional(), template: z.string().optional() }),
+  'The session that it happened to.',
 );
 export const SessionDrainAckedWithAssignedWorkPayload = contract(
   'SessionDrainAckedWithAssignedWorkPayload',
   z.strictObject({
     bead_id: z.string(),
     session_id: z.string(),
-    bead_status: z.string().optional(),
+    bead_status: z.string().optional().describe('The status of that bead.'),
     reason: z.string().optional(),
     template: z.string().optional(),
   }),
+  'A session has ended while it still had work.',
 );
 export const SessionStrandedPayload = contract(
   'SessionStrandedPayload',
@@ -36,100 +41,186 @@ export const SessionStrandedPayload = contract(
     session_id: z.string(),
     session_name: z.string().optional(),
     template: z.string().optional(),
-    work_bead_ids: z.array(z.string()).nullable().optional(),
+    work_bead_ids: z.array(z.string()).nullable().optional().describe('The beads that it has. Null is the same as none.'),
   }),
+  'A session has work and nothing goes on.',
 );
 export const SessionUnknownStatePayload = contract(
   'SessionUnknownStatePayload',
   z.strictObject({
-    escalated: z.boolean(),
+    escalated: z.boolean().describe('Whether somebody was told.'),
     session_id: z.string(),
     state: z.string(),
-    first_seen: z.string().optional(),
+    first_seen: z.string().optional().describe('When it was seen first. RFC 3339 in UTC.'),
     session_name: z.string().optional(),
   }),
+  'A session is in a state that this release does not know.',
 );
 export const SessionResetStalledPayload = contract(
   'SessionResetStalledPayload',
-  z.strictObject({ elapsed_s: int64, reset_committed_at: z.string(), session_name: z.string(), template: z.string() }),
+  z.strictObject({
+    elapsed_s: int64.describe('For how many seconds it has not come up.'),
+    reset_committed_at: z.string().describe('When it was reset. RFC 3339 in UTC.'),
+    session_name: z.string(),
+    template: z.string(),
+  }),
+  'A session that was reset does not come up.',
 );
 
 export const SessionTransitionPayload = contract(
   'SessionTransitionPayload',
-  z.strictObject({ session_id: z.string(), from: z.string(), to: z.string(), generation: int64, reason: z.string().optional() }),
+  z.strictObject({
+    session_id: z.string(),
+    from: z.string().describe('The state before. Empty for a new session.'),
+    to: z.string().describe('The state now.'),
+    generation: int64,
+    reason: z.string().optional(),
+  }),
   'A session went from one state to another. `generation` counts its processes.',
 );
 export const SessionStartFailedPayload = contract(
   'SessionStartFailedPayload',
   z.strictObject({
     session_id: z.string(),
-    from: z.string(),
-    to: z.string(),
+    from: z.string().describe('The state before.'),
+    to: z.string().describe('The state now.'),
     generation: int64,
     reason: z.string().optional(),
-    attempt: int64.optional(),
-    attempts: int64.optional(),
-    retry_at: dateTime.optional(),
+    attempt: int64.optional().describe('How many starts in a row have failed.'),
+    attempts: int64.optional().describe('How many are made.'),
+    retry_at: dateTime.optional().describe('When it is tried again, at the soonest. RFC 3339 in UTC; absent when it is not.'),
   }),
   'A start has failed; the message of the event says why. `attempt` counts those in a row. While it is tried again, `attempts` says how many of them ' +
     'are made, and `retry_at` when the next one is, at the soonest.',
 );
 export const SessionStartSlowPayload = contract(
   'SessionStartSlowPayload',
-  z.strictObject({ session_id: z.string(), generation: int64, until: dateTime }),
+  z.strictObject({ session_id: z.string(), generation: int64, until: dateTime.describe('When it is given up. RFC 3339 in UTC.') }),
   'A start takes long; the message of the event says what is known of it. It is given up at `until`.',
 );
 export const SessionInteractionPayload = contract(
   'SessionInteractionPayload',
   z.strictObject({
     session_id: z.string(),
-    request_id: z.string(),
-    kind: z.string(),
-    status: z.string(),
-    action: z.string().optional(),
+    request_id: z.string().describe('Names the question.'),
+    kind: z.string().describe('What kind of question it is, such as `permission`.'),
+    status: z.string().describe('`open`, `answered`, `cancelled` or `expired`.'),
+    action: z.string().optional().describe('What was answered.'),
     prompt: z.string().optional(),
   }),
   'A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired.',
 );
 export const SessionMessagePayload = contract(
   'SessionMessagePayload',
-  z.strictObject({ session_id: z.string(), message_id: z.string(), status: z.string(), intent: z.string(), reason: z.string().optional() }),
+  z.strictObject({
+    session_id: z.string(),
+    message_id: z.string(),
+    status: z.string().describe('What became of it.'),
+    intent: z.string(),
+    reason: z.string().optional(),
+  }),
   'What became of a message that was queued for a session.',
 );
 
 /** Where the contract has no kind for a change of state; the others say it under the contract's names. */
-export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload);
-export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload);
-export const SessionStartFailed = defineEvent('session.start_failed', 1, SessionStartFailedPayload);
-export const SessionStartSlow = defineEvent('session.start_slow', 1, SessionStartSlowPayload);
-export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload);
-export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload);
-export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload);
-export const SessionInteractionOpened = defineEvent('session.interaction.opened', 1, SessionInteractionPayload);
-export const SessionInteractionResolved = defineEvent('session.interaction.resolved', 1, SessionInteractionPayload);
+export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload, 'A session was made.');
+export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload, 'The process of a session is being started.');
+export const SessionStartFailed = defineEvent(
+  'session.start_failed',
+  1,
+  SessionStartFailedPayload,
+  'The process of a session could not be started.',
+);
+export const SessionStartSlow = defineEvent(
+  'session.start_slow',
+  1,
+  SessionStartSlowPayload,
+  'The process of a session takes long to start.',
+);
+export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload, 'Somebody has woken a session.');
+export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload, 'A session was archived.');
+export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload, 'A session was ended.');
+export const SessionInteractionOpened = defineEvent(
+  'session.interaction.opened',
+  1,
+  SessionInteractionPayload,
+  'A session asks a person something.',
+);
+export const SessionInteractionResolved = defineEvent(
+  'session.interaction.resolved',
+  1,
+  SessionInteractionPayload,
+  'What a session asked is open no more.',
+);
 /** A queued message was cancelled, expired, or its delivery could not be confirmed. */
-export const SessionMessageDropped = defineEvent('session.message.dropped', 1, SessionMessagePayload);
+export const SessionMessageDropped = defineEvent(
+  'session.message.dropped',
+  1,
+  SessionMessagePayload,
+  'A queued message was canceled, has expired, or its delivery could not be confirmed.',
+);
 
-export const SessionWoke = defineEvent('session.woke', 1, NoPayload);
-export const SessionDraining = defineEvent('session.draining', 1, NoPayload);
-export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload);
-export const SessionQuarantined = defineEvent('session.quarantined', 1, NoPayload);
-export const SessionIdleKilled = defineEvent('session.idle_killed', 1, NoPayload);
-export const SessionMaxAgeKilled = defineEvent('session.max_age_killed', 1, NoPayload);
-export const SessionSuspended = defineEvent('session.suspended', 1, NoPayload);
-export const SessionUpdated = defineEvent('session.updated', 1, NoPayload);
-export const SessionColdStartTimeout = defineEvent('session.cold_start_timeout', 1, NoPayload);
-export const SessionStopped = defineEvent('session.stopped', 1, SessionLifecyclePayload);
-export const SessionCrashed = defineEvent('session.crashed', 1, SessionLifecyclePayload);
-export const SessionWorkQueryFailed = defineEvent('session.work_query_failed', 1, SessionLifecyclePayload);
+export const SessionWoke = defineEvent('session.woke', 1, NoPayload, 'A session has a process that is ready.');
+export const SessionDraining = defineEvent('session.draining', 1, NoPayload, 'A session ends its turn and then sleeps.');
+export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload, 'A session that was to sleep goes on.');
+export const SessionQuarantined = defineEvent(
+  'session.quarantined',
+  1,
+  NoPayload,
+  'A session is not started any more: it failed again and again.',
+);
+export const SessionIdleKilled = defineEvent('session.idle_killed', 1, NoPayload, 'A session that had nothing to do was put to sleep.');
+export const SessionMaxAgeKilled = defineEvent('session.max_age_killed', 1, NoPayload, 'A session that had run long enough was ended.');
+export const SessionSuspended = defineEvent('session.suspended', 1, NoPayload, 'A session was suspended.');
+export const SessionUpdated = defineEvent('session.updated', 1, NoPayload, 'A session has another title, alias or setting.');
+export const SessionColdStartTimeout = defineEvent(
+  'session.cold_start_timeout',
+  1,
+  NoPayload,
+  'The process of a session was not ready in time.',
+);
+export const SessionStopped = defineEvent('session.stopped', 1, SessionLifecyclePayload, 'The process of a session has ended.');
+export const SessionCrashed = defineEvent('session.crashed', 1, SessionLifecyclePayload, 'The process of a session has ended by itself.');
+export const SessionWorkQueryFailed = defineEvent(
+  'session.work_query_failed',
+  1,
+  SessionLifecyclePayload,
+  'What a session should work on could not be asked.',
+);
 export const SessionDrainAckedWithAssignedWork = defineEvent(
   'session.drain_acked_with_assigned_work',
   1,
   SessionDrainAckedWithAssignedWorkPayload,
+  'A session has ended while it still had work.',
 );
-export const SessionStranded = defineEvent('session.stranded', 1, SessionStrandedPayload);
-export const SessionUnknownState = defineEvent('session.unknown_state', 1, SessionUnknownStatePayload);
-export const SessionResetStalled = defineEvent('session.reset_stalled', 1, SessionResetStalledPayload);
-export const SessionCreateSucceeded = defineEvent('request.result.session.create', 1, SessionCreateSucceededPayload);
-export const SessionMessageSucceeded = defineEvent('request.result.session.message', 1, SessionMessageSucceededPayload);
-export const SessionSubmitSucceeded = defineEvent('request.result.session.submit', 1, SessionSubmitSucceededPayload);
+export const SessionStranded = defineEvent('session.stranded', 1, SessionStrandedPayload, 'A session has work and nothing goes on.');
+export const SessionUnknownState = defineEvent(
+  'session.unknown_state',
+  1,
+  SessionUnknownStatePayload,
+  'A session is in a state that this release does not know.',
+);
+export const SessionResetStalled = defineEvent(
+  'session.reset_stalled',
+  1,
+  SessionResetStalledPayload,
+  'A session that was reset does not come up.',
+);
+export const SessionCreateSucceeded = defineEvent(
+  'request.result.session.create',
+  1,
+  SessionCreateSucceededPayload,
+  'Making a session has succeeded.',
+);
+export const SessionMessageSucceeded = defineEvent(
+  'request.result.session.message',
+  1,
+  SessionMessageSucceededPayload,
+  'A message has reached its session.',
+);
+export const SessionSubmitSucceeded = defineEvent(
+  'request.result.session.submit',
+  1,
+  SessionSubmitSucceededPayload,
+  'A message was taken by its session, or put into its line.',
+);

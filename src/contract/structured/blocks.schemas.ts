@@ -10,6 +10,7 @@ export const BlockText = contract(
     type: z.literal('text'),
     text: z.string().optional(),
   }),
+  'Words.',
 );
 
 export const BlockThinking = contract(
@@ -19,6 +20,7 @@ export const BlockThinking = contract(
     signature: z.string().optional(),
     thinking: z.string().optional(),
   }),
+  'What the agent thought.',
 );
 
 export const BlockToolUse = contract(
@@ -30,6 +32,7 @@ export const BlockToolUse = contract(
     input: ToolInput.optional(),
     name: z.string().optional(),
   }),
+  'A tool is called.',
 );
 
 export const BlockToolResult = contract(
@@ -43,18 +46,20 @@ export const BlockToolResult = contract(
     structured: ToolResult.optional(),
     tool_call_id: z.string().optional(),
   }),
+  'A tool has answered.',
 );
 
 export const Interaction = contract(
   'SessionStructuredInteraction',
   z.strictObject({
-    kind: z.string().optional(),
-    state: z.string(),
-    action: z.string().optional(),
-    options: z.array(z.string()).nullable().optional(),
+    kind: z.string().optional().describe('What kind of question it is, such as `permission`.'),
+    state: z.string().describe('`open`, `answered`, `cancelled` or `expired`.'),
+    action: z.string().optional().describe('What was answered.'),
+    options: z.array(z.string()).nullable().optional().describe('What may be answered. Null is the same as anything.'),
     prompt: z.string().optional(),
-    request_id: z.string().optional(),
+    request_id: z.string().optional().describe('Names the question.'),
   }),
+  'What a person is asked.',
 );
 
 export const BlockInteraction = contract(
@@ -63,6 +68,7 @@ export const BlockInteraction = contract(
     type: z.literal('interaction'),
     interaction: Interaction.optional(),
   }),
+  'A person is asked.',
 );
 
 export const BlockImage = contract(
@@ -74,6 +80,7 @@ export const BlockImage = contract(
     mime_type: z.string().optional(),
     text: z.string().optional(),
   }),
+  'An image.',
 );
 
 export const BlockUnknown = contract(
@@ -95,9 +102,11 @@ export const BlockUnknown = contract(
     thinking: z.string().optional(),
     tool_call_id: z.string().optional(),
   }),
+  'A part that this release does not know.',
 );
 
 export const Block = contract(
   'SessionStructuredBlock',
   z.discriminatedUnion('type', [BlockText, BlockThinking, BlockToolUse, BlockToolResult, BlockInteraction, BlockImage, BlockUnknown]),
+  'A part of a message; `type` says of which kind.',
 );

@@ -30,6 +30,7 @@ export const ToolInputUnknown = contract(
     todos: z.array(TodoItem).nullable().optional(),
     url: z.string().optional(),
   }),
+  'What a tool was called with that this release does not know.',
 );
 
 export const ToolInputCommand = contract(
@@ -39,6 +40,7 @@ export const ToolInputCommand = contract(
     command: z.string(),
     arguments: z.array(Argument).nullable().optional(),
   }),
+  'A command to be run.',
 );
 
 export const ToolInputStdin = contract(
@@ -49,6 +51,7 @@ export const ToolInputStdin = contract(
     task_id: z.string().optional(),
     text: z.string().optional(),
   }),
+  'Words for a program that runs.',
 );
 
 export const ToolInputCode = contract(
@@ -58,6 +61,7 @@ export const ToolInputCode = contract(
     code: z.string(),
     language: z.string().optional(),
   }),
+  'Code to be run.',
 );
 
 export const ToolInputPatch = contract(
@@ -68,6 +72,7 @@ export const ToolInputPatch = contract(
     file_path: z.string().optional(),
     language: z.string().optional(),
   }),
+  'A change to files.',
 );
 
 export const ToolInputWrite = contract(
@@ -78,6 +83,7 @@ export const ToolInputWrite = contract(
     language: z.string().optional(),
     text: z.string().optional(),
   }),
+  'A file to be written.',
 );
 
 export const ToolInputGlob = contract(
@@ -89,6 +95,7 @@ export const ToolInputGlob = contract(
     pattern: z.string().optional(),
     query: z.string().optional(),
   }),
+  'Files to be found by their names.',
 );
 
 export const ToolInputFetch = contract(
@@ -98,6 +105,7 @@ export const ToolInputFetch = contract(
     prompt: z.string().optional(),
     url: z.string().optional(),
   }),
+  'A page to be fetched.',
 );
 
 export const ToolInputSearch = contract(
@@ -110,6 +118,7 @@ export const ToolInputSearch = contract(
     pattern: z.string().optional(),
     query: z.string().optional(),
   }),
+  'Words to be found.',
 );
 
 export const ToolInputFile = contract(
@@ -120,6 +129,7 @@ export const ToolInputFile = contract(
     command: z.string().optional(),
     language: z.string().optional(),
   }),
+  'A file to be read.',
 );
 
 export const ToolInputTodo = contract(
@@ -128,6 +138,7 @@ export const ToolInputTodo = contract(
     kind: z.literal('todo'),
     todos: z.array(TodoItem).nullable().optional(),
   }),
+  'A list of what is to be done.',
 );
 
 export const ToolInputPlan = contract(
@@ -138,6 +149,7 @@ export const ToolInputPlan = contract(
     plan: z.string().optional(),
     steps: z.array(PlanStep).nullable().optional(),
   }),
+  'A plan.',
 );
 
 export const ToolInputQuestion = contract(
@@ -147,6 +159,7 @@ export const ToolInputQuestion = contract(
     options: z.array(z.string()).nullable().optional(),
     question: z.string().optional(),
   }),
+  'A question to a person.',
 );
 
 export const ToolInputTask = contract(
@@ -159,6 +172,7 @@ export const ToolInputTask = contract(
     task_status: z.string().optional(),
     task_type: z.string().optional(),
   }),
+  'A task for another agent.',
 );
 
 export const ToolInputText = contract(
@@ -167,6 +181,7 @@ export const ToolInputText = contract(
     kind: z.literal('text'),
     text: z.string(),
   }),
+  'Words.',
 );
 
 export const ToolInputArguments = contract(
@@ -175,6 +190,7 @@ export const ToolInputArguments = contract(
     kind: z.literal('arguments'),
     arguments: z.array(Argument),
   }),
+  'Arguments by name.',
 );
 
 export const ToolInput = contract(
@@ -197,4 +213,5 @@ export const ToolInput = contract(
     ToolInputText,
     ToolInputArguments,
   ]),
+  'What a tool was called with; `kind` says of which kind.',
 );

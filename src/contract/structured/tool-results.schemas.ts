@@ -67,6 +67,7 @@ export const ToolResultUnknown = contract(
     url: z.string().optional(),
     user_modified: z.boolean().optional(),
   }),
+  'What a tool has answered that this release does not know.',
 );
 
 export const ToolResultBash = contract(
@@ -90,6 +91,7 @@ export const ToolResultBash = contract(
     timestamp: z.string().optional(),
     truncated: z.boolean().optional(),
   }),
+  'What a command has come to.',
 );
 
 export const ToolResultPython = contract(
@@ -106,6 +108,7 @@ export const ToolResultPython = contract(
     text: z.string().optional(),
     truncated: z.boolean().optional(),
   }),
+  'What code has come to.',
 );
 
 export const ToolResultRead = contract(
@@ -120,6 +123,7 @@ export const ToolResultRead = contract(
     start_line: int64.optional(),
     total_lines: int64.optional(),
   }),
+  'A file that was read.',
 );
 
 export const ToolResultGlob = contract(
@@ -134,6 +138,7 @@ export const ToolResultGlob = contract(
     num_lines: int64.optional(),
     truncated: z.boolean().optional(),
   }),
+  'Files that were found by their names.',
 );
 
 export const ToolResultGrep = contract(
@@ -153,6 +158,7 @@ export const ToolResultGrep = contract(
     query: z.string().optional(),
     result_items: z.array(SearchResultItem).nullable().optional(),
   }),
+  'Lines that were found.',
 );
 
 export const ToolResultSearch = contract(
@@ -172,6 +178,7 @@ export const ToolResultSearch = contract(
     query: z.string().optional(),
     result_items: z.array(SearchResultItem).nullable().optional(),
   }),
+  'What was found.',
 );
 
 export const ToolResultFetch = contract(
@@ -188,6 +195,7 @@ export const ToolResultFetch = contract(
     text: z.string().optional(),
     url: z.string().optional(),
   }),
+  'A page that was fetched.',
 );
 
 export const ToolResultTodo = contract(
@@ -200,6 +208,7 @@ export const ToolResultTodo = contract(
     old_todos: z.array(TodoItem).nullable().optional(),
     text: z.string().optional(),
   }),
+  'The list of what is to be done, before and after.',
 );
 
 export const ToolResultPlan = contract(
@@ -213,6 +222,7 @@ export const ToolResultPlan = contract(
     steps: z.array(PlanStep).nullable().optional(),
     text: z.string().optional(),
   }),
+  'The plan that is followed.',
 );
 
 export const ToolResultQuestion = contract(
@@ -228,6 +238,7 @@ export const ToolResultQuestion = contract(
     questions: z.array(Question).nullable().optional(),
     text: z.string().optional(),
   }),
+  'What a person has answered.',
 );
 
 export const ToolResultStdin = contract(
@@ -240,6 +251,7 @@ export const ToolResultStdin = contract(
     task_id: z.string().optional(),
     text: z.string().optional(),
   }),
+  'What a program has said to what it was told.',
 );
 
 export const ToolResultTask = contract(
@@ -261,6 +273,7 @@ export const ToolResultTask = contract(
     total_tokens: int64.optional(),
     total_tool_use_count: int64.optional(),
   }),
+  'What a task has come to.',
 );
 
 export const ToolResultWrite = contract(
@@ -279,6 +292,7 @@ export const ToolResultWrite = contract(
     text: z.string().optional(),
     total_lines: int64.optional(),
   }),
+  'A file that was written.',
 );
 
 export const ToolResultEdit = contract(
@@ -297,6 +311,7 @@ export const ToolResultEdit = contract(
     replace_all: z.boolean().optional(),
     user_modified: z.boolean().optional(),
   }),
+  'A file that was changed.',
 );
 
 export const ToolResultText = contract(
@@ -307,6 +322,7 @@ export const ToolResultText = contract(
     error: ToolError.optional(),
     text: z.string().optional(),
   }),
+  'Words.',
 );
 
 export const ToolResult = contract(
@@ -329,4 +345,5 @@ export const ToolResult = contract(
     ToolResultEdit,
     ToolResultText,
   ]),
+  'What a tool has answered; `kind` says of which kind.',
 );

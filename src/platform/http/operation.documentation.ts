@@ -6,6 +6,7 @@ import {
   ApiExtension,
   ApiHeader,
   ApiOperation,
+  ApiParam,
   ApiProduces,
   ApiQuery,
   ApiResponse,
@@ -16,6 +17,7 @@ import {
 import { z } from 'zod';
 import { PROBLEMS, type ProblemName } from '../../contract/problems.js';
 import { contractName } from '../../contract/registry.js';
+import { PARAMETERS } from '../../contract/vocabulary/parameters.js';
 import { IDEMPOTENCY_KEY_FACTORY } from './caller.decorator.js';
 import { IF_MATCH_FACTORY, IF_NONE_MATCH_FACTORY } from './if-match.js';
 import type { FrameSpec, OperationSpec, ResponseHeader, RouteParameter } from './operation.js';
@@ -28,12 +30,11 @@ type Headers = NonNullable<ApiResponseSchemaHost['headers']>;
 type Content = NonNullable<Extract<ApiResponseOptions, { content?: unknown }>['content']>;
 type Schema = NonNullable<Content[string]['schema']>;
 
-const PROBLEM: Content = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } } };
 const REQUEST_ID: Headers = { 'X-SVC-Request-Id': { $ref: '#/components/headers/X-SVC-Request-Id' } };
 const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
   'X-SVC-Index': {
     description: "The head of the city's event log at the time of the answer.",
-    schema: { type: 'integer', format: 'int64', minimum: 0 },
+    schema: { type: 'integer', minimum: 0 },
   },
   'X-SVC-Cache-Age-S': {
     description: 'The age of what the answer was made from, in seconds.',
@@ -50,25 +51,8 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
 /** Carries the example of a body until the document is built: the builder makes the body from @Body alone. */
 export const BODY_EXAMPLE = 'x-body-example';
 
-const TOO_MANY = 429;
-const QUOTA = 'Structured as draft-ietf-httpapi-ratelimit-headers says';
-/** The answer that every operation may give which needs a key: one component. */
-export const TOO_MANY_REQUESTS = {
-  status: TOO_MANY,
-  name: 'TooManyRequests',
-  response: {
-    description:
-      'Too Many Requests: `rate-limited`. A key, or all keys and sessions of a city together, have made too many requests, or hold too ' +
-      'many streams open, at this replica.',
-    headers: {
-      ...REQUEST_ID,
-      'Retry-After': HEADERS['Retry-After'],
-      RateLimit: { description: `${QUOTA}: what is left of the limit, and for how many seconds.`, schema: { type: 'string' } },
-      'RateLimit-Policy': { description: `${QUOTA}: the limit, of a \`key\` or a \`city\`.`, schema: { type: 'string' } },
-    },
-    content: PROBLEM,
-  },
-} as const;
+/** The scheme by which the header of changes is told: it goes with all of them, so that it is no parameter of each. */
+export const CHANGE_SCHEME = 'change';
 
 /** What a route is, as far as its documentation depends on it. */
 export interface DocumentedRoute {
@@ -81,13 +65,25 @@ export interface DocumentedRoute {
 export function documentation(spec: OperationSpec, route: DocumentedRoute): MethodDecorator {
   const { id: operationId, summary, description } = spec;
   return applyDecorators(
-    ApiOperation({ operationId, summary, description, security: spec.public === true ? [] : [{ apiKey: [spec.needs ?? 'read'] }, {}] }),
+    ApiOperation({ operationId, summary, description, security: security(spec, route.mutation) }),
+    ApiExtension('x-name', spec.name ?? operationId),
     ApiTags(spec.tag ?? route.tag),
     ...(spec.consumes === undefined ? [] : [ApiConsumes(spec.consumes)]),
     ...(spec.example === undefined ? [] : [ApiExtension(BODY_EXAMPLE, spec.example)]),
+    ...pathParameters(route),
     ...queryParameters(route),
     ...headerParameters(spec, route),
     ...responses(spec, route),
+  );
+}
+
+const described = (name: string, schema: unknown): string | undefined =>
+  (schema instanceof z.ZodType ? schema.description : undefined) ?? PARAMETERS.get(name);
+
+/** The builder takes path parameters and their schemas from @Param, and leaves out what these say of themselves. */
+function pathParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
+  return parameters.flatMap(({ kind, data, schema }) =>
+    kind === RouteParamtypes.PARAM && typeof data === 'string' ? [ApiParam({ name: data, description: described(data, schema) })] : [],
   );
 }
 
@@ -98,20 +94,26 @@ function queryParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
     const members =
       typeof data === 'string' ? { [data]: schema } : schema instanceof z.ZodObject ? (schema.shape as Record<string, z.ZodType>) : {};
     return Object.entries(members).map(([name, member]) =>
-      ApiQuery({ name, explode: false, required: !member.safeParse(undefined).success, description: member.description }),
+      ApiQuery({
+        name,
+        explode: false,
+        required: !member.safeParse(undefined).success,
+        description: described(name, member),
+      }),
     );
   });
 }
 
-function headerParameters(spec: OperationSpec, { mutation, parameters }: DocumentedRoute): MethodDecorator[] {
+/** A key where the server asks for one, and for what changes something the header of changes. */
+function security(spec: OperationSpec, mutation: boolean): Record<string, string[]>[] {
+  if (spec.public === true) return [];
+  const asked = (mutation && spec.foreign !== true && spec.forwarded !== true) || spec.claims === true;
+  const change: Record<string, string[]> = asked ? { [CHANGE_SCHEME]: [] } : {};
+  return [{ apiKey: [spec.needs ?? 'read'], ...change }, change];
+}
+
+function headerParameters(spec: OperationSpec, { parameters }: DocumentedRoute): MethodDecorator[] {
   const found: MethodDecorator[] = [];
-  if (mutation || spec.claims === true) {
-    const description = 'Any value; shows that the call is not a forged form.';
-    // The example is what Swagger UI fills in, so that trying an operation out needs no thought.
-    found.push(
-      ApiHeader({ name: 'X-SVC-Request', required: true, description, example: 'docs', schema: { type: 'string', minLength: 1 } }),
-    );
-  }
   if (parameters.some((p) => p.factory === IDEMPOTENCY_KEY_FACTORY)) {
     const description = 'Repeating the request with the same key and body gives the first answer again.';
     found.push(ApiHeader({ name: 'Idempotency-Key', description, schema: { type: 'string', maxLength: 255 } }));
@@ -139,8 +141,7 @@ function responses(spec: OperationSpec, { mutation, parameters }: DocumentedRout
   const codes = (status: number): string[] => [
     ...new Set(problems.flatMap((name) => (PROBLEMS[name].status === status ? [PROBLEMS[name].code] : []))),
   ];
-  // Written out by the builder, each would be a copy; the document puts the one component in its place.
-  if (spec.public !== true) for (const status of [401, TOO_MANY, 503]) refusals.add(status);
+  if (spec.public !== true) for (const status of [401, 429, 503]) refusals.add(status);
   if (mutation) for (const status of [403, 413, 415]) refusals.add(status);
   if (spec.claims === true) refusals.add(403);
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) refusals.add(412);
@@ -161,13 +162,10 @@ function notModified(): MethodDecorator & ClassDecorator {
   return ApiResponse({ status: 304, description: STATUS_CODES[304]!, headers: { ...REQUEST_ID, ETag: HEADERS.ETag } });
 }
 
-/** Several kinds may share a status: their codes are told with it. */
+/** Only what is the operation's own, the codes: the document puts the component of all others in its place. Several kinds may share a status. */
 function refusal(status: number | 'default', codes?: (status: number) => string[]): MethodDecorator & ClassDecorator {
-  const headers = status === 503 ? { ...REQUEST_ID, 'Retry-After': HEADERS['Retry-After'] } : REQUEST_ID;
-  const what = status === 'default' ? 'Error' : (STATUS_CODES[status] ?? 'Error');
   const told = status === 'default' ? [] : (codes?.(status) ?? []);
-  const description = told.length === 0 ? what : `${what}: ${told.map((code) => `\`${code}\``).join(', ')}`;
-  return ApiResponse({ status, description, headers, content: PROBLEM });
+  return ApiResponse({ status, description: told.map((code) => `\`${code}\``).join(', ') });
 }
 
 function success(spec: OperationSpec): (MethodDecorator & ClassDecorator)[] {
@@ -175,12 +173,21 @@ function success(spec: OperationSpec): (MethodDecorator & ClassDecorator)[] {
   const headers: Headers = { ...REQUEST_ID };
   for (const name of spec.headers ?? []) headers[name] = HEADERS[name];
   const base = { status, description: STATUS_CODES[status] ?? 'Success', headers };
-  if (spec.stream !== undefined) return [ApiResponse({ ...base, content: { 'text/event-stream': { schema: frames(spec.stream) } } })];
+  if (spec.stream !== undefined) return [ApiResponse({ ...base, content: { 'text/event-stream': eventStream(spec.stream) } })];
   if (spec.response === undefined) return [ApiResponse(base)];
   return [
     ...(spec.contentType === undefined ? [] : [ApiProduces(spec.contentType)]),
     ApiResponse({ ...base, standardSchema: spec.response }),
   ];
+}
+
+/** The member of a stream's media type that has what its events carry, as generators of clients want it: see the description of the document. */
+const EVENT_DATA = 'x-event-data';
+
+function eventStream(stream: readonly FrameSpec[]): Content[string] {
+  const data = [...new Set(stream.map((frame) => contractName(frame.data)))].sort();
+  const references = data.map((name) => (name === undefined ? {} : { $ref: `#/components/schemas/${name}` }));
+  return { schema: frames(stream), [EVENT_DATA]: references.length === 1 ? references[0] : { anyOf: references } } as Content[string];
 }
 
 /**
@@ -192,10 +199,10 @@ function frames(stream: readonly FrameSpec[]): Schema {
   const oneOf = sorted.map(({ event, data, id }) => {
     const name = contractName(data);
     const properties: Record<string, Schema> = {
-      data: name === undefined ? {} : { $ref: `#/components/schemas/${name}` },
+      data: name === undefined ? { description: 'Any JSON.' } : { $ref: `#/components/schemas/${name}` },
       event: { type: 'string', const: event } as Schema,
-      id: { type: id ?? 'string' },
-      retry: { type: 'integer' },
+      id: { type: id ?? 'string', description: 'The position, for `Last-Event-ID`. Absent: that of the frame before.' },
+      retry: { type: 'integer', description: 'After how many milliseconds a client that lost the stream should come again.' },
     };
     return { type: 'object', properties, required: ['data', 'event'] };
   });

@@ -24,8 +24,10 @@ export type ResponseHeader =
 
 /** The contract entry of a route: what the document says and what the front door has to know. */
 export interface OperationSpec {
-  /** The contract's operation id, unique. */
+  /** The contract's operation id, unique; for what is ours a name that can be read. */
   readonly id: string;
+  /** What it is called for short, unique, where the contract's id repeats its path. */
+  readonly name?: string;
   readonly summary: string;
   readonly description?: string;
   /** The status of success; 200 unless said. */

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { discriminators } from '../../contract/events/envelopes.js';
 import { PROBLEMS } from '../../contract/problems.js';
-import { contractName, contractRegistry } from '../../contract/registry.js';
+import { contractDescription, contractName, contractRegistry } from '../../contract/registry.js';
+import { VOCABULARY } from '../../contract/vocabulary/index.js';
 
 /** JSON Schema 2020-12 of the contract's zod schemas, in the dialect of OpenAPI 3.1. */
 export type JsonSchema = Record<string, unknown>;
@@ -17,9 +18,31 @@ export function componentSchemas(): Record<string, JsonSchema> {
     delete schema.$schema;
     const discriminator = discriminators[name];
     if (discriminator !== undefined && !('discriminator' in schema)) schema.discriminator = discriminator;
+    const description = contractDescription(name);
+    if (description !== undefined) schema.description = description;
+    explain(schema);
   }
   noteProblemTypes(schemas.ErrorModel);
   return schemas;
+}
+
+/** Gives members that say nothing of themselves what their names mean everywhere. What is a component says it there, and a single value is what it is. */
+function explain(schema: unknown): void {
+  if (Array.isArray(schema)) return schema.forEach(explain);
+  if (typeof schema !== 'object' || schema === null) return;
+  const { properties } = schema as { properties?: Record<string, JsonSchema> };
+  for (const [name, member] of Object.entries(properties ?? {})) {
+    const meaning = VOCABULARY.get(name);
+    if (meaning === undefined || isDescribed(member)) continue;
+    member.description = meaning;
+  }
+  Object.values(schema).forEach(explain);
+}
+
+/** Whether a reader finds words for it: its own, or those of the component that it is. */
+export function isDescribed(member: JsonSchema): boolean {
+  const options = ((member.anyOf ?? [member]) as JsonSchema[]).filter(({ type }) => type !== 'null');
+  return member.description !== undefined || 'const' in member || (options.length > 0 && options.every((option) => '$ref' in option));
 }
 
 /**
@@ -46,25 +69,48 @@ const OPTIONS = { io: 'input', unrepresentable: 'any', target: 'draft-2020-12', 
 function refine({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: JsonSchema }): void {
   integers(jsonSchema);
   if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  if (jsonSchema.type === 'object' && isAnyText(jsonSchema.propertyNames)) delete jsonSchema.propertyNames;
+  empty(jsonSchema);
   nullable(jsonSchema);
   const def = zodSchema._zod.def as { type: string; discriminator?: string; options?: readonly z.ZodType[] };
   if (def.type === 'union' && def.discriminator !== undefined) discriminate(jsonSchema, def.discriminator, def.options ?? []);
 }
 
-/** JavaScript's safe range is our limit, not the contract's. */
+/** JavaScript's safe range is our limit, and the description says so: with `format: int64` generators make what no JSON has, a bigint. */
 function integers(schema: JsonSchema): void {
   if (schema.type !== 'integer') return;
   if (schema.minimum === -SAFE) delete schema.minimum;
   if (schema.maximum === SAFE) delete schema.maximum;
-  schema.format = 'int64';
 }
 
-/** `anyOf [X, null]` of a plain X becomes X with two types; a reference keeps the union. */
+function isAnyText(schema: unknown): boolean {
+  return JSON.stringify(schema) === '{"type":"string"}';
+}
+
+/** An empty text among words stands beside them: generators name the members of an enum after their values. */
+function empty(schema: JsonSchema): void {
+  const { enum: values, type, ...rest } = schema as { enum?: unknown[] } & JsonSchema;
+  if (values?.includes('') !== true) return;
+  for (const key of Object.keys(schema)) delete schema[key];
+  const words = values.filter((value) => value !== '');
+  Object.assign(schema, rest, {
+    anyOf: [
+      { type, enum: words },
+      { type, const: '' },
+    ],
+  });
+}
+
+/**
+ * `anyOf [X, null]` of a plain X becomes X with two types. A reference keeps the union, and so does a list or a map: generators that
+ * know no lists of types lose what is in them.
+ */
 function nullable(schema: JsonSchema): void {
   const options = schema.anyOf as JsonSchema[] | undefined;
   if (options?.length !== 2) return;
   const [first, second] = options as [JsonSchema, JsonSchema];
   if (second.type !== 'null' || Object.keys(second).length !== 1 || typeof first.type !== 'string') return;
+  if (first.type === 'array' || first.type === 'object') return;
   delete schema.anyOf;
   Object.assign(schema, first, { type: [first.type, 'null'] });
   if (Array.isArray(schema.enum)) schema.enum = [...(schema.enum as unknown[]), null];

@@ -74,7 +74,10 @@ export function serveDocs(app: NestFastifyApplication): void {
       defaultModelsExpandDepth: 0,
       displayRequestDuration: true,
       persistAuthorization: true,
-      tagsSorter: 'alpha',
+      // What is found by a word, and what an address names: it is to be sent to somebody.
+      filter: true,
+      deepLinking: true,
+      tryItOutEnabled: true,
       requestInterceptor: sendAntiCsrfHeader,
       plugins: [pagePlugin],
     },

@@ -6,20 +6,17 @@ import { z } from 'zod';
 import { FAMILIES } from '../../contract/families.js';
 import { VERSION } from '../../contract/version.js';
 import type { RootModule } from '../http/http-app.js';
-import { BODY_EXAMPLE, TOO_MANY_REQUESTS } from '../http/operation.documentation.js';
+import { BODY_EXAMPLE, CHANGE_SCHEME } from '../http/operation.documentation.js';
+import { sample } from './answer-examples.js';
 import { smallest } from './body-examples.js';
 import { componentSchemas, schemaOf, type JsonSchema } from './components.js';
+import { INTRODUCTION } from './introduction.js';
+import { REFUSALS, shareRefusals } from './refusals.js';
 
 /**
  * The OpenAPI 3.1 document of an application: its routes' `@Operation`s, read by @nestjs/swagger, and the components
  * of the contract's registry.
  */
-const DESCRIPTION = `One control plane for many cities.
-
-Every mutation carries the header \`X-SVC-Request\` (any value), and so does a read that takes what it gives away. Every response carries \`X-SVC-Request-Id\`. Every error is a
-problem (RFC 9457): decide by its \`code\`; its \`detail\` begins with a short prefix and a colon. Asynchronous operations answer 202
-and end with exactly one event that carries their \`request_id\`. Every time is RFC 3339 in UTC, written with \`Z\`; what an earlier
-version stored in events is left as it was and may say \`+00:00\`, which is the same.`;
 const NO_OPERATION = ' is a route without @Operation';
 
 /**
@@ -38,16 +35,17 @@ export function buildDocument(app: INestApplication): OpenAPIObject {
   for (const [path, item] of Object.entries(document.paths)) {
     for (const operation of Object.values(item) as Operation[]) {
       check(path, operation, ids);
-      tidy(operation);
+      tidy(path, operation);
       for (const tag of operation.tags ?? []) tags.add(tag);
     }
   }
-  document.tags = [...tags].sort().map((name) => ({ name, ...(FAMILIES[name] === undefined ? {} : { description: FAMILIES[name] }) }));
+  const known = Object.entries(FAMILIES).flatMap(([name, description]) => (tags.delete(name) ? [{ name, description }] : []));
+  document.tags = [...known, ...[...tags].sort().map((name) => ({ name }))];
   // The builder's converter rewrites what passes through it for 3.0 (a `const` becomes an `enum`, `examples` an
   // `example`). It therefore sees references only; what they refer to comes from the registry, in one conversion.
   const schemas = componentSchemas();
   for (const item of Object.values(document.paths))
-    for (const operation of Object.values(item) as Operation[]) giveExample(operation, schemas);
+    for (const operation of Object.values(item) as Operation[]) giveExamples(operation, schemas);
   document.components = { ...document.components, schemas: schemas as NonNullable<OpenAPIObject['components']>['schemas'] };
   return document;
 }
@@ -66,7 +64,8 @@ interface Parameter {
 }
 interface Operation {
   operationId: string;
-  responses: Record<string, unknown>;
+  'x-name': string;
+  responses: Record<string, { content?: Record<string, { schema?: JsonSchema; example?: unknown }> }>;
   parameters?: Parameter[];
   requestBody?: { required?: boolean; content: Record<string, { schema?: Record<string, unknown>; example?: unknown }> };
   [BODY_EXAMPLE]?: unknown;
@@ -85,7 +84,7 @@ function base(): Omit<OpenAPIObject, 'paths'> {
     .setOpenAPIVersion('3.1.0')
     .setTitle('Supervisor control plane')
     .setVersion(VERSION)
-    .setDescription(DESCRIPTION)
+    .setDescription(INTRODUCTION)
     .addServer('/', 'Where this document was read.')
     .setExternalDoc('The guide: a tutorial, how-to pages, every key, event and command', '/guide')
     .addSecurity('apiKey', {
@@ -95,6 +94,17 @@ function base(): Omit<OpenAPIObject, 'paths'> {
         'An API key, `svc_…`. Needed only when the server runs with SVC_AUTH=keys. What an operation needs of it stands beside it: nothing ' +
         'more (`read`), one of its rights (`operate`, `configure`, `commands`), or all of them in every city (`administer`).',
     })
+    .addApiKey(
+      {
+        type: 'apiKey',
+        in: 'header',
+        name: 'X-SVC-Request',
+        description:
+          'No secret: any text, the name of your program for instance. Every request that changes something carries it, with and without a ' +
+          'key, because a page of another site cannot send it. Generators of clients set it once, as they set a key.',
+      },
+      CHANGE_SCHEME,
+    )
     .addSecurityRequirements('apiKey')
     .addSecurityRequirements({})
     .build();
@@ -102,31 +112,39 @@ function base(): Omit<OpenAPIObject, 'paths'> {
   // 3.1's licence identifier and shared headers are beyond the builder.
   const license = { name: 'Apache-2.0', identifier: 'Apache-2.0' };
   const headers = { 'X-SVC-Request-Id': { description: 'Names this response in the logs.', schema: { type: 'string' } } };
-  const responses = { [TOO_MANY_REQUESTS.name]: TOO_MANY_REQUESTS.response };
-  return { ...config, info: { ...info, license }, components: { ...config.components, headers, responses } };
+  return { ...config, info: { ...info, license }, components: { ...config.components, headers, responses: REFUSALS as never } };
 }
 
-function check(path: string, { operationId, parameters = [] }: Operation, ids: Set<string>): void {
+function check(path: string, { operationId, 'x-name': name, parameters = [] }: Operation, ids: Set<string>): void {
   if (operationId.endsWith(NO_OPERATION)) throw new Error(operationId);
-  if (ids.has(operationId)) throw new Error(`two operations are called ${operationId}`);
-  ids.add(operationId);
+  for (const id of new Set([operationId, name])) {
+    if (ids.has(id)) throw new Error(`two operations are called ${id}`);
+    ids.add(id);
+  }
   for (const [, name] of path.matchAll(/\{(\w+)\}/g)) {
     if (!parameters.some((p) => p.in === 'path' && p.name === name)) throw new Error(`${operationId} has no @Param for {${name}}`);
   }
 }
 
-/** Whoever tries an operation out sends what it must have, and nothing that he has not chosen. */
-function giveExample(operation: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
+/** Whoever tries an operation out sends what it must have, and nothing that he has not chosen; he sees what may come of it. */
+function giveExamples(operation: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
   const given = operation[BODY_EXAMPLE];
   delete operation[BODY_EXAMPLE];
   for (const media of Object.values(operation.requestBody?.content ?? {})) media.example = given ?? smallest(media.schema ?? {}, schemas);
+  for (const answer of Object.values(operation.responses)) {
+    const media = answer.content?.['application/json'];
+    if (media?.schema !== undefined) media.example = sample(media.schema, schemas);
+  }
+  for (const parameter of operation.parameters ?? []) if (parameter.name === 'cityName') parameter.example = 'my-city';
 }
 
 /** What the decorators say in more words than the document: empty lists, defaults, an example inside its schema. */
-function tidy(operation: Operation): void {
+function tidy(path: string, operation: Operation): void {
+  // In the order of the path: generators make positional arguments of them.
+  const place = ({ in: where, name }: Parameter): number => (where === 'path' ? path.indexOf(`{${name}}`) : path.length);
+  operation.parameters?.sort((one, other) => place(one) - place(other));
   if (operation.parameters?.length === 0) delete operation.parameters;
-  const { status, name } = TOO_MANY_REQUESTS;
-  if (operation.responses[status] !== undefined) operation.responses[status] = { $ref: `#/components/responses/${name}` };
+  shareRefusals(operation.responses);
   for (const { schema } of Object.values(operation.requestBody?.content ?? {})) {
     if (schema?.[OPTIONAL] === undefined) continue;
     delete schema[OPTIONAL];

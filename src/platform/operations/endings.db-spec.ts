@@ -12,7 +12,7 @@ const Input = z.strictObject({});
 const Work: OperationDefinition<typeof Input> = {
   kind: 'test.work',
   input: Input,
-  succeeded: { type: 'request.result.test.work', version: 1, payload: z.strictObject({ request_id: z.string() }) },
+  succeeded: { type: 'request.result.test.work', version: 1, payload: z.strictObject({ request_id: z.string() }), about: 'It is done.' },
   deadlineMs: 60_000,
   maxAttempts: 3,
 };

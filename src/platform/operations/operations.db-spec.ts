@@ -22,8 +22,9 @@ const Ended: EventDefinition = {
   type: 'request.result.test.work',
   version: 1,
   payload: z.strictObject({ request_id: z.string(), by: z.string() }),
+  about: 'It is done.',
 };
-const Extra: EventDefinition = { type: 'test.extra', version: 1, payload: z.strictObject({ n: z.int() }) };
+const Extra: EventDefinition = { type: 'test.extra', version: 1, payload: z.strictObject({ n: z.int() }), about: 'More.' };
 const WorkInput = z.strictObject({ n: z.int() });
 const Work: OperationDefinition<typeof WorkInput> = {
   kind: 'test.work',

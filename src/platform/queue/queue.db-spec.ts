@@ -16,7 +16,7 @@ import type { QueueTimings } from './timings.js';
 const Job: OperationDefinition = {
   kind: 'test.job',
   input: z.strictObject({}),
-  succeeded: { type: 'request.result.test.job', version: 1, payload: z.strictObject({ request_id: z.string() }) },
+  succeeded: { type: 'request.result.test.job', version: 1, payload: z.strictObject({ request_id: z.string() }), about: 'It is done.' },
   deadlineMs: 20_000,
   maxAttempts: 3,
 };

@@ -11,32 +11,37 @@ export type AuditOutcome = (typeof OUTCOMES)[number];
 export const AuditRecordResponse = contract(
   'AuditRecordResponse',
   z.strictObject({
-    time: dateTime,
+    time: dateTime.describe('When it was asked. RFC 3339 in UTC.'),
     count: int64.meta({ description: 'Requests that the record tells of: more than one when they were too many to be told one by one.' }),
     last_time: dateTime.nullable().meta({ description: 'Of the last of several.' }),
     request_id: text.meta({ description: 'As in `X-SVC-Request-Id`; null for several.' }),
     actor: text.meta({ description: 'The name of the key, or the one that the session works under; null for nobody.' }),
-    key_id: text,
-    session_id: text,
-    session_city: text,
+    key_id: text.describe('The id of the key. Null for a session, and for nobody.'),
+    session_id: text.describe('The session whose process called. Null when none did.'),
+    session_city: text.describe('The city of that session.'),
     address: text.meta({ description: 'Of whoever connected: of the last proxy, when there is one.' }),
     operation: text.meta({ description: 'The operation id of the OpenAPI document; null when those of several were counted together.' }),
-    method: text,
+    method: text.describe('The HTTP method. Null when requests of several were counted together.'),
     path: text.meta({ description: 'The template of the path.' }),
-    city: text,
+    city: text.describe('The city of the path. Null when there is none in it.'),
     ids: z.record(z.string(), z.string()).meta({ description: 'The other parameters of the path, by their names.' }),
     outcome: z.enum(OUTCOMES).meta({ description: '`failed`: with 5xx; whether something was changed may be open.' }),
-    status: int64,
+    status: int64.describe('The HTTP status of the answer.'),
     code: text.meta({ description: 'Of the problem that the request was refused with.' }),
     reason: text.meta({ description: 'Why nobody was let in.' }),
     operation_request_id: text.meta({ description: 'Of what goes on in the background: the `request_id` of its events.' }),
   }),
+  'Who asked for what, and what came of it. Members that do not apply are null.',
 );
 export type AuditRecordResponse = z.infer<typeof AuditRecordResponse>;
 
 export const ListBodyAuditRecord = contract(
   'ListBodyAuditRecord',
-  z.strictObject({ items: z.array(AuditRecordResponse).nullable(), next_cursor: z.string().optional() }),
+  z.strictObject({
+    items: z.array(AuditRecordResponse).nullable().describe('The records of this page, the newest first.'),
+    next_cursor: z.string().optional(),
+  }),
+  'A page of the audit log.',
 );
 export type ListBodyAuditRecord = z.infer<typeof ListBodyAuditRecord>;
 

@@ -24,6 +24,7 @@ export class KeysController {
     id: 'create-key',
     needs: 'administer',
     summary: 'Create an API key',
+    description: 'The answer has the secret, once.',
     status: 201,
     response: ApiKeyCreatedResponse,
     problems: ['conflict'],
@@ -37,6 +38,7 @@ export class KeysController {
     id: 'list-keys',
     needs: 'administer',
     summary: 'List the API keys that are not revoked',
+    description: 'Without their secrets, which nobody can read.',
     response: ListBodyApiKeyResponse,
     problems: ['forbidden', 'invalid_cursor'],
   })
@@ -65,7 +67,14 @@ export class KeysController {
     return this.keys.rotate(caller, id, body);
   }
 
-  @Operation({ id: 'delete-key', needs: 'administer', summary: 'Revoke an API key', response: OKResponseBody, problems: ['not_found'] })
+  @Operation({
+    id: 'delete-key',
+    needs: 'administer',
+    summary: 'Revoke an API key',
+    description: 'It is refused from then on, and what is open with it ends.',
+    response: OKResponseBody,
+    problems: ['not_found'],
+  })
   @Delete(':id')
   async revoke(@Caller() caller: Principal, @Param('id', { schema: ApiKeyId }) id: string): Promise<{ status: string }> {
     await this.keys.revoke(caller, id);

@@ -19,6 +19,7 @@ export class MaintenanceController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-maintenance-status',
+    name: 'get-maintenance-status',
     summary: 'See the maintenance of a city',
     description: 'Whether a cycle is in flight, when the next one comes, and the last cycles, oldest first. Never waits for a cycle.',
     tag,

@@ -10,7 +10,7 @@ export class InfoController {
   constructor(private readonly info: InfoService) {}
 
   @Operation({
-    id: 'get-v0-info',
+    id: 'get-info',
     summary: 'How the supervisor is set up',
     description:
       'An addition: who calls and what he may; for callers that are not limited to cities also the database, its schema, the queue and the processes.',

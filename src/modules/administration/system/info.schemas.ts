@@ -19,30 +19,37 @@ export type InfoCaller = z.infer<typeof InfoCaller>;
 
 export const InfoProcess = contract(
   'InfoProcess',
-  z.strictObject({ id: z.string(), role: z.enum(['all', 'api', 'worker']), host: z.string(), version: z.string() }),
+  z.strictObject({
+    id: z.string().describe('The id of the process.'),
+    role: z.enum(['all', 'api', 'worker']).describe('`api` answers requests, `worker` runs agents, `all` does both.'),
+    host: z.string(),
+    version: z.string(),
+  }),
   'A process that is alive.',
 );
 
 export const InfoDatabase = contract(
   'InfoDatabase',
   z.strictObject({
-    version: z.string(),
+    version: z.string().describe('The version of PostgreSQL.'),
     schema: z.string().meta({ description: 'The newest migration that it has.' }),
     missing: z.array(z.string()).meta({ description: 'Migrations that this release has and the database has not.' }),
     unknown: z
       .array(z.string())
       .meta({ description: 'Migrations of the database that this release does not know: a newer one has made them.' }),
   }),
+  'The database and its migrations.',
 );
 
 const InfoDeployment = contract(
   'InfoDeployment',
   z.strictObject({
     database: InfoDatabase,
-    queue: z.enum(['redis', 'postgres']),
-    processes: z.array(InfoProcess),
+    queue: z.enum(['redis', 'postgres']).describe('What wakes workers.'),
+    processes: z.array(InfoProcess).describe('The processes that are alive.'),
     partial: z.boolean().optional().meta({ description: 'There are more processes.' }),
   }),
+  'What the service runs on.',
 );
 
 export const SupervisorInfo = contract(
@@ -50,9 +57,9 @@ export const SupervisorInfo = contract(
   z.strictObject({
     version: z.string(),
     time: dateTime.meta({ description: 'By the clock of the process that answers.' }),
-    auth: z.enum(['off', 'keys']),
+    auth: z.enum(['off', 'keys']).describe('Whether it asks for keys.'),
     read_only: z.boolean().meta({ description: 'What changes something is refused: it listens to the network and asks for no keys.' }),
-    tls: z.boolean(),
+    tls: z.boolean().describe('Whether it speaks TLS.'),
     caller: InfoCaller,
     deployment: InfoDeployment.optional().meta({ description: 'For callers that are not limited to cities.' }),
   }),

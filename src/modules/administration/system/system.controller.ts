@@ -46,6 +46,7 @@ export class SystemController {
   @Operation({
     id: 'get-metrics',
     summary: 'Metrics of this process for Prometheus',
+    description: 'In the text format of Prometheus. Counters begin anew with the process.',
     response: z.string(),
     contentType: 'text/plain',
     public: true,

@@ -32,6 +32,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-providers',
+    name: 'list-providers',
     summary: 'List the providers of a city',
     description:
       'Those that the city defines, by name, then the builtin ones that it does not define. As they are written: nothing is inherited.',
@@ -52,6 +53,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-providers-public',
+    name: 'list-provider-options',
     summary: 'List what there is to choose of every provider',
     description:
       'In the order of the list of providers. What a provider inherits from its bases is there; commands, arguments and environments are not.',
@@ -72,7 +74,9 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-provider-by-name',
+    name: 'get-provider',
     summary: 'Read a provider',
+    description: 'As the files say it, before inheritance. Secrets are masked.',
     tag: 'providers',
     response: ProviderResponse,
     headers: READ,
@@ -113,6 +117,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-provider-by-name',
+    name: 'update-provider',
     needs: 'commands',
     example: { command: 'my-agent' },
     summary: 'Change a provider of the city',
@@ -137,6 +142,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-provider-by-name',
+    name: 'delete-provider',
     needs: 'configure',
     summary: 'Take a provider out of the city’s files',
     description: 'Refused while something still uses it; the answer names what.',

@@ -41,19 +41,25 @@ export const ListBodyProviderResponse = contract(
     partial: z.boolean().optional(),
     partial_errors: strings.optional(),
   }),
+  'A page of providers.',
 );
 export type ListBodyProviderResponse = z.infer<typeof ListBodyProviderResponse>;
 
-export const OptionChoiceDTO = contract('OptionChoiceDTO', z.strictObject({ value: z.string(), label: z.string() }));
+export const OptionChoiceDTO = contract(
+  'OptionChoiceDTO',
+  z.strictObject({ value: z.string().describe('What is to be given.'), label: z.string() }),
+  'A value that may be chosen.',
+);
 export const ProviderOptionDTO = contract(
   'ProviderOptionDTO',
   z.strictObject({
-    key: z.string(),
+    key: z.string().describe('The key, to be given in `options`.'),
     label: z.string(),
-    type: z.string(),
+    type: z.string().describe('Always `select`: one of the choices.'),
     default: z.string(),
     choices: z.array(OptionChoiceDTO),
   }),
+  'An option of a provider.',
 );
 export const ProviderPublicResponse = contract(
   'ProviderPublicResponse',
@@ -62,8 +68,8 @@ export const ProviderPublicResponse = contract(
     builtin: z.boolean(),
     city_level: z.boolean(),
     display_name: z.string().optional(),
-    options_schema: z.array(ProviderOptionDTO).optional(),
-    effective_defaults: stringMap.optional(),
+    options_schema: z.array(ProviderOptionDTO).optional().describe('The options that there are.'),
+    effective_defaults: stringMap.optional().describe('What counts of the options when nobody chooses, by their keys.'),
   }),
   'What there is to choose, with everything inherited from bases. Nothing of how the provider is started.',
 );
@@ -71,6 +77,7 @@ export type ProviderPublicResponse = z.infer<typeof ProviderPublicResponse>;
 export const ProviderPublicListBody = contract(
   'ProviderPublicListBody',
   z.strictObject({ items: z.array(ProviderPublicResponse), total: int64, next_cursor: z.string().optional() }),
+  'What there is to choose of every provider.',
 );
 export type ProviderPublicListBody = z.infer<typeof ProviderPublicListBody>;
 
@@ -101,7 +108,11 @@ const fields = {
   network: NetworkRule.optional(),
 };
 
-export const ProviderUpdateInputBody = contract('ProviderUpdateInputBody', z.strictObject(fields));
+export const ProviderUpdateInputBody = contract(
+  'ProviderUpdateInputBody',
+  z.strictObject(fields),
+  'What is to be another thing of a provider. Absent members stay as they are.',
+);
 export type ProviderUpdateInputBody = z.infer<typeof ProviderUpdateInputBody>;
 export const ProviderCreateInputBody = contract(
   'ProviderCreateInputBody',
@@ -110,15 +121,18 @@ export const ProviderCreateInputBody = contract(
       .string()
       .min(1)
       .max(NAME_MAX)
-      .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/),
+      .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/)
+      .describe('The name: letters, digits, `_` and `-`.'),
     ...fields,
   }),
+  'A new provider.',
 );
 export type ProviderCreateInputBody = z.infer<typeof ProviderCreateInputBody>;
 export const ProviderCreatedOutputBody = contract(
   'ProviderCreatedOutputBody',
-  z.strictObject({ status: z.string(), provider: z.string(), warnings }),
+  z.strictObject({ status: z.string().describe('Always `created`.'), provider: z.string(), warnings }),
+  'The provider is defined.',
 );
 export type ProviderCreatedOutputBody = z.infer<typeof ProviderCreatedOutputBody>;
 
-export const ProviderNameParam = z.string().min(1).max(256);
+export const ProviderNameParam = z.string().min(1).max(256).describe('The name of the provider.');

@@ -44,7 +44,9 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'get-v0-city-by-city-name-config',
+    name: 'get-config',
     summary: 'Read the configuration that the city runs',
+    description: 'What the files came to when they were read last. `rejected` says why newer ones cannot be used.',
     response: ConfigResponse,
     headers: HEADERS,
   })
@@ -60,7 +62,7 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'patch-v0-city-by-city-name-config',
+    id: 'update-config',
     needs: 'commands',
     example: { network: 'api' },
     summary: 'Change what holds for the whole city',
@@ -84,7 +86,7 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'get-v0-city-by-city-name-config-composed',
+    id: 'get-composed-config',
     summary: 'Read everything that the city is composed of',
     description: 'Under the names of the files, secrets masked; also of an earlier revision.',
     response: ConfigComposed,
@@ -104,6 +106,7 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'get-v0-city-by-city-name-config-explain',
+    name: 'explain-config',
     summary: 'Read where every value of the configuration was written',
     description: '`path` names a key of the composed result; agents and rigs are also found by name, as in `agents.core.worker.provider`.',
     response: ConfigExplainResponse,
@@ -123,7 +126,9 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'get-v0-city-by-city-name-config-defaults',
+    name: 'get-default-config',
     summary: 'Read what a city without files of its own would be',
+    description: 'Every default, with its key: what counts where the files say nothing.',
     response: ConfigResponse,
     headers: HEADERS,
   })
@@ -136,7 +141,9 @@ export class ConfigController {
   @Operation({
     ...common,
     id: 'get-v0-city-by-city-name-config-validate',
+    name: 'validate-config',
     summary: 'Compose the files as they are now, without using them',
+    description: 'Nothing is stored and nothing changes.',
     response: ConfigValidateOutputBody,
   })
   @Get('validate')
@@ -146,7 +153,7 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'post-v0-city-by-city-name-config-validate',
+    id: 'validate-config-files',
     needs: 'configure',
     example: { files: { 'city.toml': '[workspace]\nprovider = "loopback"\n\n[providers.loopback]\nbase = "builtin:loopback"\n' } },
     summary: 'Compose the files with some of them as they might be',
@@ -164,7 +171,7 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'post-v0-city-by-city-name-config-reload',
+    id: 'reload-config',
     needs: 'configure',
     summary: 'Make the files as they are now what the city runs',
     description: 'A changed file is noticed without it. Files that cannot be used are refused and change nothing.',
@@ -184,8 +191,9 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'get-v0-city-by-city-name-config-diff',
+    id: 'compare-configs',
     summary: 'Compare a revision with another one, or with the files as they are now',
+    description: 'Without `from` the revision that counts, without `to` the files as they are now. Secrets are masked.',
     response: ConfigDiffBody,
     problems: ['city_not_found', 'not_found'],
   })
@@ -196,7 +204,7 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'get-v0-city-by-city-name-config-revisions',
+    id: 'list-config-revisions',
     summary: 'List the revisions of the configuration, newest first',
     description: 'The last fifty are kept.',
     response: ListBodyConfigRevision,
@@ -215,8 +223,9 @@ export class ConfigController {
 
   @Operation({
     ...common,
-    id: 'get-v0-city-by-city-name-config-revisions-by-revision',
+    id: 'get-config-revision',
     summary: 'Read one revision of the configuration',
+    description: 'What changed with it and who changed it, without the configuration itself.',
     response: ConfigRevision,
     problems: ['city_not_found', 'not_found'],
   })

@@ -27,6 +27,7 @@ export class PacksController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-packs',
+    name: 'list-packs',
     summary: 'List the imports of a city',
     description: 'By name; `default-rig:<binding>` are those that new rigs get.',
     tag: 'packs',
@@ -96,6 +97,7 @@ export class PacksController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-packs-by-name',
+    name: 'remove-pack',
     needs: 'configure',
     summary: 'Take an import out of a city',
     description: 'Where city.toml and pack.toml both have it, city.toml first. `default-rig:<binding>` names an import that new rigs get.',

@@ -26,6 +26,7 @@ export class AgentPatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-agents',
+    name: 'list-agent-patches',
     summary: 'List the patches of agents',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyAgentPatch,
@@ -44,6 +45,7 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-agents',
+    name: 'set-agent-patch',
     needs: 'configure',
     commands: ['env'],
     example: { name: 'mayor', suspended: true },
@@ -66,7 +68,9 @@ export class AgentPatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-agent-by-base',
+    name: 'get-agent-patch',
     summary: 'Read the patch of an agent of the city',
+    description: 'As the files say it. Secrets are masked.',
     response: AgentPatch,
     problems: ['city_not_found', 'patch_not_found', 'unavailable'],
   })
@@ -83,7 +87,9 @@ export class AgentPatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-agent-by-dir-by-base',
+    name: 'get-rig-agent-patch',
     summary: 'Read the patch of an agent of a rig',
+    description: 'As the files say it. Secrets are masked.',
     response: AgentPatch,
     problems: ['city_not_found', 'patch_not_found', 'unavailable'],
   })
@@ -101,8 +107,10 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-agent-by-base',
+    name: 'delete-agent-patch',
     needs: 'configure',
     summary: 'Take the patch of an agent of the city out of the city’s files',
+    description: 'What it changed is as its pack says from then on.',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
   })
@@ -120,8 +128,10 @@ export class AgentPatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-agent-by-dir-by-base',
+    name: 'delete-rig-agent-patch',
     needs: 'configure',
     summary: 'Take the patch of an agent of a rig out of the city’s files',
+    description: 'What it changed is as its pack says from then on.',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
   })

@@ -29,6 +29,7 @@ export class PatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-rigs',
+    name: 'list-rig-patches',
     summary: 'List the patches of rigs',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyRigPatch,
@@ -47,6 +48,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-rigs',
+    name: 'set-rig-patch',
     needs: 'configure',
     example: { name: 'web', suspended: true },
     summary: 'Store a patch of a rig',
@@ -68,7 +70,9 @@ export class PatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-rig-by-name',
+    name: 'get-rig-patch',
     summary: 'Read the patch of a rig',
+    description: 'As the files say it. Secrets are masked.',
     response: RigPatch,
     problems: ['city_not_found', 'patch_not_found', 'unavailable'],
   })
@@ -85,8 +89,10 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-rig-by-name',
+    name: 'delete-rig-patch',
     needs: 'configure',
     summary: 'Take the patch of a rig out of the city’s files',
+    description: 'What it changed is as its pack says from then on.',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
   })
@@ -104,6 +110,7 @@ export class PatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-providers',
+    name: 'list-provider-patches',
     summary: 'List the patches of providers',
     description: 'As the files say them, in the order in which they count.',
     response: ListBodyProviderPatch,
@@ -122,6 +129,7 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-patches-providers',
+    name: 'set-provider-patch',
     needs: 'commands',
     example: { name: 'loopback', ready_delay_ms: 500 },
     summary: 'Store a patch of a provider',
@@ -143,7 +151,9 @@ export class PatchesController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-patches-provider-by-name',
+    name: 'get-provider-patch',
     summary: 'Read the patch of a provider',
+    description: 'As the files say it. Secrets are masked.',
     response: ProviderPatch,
     problems: ['city_not_found', 'patch_not_found', 'unavailable'],
   })
@@ -160,8 +170,10 @@ export class PatchesController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-patches-provider-by-name',
+    name: 'delete-provider-patch',
     needs: 'configure',
     summary: 'Take the patch of a provider out of the city’s files',
+    description: 'What it changed is as its pack says from then on.',
     response: PatchDeletedResponseBody,
     problems: ['patch_not_found', ...REFUSED],
   })

@@ -14,7 +14,8 @@ const KINDS = {
 type Shape<M extends Members> = { [K in keyof M]: (typeof KINDS)[M[K][1]] };
 
 function shapeOf<M extends Members>(members: M): Shape<M> {
-  return Object.fromEntries(Object.entries(members).map(([name, [, kind]]) => [name, KINDS[kind]])) as Shape<M>;
+  const described = Object.entries(members).map(([name, [key, kind]]) => [name, KINDS[kind].describe(`What it sets for \`${key}\`.`)]);
+  return Object.fromEntries(described) as Shape<M>;
 }
 
 const Other = z.record(z.string(), z.unknown());
@@ -24,17 +25,24 @@ const STORED =
 export const PoolOverride = contract(
   'PoolOverride',
   z.strictObject({
-    Min: int64.nullable(),
-    Max: int64.nullable(),
-    Check: z.string().nullable(),
-    DrainTimeout: z.string().nullable(),
-    OnDeath: z.string().nullable(),
-    OnBoot: z.string().nullable(),
+    Min: int64.nullable().describe('How many there are at the least.'),
+    Max: int64.nullable().describe('How many there are at the most.'),
+    Check: z.string().nullable().describe('The command that says how many are wanted.'),
+    DrainTimeout: z.string().nullable().describe('How long one that goes is given for what it is at: a duration.'),
+    OnDeath: z.string().nullable().describe('The command that runs when one has died.'),
+    OnBoot: z.string().nullable().describe('The command that runs when one begins.'),
   }),
+  'What a patch sets for the pool. Null members are not set.',
 );
 export const AgentPatch = contract(
   'AgentPatch',
-  z.strictObject({ Dir: z.string(), Name: z.string(), Pool: PoolOverride, ...shapeOf(AGENT_MEMBERS), Other }),
+  z.strictObject({
+    Dir: z.string().describe('The rig of the agent. Empty for an agent of the city.'),
+    Name: z.string(),
+    Pool: PoolOverride,
+    ...shapeOf(AGENT_MEMBERS),
+    Other,
+  }),
   STORED,
 );
 export type AgentPatch = z.infer<typeof AgentPatch>;
@@ -42,7 +50,12 @@ export const RigPatch = contract('RigPatch', z.strictObject({ Name: z.string(), 
 export type RigPatch = z.infer<typeof RigPatch>;
 export const ProviderPatch = contract(
   'ProviderPatch',
-  z.strictObject({ Name: z.string(), Replace: z.boolean(), ...shapeOf(PROVIDER_MEMBERS), Other }),
+  z.strictObject({
+    Name: z.string(),
+    Replace: z.boolean().describe('True: the patch is all there is, instead of what it patches.'),
+    ...shapeOf(PROVIDER_MEMBERS),
+    Other,
+  }),
   STORED,
 );
 export type ProviderPatch = z.infer<typeof ProviderPatch>;
@@ -53,11 +66,23 @@ const listed = {
   partial: z.boolean().optional(),
   partial_errors: z.array(z.string()).nullable().optional(),
 };
-export const ListBodyAgentPatch = contract('ListBodyAgentPatch', z.strictObject({ items: z.array(AgentPatch), ...listed }));
+export const ListBodyAgentPatch = contract(
+  'ListBodyAgentPatch',
+  z.strictObject({ items: z.array(AgentPatch), ...listed }),
+  'A page of patches of agents.',
+);
 export type ListBodyAgentPatch = z.infer<typeof ListBodyAgentPatch>;
-export const ListBodyRigPatch = contract('ListBodyRigPatch', z.strictObject({ items: z.array(RigPatch), ...listed }));
+export const ListBodyRigPatch = contract(
+  'ListBodyRigPatch',
+  z.strictObject({ items: z.array(RigPatch), ...listed }),
+  'A page of patches of rigs.',
+);
 export type ListBodyRigPatch = z.infer<typeof ListBodyRigPatch>;
-export const ListBodyProviderPatch = contract('ListBodyProviderPatch', z.strictObject({ items: z.array(ProviderPatch), ...listed }));
+export const ListBodyProviderPatch = contract(
+  'ListBodyProviderPatch',
+  z.strictObject({ items: z.array(ProviderPatch), ...listed }),
+  'A page of patches of providers.',
+);
 export type ListBodyProviderPatch = z.infer<typeof ListBodyProviderPatch>;
 
 const MAX_LIST = 500;
@@ -76,26 +101,28 @@ const name = text.max(256).optional();
 export const AgentPatchSetInputBody = contract(
   'AgentPatchSetInputBody',
   z.strictObject({
-    dir: text.max(256).optional(),
-    name,
+    dir: text.max(256).optional().describe('The rig of the agent. Absent or empty for an agent of the city.'),
+    name: name.describe('The agent, without its rig. Must be there.'),
     provider: line,
     work_dir: line,
-    tmux_alias: line,
+    tmux_alias: line.describe('Kept for files of older cities. Nothing reads it here.'),
     scope: line,
     suspended: flag,
     env,
   }),
+  'What a patch of an agent sets. Null and absent members are not set.',
 );
 export type AgentPatchSetInputBody = z.infer<typeof AgentPatchSetInputBody>;
 export const RigPatchSetInputBody = contract(
   'RigPatchSetInputBody',
-  z.strictObject({ name, path: line, prefix: line, default_branch: line, suspended: flag }),
+  z.strictObject({ name: name.describe('The rig. Must be there.'), path: line, prefix: line, default_branch: line, suspended: flag }),
+  'What a patch of a rig sets. Null and absent members are not set.',
 );
 export type RigPatchSetInputBody = z.infer<typeof RigPatchSetInputBody>;
 export const ProviderPatchSetInputBody = contract(
   'ProviderPatchSetInputBody',
   z.strictObject({
-    name,
+    name: name.describe('The provider. Must be there.'),
     command: line,
     acp_command: line,
     args: lines,
@@ -103,9 +130,12 @@ export const ProviderPatchSetInputBody = contract(
     prompt_mode: line,
     prompt_flag: line,
     ready_delay_ms: int64.min(0).max(3_600_000).nullable().optional(),
-    accept_startup_dialogs: flag,
+    accept_startup_dialogs: flag.describe(
+      'Whether questions that the program asks when it starts are answered with yes. Null: the patch does not set it.',
+    ),
     env,
   }),
+  'What a patch of a provider sets. Null and absent members are not set.',
 );
 export type ProviderPatchSetInputBody = z.infer<typeof ProviderPatchSetInputBody>;
 
@@ -115,9 +145,9 @@ const done = {
   provider_patch: z.string().optional(),
   rig_patch: z.string().optional(),
 };
-export const PatchOKResponseBody = contract('PatchOKResponseBody', z.strictObject(done));
+export const PatchOKResponseBody = contract('PatchOKResponseBody', z.strictObject(done), 'The patch is stored.');
 export type PatchOKResponseBody = z.infer<typeof PatchOKResponseBody>;
-export const PatchDeletedResponseBody = contract('PatchDeletedResponseBody', z.strictObject(done));
+export const PatchDeletedResponseBody = contract('PatchDeletedResponseBody', z.strictObject(done), 'The patch is gone.');
 export type PatchDeletedResponseBody = z.infer<typeof PatchDeletedResponseBody>;
 
-export const PatchNameParam = text.min(1).max(256);
+export const PatchNameParam = text.min(1).max(256).describe('The name of what is patched.');

@@ -10,7 +10,9 @@ export class ReadinessController {
 
   @Operation({
     id: 'get-v0-readiness',
+    name: 'get-readiness',
     summary: 'Readiness of providers and tools on the worker hosts',
+    description: 'As found a moment ago; `fresh` asks again.',
     tag: 'providers',
     response: ReadinessResponse,
     problems: ['invalid_request'],
@@ -22,7 +24,9 @@ export class ReadinessController {
 
   @Operation({
     id: 'get-v0-provider-readiness',
+    name: 'get-provider-readiness',
     summary: 'Readiness of providers on the worker hosts',
+    description: 'As found a moment ago; `fresh` asks again.',
     tag: 'providers',
     response: ProviderReadinessResponse,
     problems: ['invalid_request'],

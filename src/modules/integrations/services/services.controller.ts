@@ -37,6 +37,7 @@ export class ServicesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-services',
+    name: 'list-services',
     summary: 'List services',
     description: 'By name: what the files of the city say of each, and how it is. `service.state_changed` tells of every change.',
     tag,
@@ -56,7 +57,9 @@ export class ServicesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-service-by-name',
+    name: 'get-service',
     summary: 'Read a service',
+    description: 'How it is, and where it is reached.',
     tag,
     headers,
     response: Status,
@@ -75,6 +78,7 @@ export class ServicesController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-service-by-name-restart',
+    name: 'restart-service',
     needs: 'operate',
     summary: 'Begin the process of a service anew',
     description:
@@ -95,7 +99,7 @@ export class ServicesController {
   }
 
   @Operation({
-    id: 'get-v0-city-by-city-name-service-by-name-logs',
+    id: 'get-service-logs',
     summary: 'Read what a service has written',
     description:
       'The newest lines of what its processes have written, both outputs, without what looks like a secret. The last 2,000 are kept.',

@@ -51,6 +51,7 @@ export class FormulasController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-formulas',
+    name: 'list-formulas',
     summary: 'List the formulas that a city or rig sees',
     description:
       'Workflows, by name, each with the file that counts and those that it shadows. One that cannot be used is there with its `errors`. ' +
@@ -71,6 +72,7 @@ export class FormulasController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-formulas-by-name',
+    name: 'get-formula',
     summary: 'Read what a formula becomes',
     description: DETAIL,
     response: FormulaDetailResponse,
@@ -90,6 +92,7 @@ export class FormulasController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-formula-by-name',
+    name: 'get-formula-by-old-path',
     summary: 'Read what a formula becomes, under its other path',
     description: DETAIL,
     response: FormulaDetailResponse,
@@ -109,6 +112,7 @@ export class FormulasController {
   @Operation({
     ...READ,
     id: 'post-v0-city-by-city-name-formulas-by-name-preview',
+    name: 'preview-formula',
     needs: 'operate',
     example: { scope_kind: 'city', scope_ref: 'al', target: 'mayor' },
     summary: 'Preview a formula with values',
@@ -130,7 +134,9 @@ export class FormulasController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-formulas-by-name-source',
+    name: 'get-formula-source',
     summary: 'Read the city’s own file of a formula',
+    description: 'As it is on disk. What comes from a pack has none here.',
     response: FormulaSourceOutputBody,
     problems: ['city_not_found', 'formula_not_found', 'unavailable'],
   })
@@ -147,6 +153,7 @@ export class FormulasController {
   @Operation({
     tag: 'formulas',
     id: 'post-v0-city-by-city-name-formulas-by-name-validate',
+    name: 'validate-formula',
     needs: 'configure',
     consumes: 'application/octet-stream',
     example: EXAMPLE,
@@ -167,6 +174,7 @@ export class FormulasController {
   @Operation({
     ...WRITTEN,
     id: 'put-v0-city-by-city-name-formulas-by-name',
+    name: 'save-formula',
     needs: 'configure',
     consumes: 'application/octet-stream',
     example: EXAMPLE,
@@ -192,6 +200,7 @@ export class FormulasController {
   @Operation({
     ...WRITTEN,
     id: 'delete-v0-city-by-city-name-formulas-by-name',
+    name: 'delete-formula',
     needs: 'configure',
     summary: 'Delete the city’s own file of a formula',
     description: 'What a pack has under the name counts again.',

@@ -49,6 +49,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-orders',
+    name: 'list-orders',
     summary: 'List orders',
     description:
       'By name, those of the city before those of rigs. Also those that are disabled, and those that cannot be fired, with their errors.',
@@ -69,6 +70,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-orders-check',
+    name: 'check-orders',
     summary: 'See which orders are due',
     description: 'Changes nothing and runs nothing: what a condition says is what a worker has found last.',
     tag,
@@ -88,6 +90,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-orders-history',
+    name: 'list-order-firings',
     summary: 'List the firings of an order',
     description: 'Newest first, each with its outcome, exit code, duration and the end of its output. An order that never was has none.',
     tag,
@@ -105,7 +108,7 @@ export class OrdersController {
   }
 
   @Operation({
-    id: 'get-v0-city-by-city-name-orders-hooks',
+    id: 'list-webhooks',
     summary: 'List the webhooks of a city',
     description: 'Where other systems send to, which orders that fires, and what keeps it from being received. Never a secret.',
     tag,
@@ -121,6 +124,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-orders-feed',
+    name: 'list-order-feed',
     summary: 'List what is being carried out',
     description: 'The firings of a scope that are open.',
     tag,
@@ -134,7 +138,9 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-order-history-by-bead-id',
+    name: 'get-order-firing',
     summary: 'Read a firing',
+    description: 'With what fired it, what it was given and the end of what it wrote.',
     tag,
     response: OrderHistoryDetailResponse,
     problems: ['city_not_found', 'not_found', 'scope_not_found', 'unavailable'],
@@ -150,6 +156,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-order-by-name',
+    name: 'get-order',
     summary: 'Read an order',
     description:
       'A scoped name, or a bare name that only one order has. What counts by now, where each key was written, and the next five firings.',
@@ -170,6 +177,7 @@ export class OrdersController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-order-by-name-enable',
+    name: 'enable-order',
     needs: 'configure',
     summary: 'Enable an order',
     description: "An override in the city's file, which holds until the next one. What is being carried out goes on.",
@@ -191,6 +199,7 @@ export class OrdersController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-order-by-name-disable',
+    name: 'disable-order',
     needs: 'configure',
     summary: 'Disable an order',
     description: "An override in the city's file, which holds until the next one. What is being carried out goes on.",
@@ -212,6 +221,7 @@ export class OrdersController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-order-by-name-run',
+    name: 'run-order',
     needs: 'operate',
     example: { vars: { ref: 'v1.2.3' } },
     summary: 'Fire an order by hand',

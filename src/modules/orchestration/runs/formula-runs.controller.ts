@@ -15,6 +15,7 @@ export class FormulaRunsController {
   @Operation({
     tag: 'formulas',
     id: 'get-v0-city-by-city-name-formulas-feed',
+    name: 'list-formula-feed',
     summary: 'List the graphs that a city or rig runs',
     description: 'Active ones first, then pending, failed, done and skipped ones; the one that changed last is the first of each.',
     response: FormulaFeedBody,
@@ -28,7 +29,9 @@ export class FormulaRunsController {
   @Operation({
     tag: 'formulas',
     id: 'get-v0-city-by-city-name-formulas-by-name-runs',
+    name: 'list-formula-runs',
     summary: 'Count the runs of a formula, and list the newest',
+    description: 'Those of the city or of the rig that `scope_kind` and `scope_ref` name.',
     response: FormulaRunsResponse,
     problems: [...SCOPED, 'formula_not_found'],
   })

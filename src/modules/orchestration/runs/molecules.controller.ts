@@ -26,7 +26,7 @@ export class MoleculesController {
 
   @Operation({
     ...READ,
-    id: 'get-v0-city-by-city-name-molecules',
+    id: 'list-molecules',
     summary: "List a city's molecules",
     description:
       'The roots of formulas for the first compiler, newest first; closed ones only with `all`. With `index` the answer waits until the head is above it, at most `wait`.',
@@ -88,7 +88,7 @@ export class MoleculesController {
 
   @Operation({
     ...READ,
-    id: 'get-v0-city-by-city-name-molecule-by-id',
+    id: 'get-molecule',
     summary: 'Read a molecule with its steps and their progress',
     description: 'Steps in the order in which they can be done, closed ones too. The root of a graph is read as well.',
     response: MoleculeGetResponse,

@@ -6,30 +6,35 @@ import { int64, text } from '../../../contract/scalars.js';
 
 const name = text.max(500);
 
-export const MoleculeIdParam = z.string().min(1).max(255);
+export const MoleculeIdParam = z.string().min(1).max(255).describe('The id of the root bead.');
 
 export const MoleculeCreateInputBody = contract(
   'MoleculeCreateInputBody',
   z.strictObject({
     formula: name.min(1),
-    /** Whom it is for. A graph needs somebody; a tree may be for nobody in particular. */
-    target: name.optional(),
-    /** Whose formula it is, and where its beads are; the city's own without. */
-    rig: name.optional(),
+
+    target: name.optional().describe('Whom it is for. A graph needs somebody; a tree may be for nobody in particular.'),
+
+    rig: name.optional().describe('Whose formula it is, and where its beads are; the city’s own without.'),
     vars: z.record(text.max(128), text).optional(),
-    title: beadTitle.optional(),
+    title: beadTitle.optional().describe('The title of the root. Absent: as the formula says.'),
     labels: beadLabels.optional(),
-    /** The bead that it is for: it has one live run of the formula. */
-    attached_bead_id: name.optional(),
-    /** Ends the live runs of that bead. */
-    force: z.boolean().optional(),
+
+    attached_bead_id: name.optional().describe('The bead that it is for: it has one live run of the formula.'),
+
+    force: z.boolean().optional().describe('Ends the live runs of that bead.'),
   }),
+  'The formula that is to become beads.',
 );
 export type MoleculeCreateInputBody = z.infer<typeof MoleculeCreateInputBody>;
 
 export const MoleculeCreateOutputBody = contract(
   'MoleculeCreateOutputBody',
-  z.strictObject({ ...Bead.shape, created: z.boolean(), steps: int64 }),
+  z.strictObject({
+    ...Bead.shape,
+    created: z.boolean().describe('False when the bead had this run already.'),
+    steps: int64.describe('How many steps it has.'),
+  }),
   'The root. `created` is false when the bead had this run already.',
 );
 export type MoleculeCreateOutputBody = z.infer<typeof MoleculeCreateOutputBody>;
@@ -37,10 +42,15 @@ export type MoleculeCreateOutputBody = z.infer<typeof MoleculeCreateOutputBody>;
 export const MoleculeGetResponse = contract(
   'MoleculeGetResponse',
   z.strictObject({
-    molecule: Bead,
-    children: z.array(Bead).nullable(),
-    progress: contract('MoleculeProgress', z.strictObject({ total: int64, closed: int64 })),
+    molecule: Bead.describe('The root bead.'),
+    children: z.array(Bead).nullable().describe('The beads of its steps. Null is the same as none.'),
+    progress: contract(
+      'MoleculeProgress',
+      z.strictObject({ total: int64.describe('How many steps it has.'), closed: int64 }),
+      'How far a molecule is.',
+    ),
   }),
+  'A molecule with its steps.',
 );
 
 export const MoleculesQuery = z.strictObject({

@@ -36,6 +36,7 @@ export class RunsController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-runs',
+    name: 'list-runs',
     summary: 'List the runs of a city',
     description:
       'Those that go on, then those that wait for a gate, then those that have ended; the one that changed last is the first of each. ' +
@@ -56,7 +57,9 @@ export class RunsController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-runs-census',
+    name: 'count-runs',
     summary: 'Count the runs of a city by status',
+    description: 'Every status, also those that no run has.',
     response: RunsCensusOutputBody,
     problems: ['city_not_found'],
   })
@@ -69,7 +72,9 @@ export class RunsController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-runs-by-run-id',
+    name: 'get-run',
     summary: 'Read a run',
+    description: 'How far it is, who carries it out, and what went wrong.',
     response: Run,
     problems: ['city_not_found', 'run_not_found'],
   })
@@ -82,7 +87,9 @@ export class RunsController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-runs-by-run-id-steps',
+    name: 'list-run-steps',
     summary: 'List the steps of a run, in the order in which they can be done',
+    description: 'All of them, with what each waits for.',
     response: RunStepsOutputBody,
     problems: ['city_not_found', 'run_not_found', 'invalid_request'],
   })
@@ -98,6 +105,7 @@ export class RunsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-runs-by-run-id-cancel',
+    name: 'cancel-run',
     needs: 'operate',
     status: 202,
     also: [{ status: 200, headers: ['X-SVC-Index'] }],
@@ -127,6 +135,7 @@ export class RunsController {
   @Operation({
     ...READ,
     id: 'get-v0-city-by-city-name-workflow-by-workflow-id',
+    name: 'get-workflow',
     summary: 'Read all beads of a run, and what is between them',
     description: 'As they are at the position `snapshot_event_seq` of the log: events above it go on from here.',
     response: WorkflowSnapshotResponse,
@@ -145,6 +154,7 @@ export class RunsController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-workflow-by-workflow-id',
+    name: 'delete-workflow',
     needs: 'operate',
     summary: 'End a run as skipped, or remove it with all its beads',
     description: 'Closes what is open of it. With `delete` its beads and edges are removed for good. Repeatable; 404 once it is gone.',

@@ -22,7 +22,7 @@ import {
   type SlingBatchResult,
 } from './sling.schemas.js';
 
-export const SLING_BATCH = 'post-v0-city-by-city-name-sling-batch';
+export const SLING_BATCH = 'sling-batch';
 /** Longer than the largest batch takes; a process that dies meanwhile leaves its key locked this long. */
 const HOLD_MS = 120_000;
 

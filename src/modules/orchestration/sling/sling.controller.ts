@@ -27,6 +27,7 @@ export class SlingController {
 
   @Operation({
     id: SLING,
+    name: 'sling',
     needs: 'operate',
     example: { bead: 'al-1', target: 'mayor' },
     summary: 'Give a bead, or a formula, to an agent or a pool',

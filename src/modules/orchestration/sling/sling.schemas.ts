@@ -14,27 +14,26 @@ export const MAX_BATCH_CHARACTERS = 16 * 1024 * 1024;
 
 const name = text.max(500);
 const options = {
-  target: name.min(1),
+  target: name.min(1).describe('Who gets it: an agent, or the agent that a bead is for.'),
   rig: name.optional(),
   scope_kind: name.optional(),
   scope_ref: name.optional(),
   merge: name.optional(),
   owned: z.boolean().optional(),
   no_convoy: z.boolean().optional(),
-  reassign: z.boolean().optional(),
-  force: z.boolean().optional(),
+  reassign: z.boolean().optional().describe('Take the bead from whoever has it.'),
+  force: z.boolean().optional().describe('Sling it although something speaks against it, such as a target that is suspended.'),
   dry_run: z.boolean().optional(),
 };
 export type SlingOptions = z.infer<z.ZodObject<typeof options>>;
 
 const formula = {
-  /** What is to be done, instead of a bead, or for the beads. */
-  formula: name.optional(),
-  /** Of the run. */
-  title: beadTitle.optional(),
+  formula: name.optional().describe('What is to be done, instead of a bead, or for the bead.'),
+
+  title: beadTitle.optional().describe('The title of the run.'),
   vars: z.record(text.max(128), text).optional(),
-  /** True: the bead alone, whatever formula the target works by. */
-  no_formula: z.boolean().optional(),
+
+  no_formula: z.boolean().optional().describe('True: the bead alone, whatever formula the target works by.'),
 };
 export type FormulaOptions = z.infer<z.ZodObject<typeof formula>>;
 
@@ -43,15 +42,16 @@ export const SlingInputBody = contract(
   z.strictObject({
     ...options,
     ...formula,
-    bead: name.optional(),
+    bead: name.optional().describe('The bead that is slung, or a text that becomes one. One of it and `formula` must be there.'),
     attached_bead_id: name.optional(),
   }),
+  'What is given to whom.',
 );
 export type SlingInputBody = z.infer<typeof SlingInputBody>;
 
 export const SlingEvent = contract(
   'SlingEvent',
-  z.strictObject({ type: z.string(), subject: z.string() }),
+  z.strictObject({ type: z.string().describe('The kind of event.'), subject: z.string() }),
   'An event that a sling appends to the log of the city.',
 );
 export type SlingEvent = z.infer<typeof SlingEvent>;
@@ -59,28 +59,32 @@ export type SlingEvent = z.infer<typeof SlingEvent>;
 export const SlingResponse = contract(
   'SlingResponse',
   z.strictObject({
-    /** `would_sling` in a dry run. */
-    status: z.enum(['slung', 'would_sling']),
-    /** The canonical name of whom it went to. */
-    target: z.string(),
-    /** What was slung; absent for a run that is attached to nothing. */
-    bead: z.string().optional(),
-    /** `direct`: a bead, also when its target works by a formula. `attached`: a formula for a bead. `standalone`: a formula by itself. */
-    mode: z.enum(['direct', 'attached', 'standalone']),
+    status: z.enum(['slung', 'would_sling']).describe('`would_sling` in a dry run.'),
+
+    target: z.string().describe('The canonical name of whom it went to.'),
+
+    bead: z.string().optional().describe('What was slung; absent for a run that is attached to nothing.'),
+
+    mode: z
+      .enum(['direct', 'attached', 'standalone'])
+      .describe(
+        '`direct`: a bead, also when its target works by a formula. `attached`: a formula for a bead. `standalone`: a formula by itself.',
+      ),
     formula: z.string().optional(),
     attached_bead_id: z.string().optional(),
-    /** The id of the run and of its root bead. */
-    workflow_id: z.string().optional(),
+
+    workflow_id: z.string().optional().describe('The id of the run and of its root bead.'),
     root_bead_id: z.string().optional(),
     run: RunRef.optional(),
-    /** The open convoy that follows the bead. */
-    convoy_id: z.string().optional(),
-    /** False when everything was as asked already. */
-    changed: z.boolean(),
+
+    convoy_id: z.string().optional().describe('The open convoy that follows the bead.'),
+
+    changed: z.boolean().describe('False when everything was as asked already.'),
     warnings: z.array(z.string()),
-    /** Of a dry run: what a real one appends, in this order. */
-    events: z.array(SlingEvent).optional(),
+
+    events: z.array(SlingEvent).optional().describe('Of a dry run: what a real one appends, in this order.'),
   }),
+  'What was given to whom, and what it led to.',
 );
 export type SlingResponse = z.infer<typeof SlingResponse>;
 
@@ -89,43 +93,48 @@ export const SlingBatchInputBody = contract(
   z.strictObject({
     ...options,
     ...formula,
-    beads: z.array(name.min(1)).min(1).max(MAX_BATCH).optional(),
-    convoy: name.optional(),
-    atomic: z.boolean().optional(),
+    beads: z.array(name.min(1)).min(1).max(MAX_BATCH).optional().describe('The ids of the beads. A thousand at the most.'),
+    convoy: name.optional().describe('The convoy whose open members are slung, instead of `beads`.'),
+    atomic: z.boolean().optional().describe('All of them or none, in one transaction: 200 at the most. Otherwise each by itself.'),
   }),
+  'Beads that are given to somebody together.',
 );
 export type SlingBatchInputBody = z.infer<typeof SlingBatchInputBody>;
 
 export const SlingBatchResult = contract(
   'SlingBatchResult',
   z.strictObject({
-    bead: z.string(),
-    /** `skipped`: a closed member of the convoy. */
-    status: z.enum(['slung', 'would_sling', 'refused', 'skipped']),
-    changed: z.boolean().optional(),
+    bead: z.string().describe('The id of the bead.'),
+
+    status: z.enum(['slung', 'would_sling', 'refused', 'skipped']).describe('`skipped`: a closed member of the convoy.'),
+    changed: z.boolean().optional().describe('False when everything was as asked already.'),
     convoy_id: z.string().optional(),
     formula: z.string().optional(),
-    /** The id of the run that carries the formula out, and of its root bead. */
-    workflow_id: z.string().optional(),
+
+    workflow_id: z.string().optional().describe('The id of the run that carries the formula out, and of its root bead.'),
     run: RunRef.optional(),
     warnings: z.array(z.string()).optional(),
-    /** Why it was refused, as the same bead alone would have been. */
-    code: z.string().optional(),
+
+    code: z.string().optional().describe('Why it was refused, as the same bead alone would have been.'),
     detail: z.string().optional(),
   }),
+  'What became of one of the beads.',
 );
 export type SlingBatchResult = z.infer<typeof SlingBatchResult>;
 
 export const SlingBatchResponse = contract(
   'SlingBatchResponse',
   z.strictObject({
-    status: z.enum(['slung', 'would_sling', 'partial', 'refused']),
+    status: z
+      .enum(['slung', 'would_sling', 'partial', 'refused'])
+      .describe('`partial` when some were refused; `would_sling` in a dry run.'),
     target: z.string(),
-    results: z.array(SlingBatchResult),
-    slung: int64,
-    refused: int64,
+    results: z.array(SlingBatchResult).describe('What became of each, in the order of the request.'),
+    slung: int64.describe('How many were slung.'),
+    refused: int64.describe('How many were refused.'),
     skipped: int64,
     events: z.array(SlingEvent).optional(),
   }),
+  'What became of the beads.',
 );
 export type SlingBatchResponse = z.infer<typeof SlingBatchResponse>;

@@ -36,6 +36,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agent-by-dir-by-base',
+    name: 'get-rig-agent',
     summary: 'Read the agent of a rig',
     description: '`dir` is the rig, `base` the name as without one.',
     tag: 'agents',
@@ -56,6 +57,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-dir-by-base',
+    name: 'update-rig-agent',
     needs: 'configure',
     example: { suspended: true },
     summary: 'Change the agent of a rig',
@@ -81,6 +83,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-agent-by-dir-by-base',
+    name: 'delete-rig-agent',
     needs: 'configure',
     summary: 'Take the agent of a rig out of the city’s files',
     description: 'With everything in its folder. Refused while something still names the agent; the answer says what.',
@@ -103,6 +106,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-agent-by-dir-by-base-by-action',
+    name: 'act-on-rig-agent',
     needs: 'operate',
     summary: 'Suspend or resume the agent of a rig',
     description: ACTED,

@@ -34,6 +34,7 @@ export class AgentController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agent-by-base',
+    name: 'get-agent',
     summary: 'Read an agent',
     description:
       'By its name with the import it comes from (`core.worker`), or by its bare name when the city has it once. A member of a pool is read by its own name.',
@@ -54,6 +55,7 @@ export class AgentController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-agent-by-base',
+    name: 'update-agent',
     needs: 'configure',
     example: { suspended: true },
     summary: 'Change an agent',
@@ -78,6 +80,7 @@ export class AgentController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-agent-by-base',
+    name: 'delete-agent',
     needs: 'configure',
     summary: 'Take an agent out of the city’s files',
     description: 'With everything in its folder. Refused while something still names the agent; the answer says what.',
@@ -99,6 +102,7 @@ export class AgentController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-agent-by-base-by-action',
+    name: 'act-on-agent',
     needs: 'operate',
     summary: 'Suspend or resume an agent',
     description: ACTED,

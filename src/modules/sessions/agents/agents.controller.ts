@@ -21,6 +21,7 @@ export class AgentsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agents',
+    name: 'list-agents',
     summary: 'List the agents of a city',
     description:
       'In the order of the configuration. A pool with a bound is listed by its members, one without as the agent itself while no session ' +

@@ -8,25 +8,34 @@ import { SessionRest, SessionStart } from '../../../contract/sessions.schemas.js
 /** The live session of an agent. */
 export const SessionInfo = contract(
   'SessionInfo',
-  z.strictObject({ name: z.string(), attached: z.boolean(), last_activity: dateTime.optional() }),
+  z.strictObject({ name: z.string().describe('The session’s name.'), attached: z.boolean(), last_activity: dateTime.optional() }),
+  'The live session of an agent.',
 );
 /** `session_id` is absent for a place of a pool that nobody has yet: it rests with the others. */
-export const AgentRest = contract('AgentRest', SessionRest.extend({ session_id: z.string().optional() }));
+export const AgentRest = contract(
+  'AgentRest',
+  SessionRest.extend({ session_id: z.string().optional() }),
+  'Why no process of an agent is started although one may be wanted. `session_id` is absent for a place of a pool that nobody has yet.',
+);
 export type AgentRest = z.infer<typeof AgentRest>;
 export const AgentResponse = contract(
   'AgentResponse',
   z.strictObject({
-    name: z.string(),
-    running: z.boolean(),
+    name: z.string().describe('The qualified name: `<name>`, or `<rig>/<name>`; members of a pool end in `-<slot>`.'),
+    running: z.boolean().describe('Whether one of its sessions has a process.'),
     suspended: z.boolean(),
-    pack_derived: z.boolean(),
-    state: z.string(),
+    pack_derived: z.boolean().describe('True when it comes from a pack: the files of the city cannot change it, but a patch can.'),
+    state: z
+      .string()
+      .describe(
+        '`stopped`, `idle`, `working`, `waiting` (for an answer, or with work that it does not go on with), `suspended` or `quarantined`.',
+      ),
     available: z.boolean(),
     suspended_declared: z.boolean().optional(),
     suspended_runtime: z.boolean().nullable().optional(),
-    unavailable_reason: z.string().optional(),
+    unavailable_reason: z.string().optional().describe('Why it cannot be used. Absent when it can.'),
     description: z.string().optional(),
-    display_name: z.string().optional(),
+    display_name: z.string().optional().describe('The name of its provider for people.'),
     provider: z.string().optional(),
     rig: z.string().optional(),
     pool: z.string().optional(),
@@ -37,7 +46,7 @@ export const AgentResponse = contract(
     context_pct: int64.optional(),
     context_window: int64.optional(),
     last_output: z.string().optional(),
-    session: SessionInfo.optional(),
+    session: SessionInfo.optional().describe('Its live session. Absent when none is.'),
     rest: AgentRest.optional(),
     starting: SessionStart.optional(),
   }),
@@ -55,15 +64,14 @@ export const ListBodyAgentResponse = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of agents.',
 );
 export type ListBodyAgentResponse = z.infer<typeof ListBodyAgentResponse>;
 export const AgentsQuery = z.strictObject({
-  /** The qualified name of a pool. */
-  pool: queryText({ max: 512 }),
+  pool: queryText({ max: 512 }).describe('Only members of this pool, by its qualified name.'),
   rig: queryText({ max: 256 }),
-  running: queryEnum(['true', 'false']),
-  /** Adds the last output of running sessions. */
-  peek: queryBool(),
+  running: queryEnum(['true', 'false']).describe('Only what runs, or only what does not.'),
+  peek: queryBool().describe('Adds the last output of running sessions.'),
   ...listPage,
   ...blockingRead,
 });
@@ -81,18 +89,23 @@ export const AgentCreateInputBody = contract(
       .string()
       .min(1)
       .max(128)
-      .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/),
+      .regex(/^[a-zA-Z0-9][a-zA-Z0-9_-]*$/)
+      .describe('The name without its rig: letters, digits, `_` and `-`.'),
     provider: word.min(1).optional(),
-    dir: text.max(256).optional(),
-    scope: word.optional(),
+    dir: text.max(256).optional().describe('The rig that the agent is for. Absent: the city.'),
+    scope: word.optional().describe('`city` or `rig`. Absent: as `dir` says.'),
     description: description.optional(),
-    prompt: prompt.optional(),
+    prompt: prompt.optional().describe('What becomes its prompt file. 256 KiB at the most.'),
   }),
   '`prompt` becomes the agent’s prompt file; a general one is written without it. `provider` may be absent only in a city whose agents are ' +
     'started with a command (`workspace.start_command`).',
 );
 export type AgentCreateInputBody = z.infer<typeof AgentCreateInputBody>;
-export const AgentCreatedOutputBody = contract('AgentCreatedOutputBody', z.strictObject({ status: z.string(), agent: z.string() }));
+export const AgentCreatedOutputBody = contract(
+  'AgentCreatedOutputBody',
+  z.strictObject({ status: z.string().describe('Always `created`.'), agent: z.string() }),
+  'The agent is in the files.',
+);
 export type AgentCreatedOutputBody = z.infer<typeof AgentCreatedOutputBody>;
 
 const changes = {
@@ -129,6 +142,6 @@ export type AgentUpdateQuery = z.infer<typeof AgentUpdateQuery>;
 
 export const AGENT_ACTIONS = ['suspend', 'resume', 'reset'] as const;
 export type AgentAction = (typeof AGENT_ACTIONS)[number];
-export const AgentActionParam = z.enum(AGENT_ACTIONS);
-export const AgentNameParam = z.string().min(1).max(512);
-export const AgentDirParam = z.string().min(1).max(256);
+export const AgentActionParam = z.enum(AGENT_ACTIONS).describe('What is to be done with it.');
+export const AgentNameParam = z.string().min(1).max(512).describe('The name of the agent, without its rig.');
+export const AgentDirParam = z.string().min(1).max(256).describe('The name of the rig.');

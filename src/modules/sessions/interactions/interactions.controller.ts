@@ -29,6 +29,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-pending',
+    name: 'list-pending',
     summary: 'List what waits for a person',
     description:
       'The oldest first, at most 1000 at once. Beyond the contract an entry has the prompt, the choices, the names of the session and since when; ' +
@@ -49,6 +50,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-pending',
+    name: 'get-session-pending',
     summary: 'Read what a session waits for',
     description:
       '`supported` is false while the session is being started, and for runtimes that cannot ask. Where several are open, `pending` is ' +

@@ -4,17 +4,18 @@ import { queryInt, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
 
-export const SessionParam = text.min(1).max(255);
+export const SessionParam = text.min(1).max(255).describe('The session: its id, its name or its alias.');
 
 export const SessionPendingResponse = contract(
   'SessionPendingResponse',
   z.strictObject({
-    supported: z.boolean(),
+    supported: z.boolean().describe('Whether its provider can ask at all.'),
     pending: PendingInteraction.optional().meta({ description: 'The oldest one that is open.' }),
     others: z.array(PendingInteraction).optional().meta({
       description: 'The rest, where several are open at once, as far as they fit on a page of 2 MiB; the list of the city has all.',
     }),
   }),
+  'What a session asks a person.',
 );
 export type SessionPendingResponse = z.infer<typeof SessionPendingResponse>;
 
@@ -29,21 +30,29 @@ export const SessionRespondInputBody = contract(
         'Where nothing is offered, any word.',
     }),
     request_id: word.optional().meta({ description: 'Which one is answered; may be left out while only one is open.' }),
-    text: text.max(64 * 1024).optional(),
+    text: text
+      .max(64 * 1024)
+      .optional()
+      .describe('More words for the agent.'),
     metadata: z.record(text.max(255), text.max(4096)).optional(),
   }),
+  'An answer to what a session asks.',
 );
 export type SessionRespondInput = z.infer<typeof SessionRespondInputBody>;
 
-export const SessionRespondOutputBody = contract('SessionRespondOutputBody', z.strictObject({ status: z.string(), id: z.string() }));
+export const SessionRespondOutputBody = contract(
+  'SessionRespondOutputBody',
+  z.strictObject({ status: z.string().describe('Always `accepted`.'), id: z.string().describe('The id of the session.') }),
+  'The answer is taken.',
+);
 export type SessionRespondOutputBody = z.infer<typeof SessionRespondOutputBody>;
 
 export const CityPendingEntry = contract(
   'CityPendingEntry',
   z.strictObject({
     session_id: z.string(),
-    request_id: z.string(),
-    kind: z.string(),
+    request_id: z.string().describe('Names the question: to be given with the answer.'),
+    kind: z.string().describe('What kind of question it is, such as `permission`.'),
     prompt: z.string().optional(),
     options: z.array(z.string()).optional().meta({ description: 'The labels of `choices`.' }),
     choices: z.array(InteractionChoice).optional(),
@@ -54,6 +63,7 @@ export const CityPendingEntry = contract(
     title: z.string().optional(),
     template: z.string().optional(),
   }),
+  'What a session of a city asks a person.',
 );
 export type CityPendingEntry = z.infer<typeof CityPendingEntry>;
 
@@ -66,6 +76,7 @@ export const ListBodyCityPendingEntry = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of what waits for a person.',
 );
 export type ListBodyCityPendingEntry = z.infer<typeof ListBodyCityPendingEntry>;
 

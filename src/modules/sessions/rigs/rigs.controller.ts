@@ -46,6 +46,7 @@ export class RigsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-rigs',
+    name: 'list-rigs',
     summary: 'List rigs',
     description:
       'In the order of the files. `suspended` is what somebody has switched the rig to, else what the files say. With `git=true` each has ' +
@@ -95,7 +96,9 @@ export class RigsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-rig-by-name',
+    name: 'get-rig',
     summary: 'Read a rig',
+    description: 'With `git` also how its working tree is.',
     tag,
     response: RigResponse,
     headers: READ,
@@ -113,6 +116,7 @@ export class RigsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-rig-by-name',
+    name: 'update-rig',
     needs: 'configure',
     example: { suspended: true },
     summary: 'Change a rig in the files',
@@ -138,6 +142,7 @@ export class RigsController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-rig-by-name',
+    name: 'delete-rig',
     needs: 'configure',
     summary: 'Remove a rig from the files',
     description:
@@ -162,6 +167,7 @@ export class RigsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-rig-by-name-by-action',
+    name: 'act-on-rig',
     needs: 'operate',
     summary: 'Suspend, resume or restart a rig',
     description:

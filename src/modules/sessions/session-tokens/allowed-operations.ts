@@ -100,10 +100,10 @@ const session = 'v0-city-by-city-name-session-by-id';
  */
 export const ALLOWED: Readonly<Record<string, Check>> = {
   // Its own work.
-  'post-v0-city-by-city-name-hook-claim': all(itself('agent'), onlyItself('aliases'), ifAnybody('session'), ifAnybody('session_name')),
-  [`post-${bead}-claim`]: all(itself('assignee'), ifAnybody('session_id'), ifAnybody('session_name')),
-  [`post-${bead}-heartbeat`]: itself('assignee'),
-  [`post-${bead}-release`]: itself('assignee'),
+  'claim-from-hook': all(itself('agent'), onlyItself('aliases'), ifAnybody('session'), ifAnybody('session_name')),
+  'claim-bead': all(itself('assignee'), ifAnybody('session_id'), ifAnybody('session_name')),
+  'extend-bead-claim': itself('assignee'),
+  'release-bead': itself('assignee'),
   // The city's work, as far as nobody else has it in hand.
   'create-bead': ifAnybody('assignee'),
   [`patch-${bead}`]: all(notHeld, ifAnybody('assignee')),
@@ -111,19 +111,19 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   [`post-${bead}-assign`]: all(notHeld, ifAnybody('assignee')),
   [`post-${bead}-close`]: notHeld,
   [`post-${bead}-reopen`]: anything,
-  [`post-${bead}-labels`]: anything,
-  [`put-${bead}-labels`]: anything,
-  [`delete-${bead}-labels-by-label`]: anything,
-  [`post-${bead}-dependencies`]: anything,
-  [`delete-${bead}-dependencies-by-depends-on-id`]: anything,
+  'add-bead-labels': anything,
+  'replace-bead-labels': anything,
+  'remove-bead-label': anything,
+  'add-bead-dependency': anything,
+  'remove-bead-dependency': anything,
   // Handing work to others, which is how work is cut: never out of somebody's hands.
   'post-v0-city-by-city-name-sling': without('force', 'reassign'),
-  'post-v0-city-by-city-name-sling-batch': without('force', 'reassign'),
+  'sling-batch': without('force', 'reassign'),
   'create-convoy': ifAnybody('owner'),
   [`post-${convoy}-add`]: anything,
   [`post-${convoy}-remove`]: anything,
   [`post-${convoy}-close`]: anything,
-  [`post-${convoy}-land`]: anything,
+  'land-convoy': anything,
   // Mail, in its own name.
   'send-mail': ifAnybody('from'),
   'reply-mail': all(ownMail, ifAnybody('from')),
@@ -133,12 +133,12 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   [`delete-${mail}`]: ownMail,
   // Waiting.
   'create-wait': itself('session'),
-  'post-v0-city-by-city-name-wait-by-id-cancel': ownWait,
+  'cancel-wait': ownWait,
   // Its own conversation; what it says to others is said in its name.
   [`patch-${session}`]: all(ownSession, only('title')),
   [`post-${session}-rename`]: ownSession,
-  [`post-${session}-reset`]: ownSession,
-  [`post-${session}-drain`]: ownSession,
+  'reset-session': ownSession,
+  'drain-session': ownSession,
   'send-session-message': anything,
   // To people outside, in its own name.
   'post-v0-city-by-city-name-extmsg-outbound': itself('session_id'),
@@ -162,7 +162,7 @@ export const ADAPTERS_MAY: ReadonlySet<string> = new Set([
   'register-extmsg-adapter',
   `delete-${extmsg}-adapters`,
   'stream-extmsg-publications',
-  `post-${extmsg}-publication-by-id-ack`,
+  'acknowledge-extmsg-publication',
 ]);
 
 function memberOf(body: unknown, member: string): unknown {

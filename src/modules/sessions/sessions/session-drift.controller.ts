@@ -25,7 +25,7 @@ export class SessionDriftController {
   constructor(private readonly drifts: SessionDrifts) {}
 
   @Operation({
-    id: 'get-v0-city-by-city-name-sessions-drift',
+    id: 'list-session-drift',
     summary: 'List the sessions that run with an older configuration',
     description:
       'Newest first. `differs` names what has changed since the process was started, `next` what happens to it and when: before it happens, ' +
@@ -46,7 +46,7 @@ export class SessionDriftController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-sessions-accept-drift',
+    id: 'accept-agent-drift',
     needs: 'operate',
     summary: 'Let the sessions of an agent go on with an older configuration',
     description: 'As for one session, for all that have a process. What is being stopped already is skipped.',
@@ -64,7 +64,7 @@ export class SessionDriftController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-session-by-id-accept-drift',
+    id: 'accept-session-drift',
     needs: 'operate',
     summary: 'Let a session go on with an older configuration',
     description:

@@ -10,7 +10,7 @@ export const SessionDrift = contract(
     session_id: z.string(),
     title: z.string(),
     template: z.string(),
-    alias: z.string().optional(),
+    alias: z.string().optional().describe('Its alias.'),
     state: z.string(),
     activity: z.enum(['idle', 'in-turn']),
     started_at: z.string().optional().meta({ description: 'Since when its process is ready.' }),
@@ -32,12 +32,18 @@ export type SessionDrift = z.infer<typeof SessionDrift>;
 export const ListBodySessionDrift = contract(
   'ListBodySessionDrift',
   z.strictObject({ items: z.array(SessionDrift), total: int64, next_cursor: z.string().optional() }),
+  'A page of sessions that run with an older configuration.',
 );
 export type ListBodySessionDrift = z.infer<typeof ListBodySessionDrift>;
 
 export const SessionDriftAcceptedBody = contract(
   'SessionDriftAcceptedBody',
-  z.strictObject({ status: z.string(), id: z.string(), accepted: z.boolean(), differs: z.array(z.string()) }),
+  z.strictObject({
+    status: z.string().describe('Always `ok`.'),
+    id: z.string(),
+    accepted: z.boolean(),
+    differs: z.array(z.string()).describe('Names of the parts in which it is another.'),
+  }),
   '`accepted` is false for a session that runs what the configuration says anyway.',
 );
 export type SessionDriftAcceptedBody = z.infer<typeof SessionDriftAcceptedBody>;
@@ -45,6 +51,7 @@ export type SessionDriftAcceptedBody = z.infer<typeof SessionDriftAcceptedBody>;
 export const DriftAcceptInputBody = contract(
   'DriftAcceptInputBody',
   z.strictObject({ agent: text.min(1).max(512).meta({ description: 'The qualified name, or a bare one that only one agent has.' }) }),
+  'The agent whose sessions go on as they are.',
 );
 export type DriftAcceptInput = z.infer<typeof DriftAcceptInputBody>;
 
@@ -57,6 +64,7 @@ export const DriftAcceptedBody = contract(
       .array(z.strictObject({ id: z.string(), reason: z.string() }))
       .meta({ description: 'Those of which it is too late: they are being stopped.' }),
   }),
+  'Which sessions go on as they are.',
 );
 export type DriftAcceptedBody = z.infer<typeof DriftAcceptedBody>;
 

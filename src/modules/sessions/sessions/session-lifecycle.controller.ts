@@ -29,6 +29,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-wake',
+    name: 'wake-session',
     needs: 'operate',
     summary: 'Wake a session',
     description:
@@ -52,6 +53,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-suspend',
+    name: 'suspend-session',
     needs: 'operate',
     summary: 'Park a session',
     description: `Its process is stopped, and none is started until it is woken or sent a message. ${goesOn}`,
@@ -72,6 +74,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-stop',
+    name: 'stop-session',
     needs: 'operate',
     summary: 'End the current turn of a session',
     description: 'The process stays. Answered when the turn has ended; after 15 s with 503. Without a turn nothing happens.',
@@ -91,6 +94,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-kill',
+    name: 'kill-session',
     needs: 'operate',
     summary: 'Kill the process of a session',
     description: `The session stays; where its configuration or its queue wants it, it is started again. Without a process nothing happens. ${goesOn}`,
@@ -109,7 +113,7 @@ export class SessionLifecycleController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-session-by-id-reset',
+    id: 'reset-session',
     needs: 'operate',
     summary: 'Give a session a fresh conversation',
     description:
@@ -130,7 +134,7 @@ export class SessionLifecycleController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-session-by-id-drain',
+    id: 'drain-session',
     needs: 'operate',
     summary: 'Let a session finish its turn and sleep',
     description:
@@ -146,6 +150,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-close',
+    name: 'close-session',
     needs: 'operate',
     summary: 'End a session',
     description:

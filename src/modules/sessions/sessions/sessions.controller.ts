@@ -36,6 +36,7 @@ export class SessionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-sessions',
+    name: 'list-sessions',
     summary: 'List the sessions of a city',
     description:
       'Newest first. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with ' +
@@ -94,6 +95,7 @@ export class SessionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id',
+    name: 'get-session',
     summary: 'Read a session',
     description:
       '`id` is an id, a configured name, a session name or an alias, or the last segment of one where that is unique; closed sessions are ' +
@@ -115,6 +117,7 @@ export class SessionsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-session-by-id',
+    name: 'update-session',
     needs: 'operate',
     example: { title: 'My session' },
     summary: 'Change the title or the alias of a session',
@@ -135,8 +138,10 @@ export class SessionsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-rename',
+    name: 'rename-session',
     needs: 'operate',
     summary: 'Change the title of a session',
+    description: 'Nothing else of it changes.',
     tag,
     response: SessionResponse,
     problems: [...missing, 'conflict', 'unavailable'],
@@ -153,6 +158,7 @@ export class SessionsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-permission-mode',
+    name: 'set-session-permission-mode',
     needs: 'operate',
     example: { permission_mode: 'ask' },
     summary: 'Set the permission mode of a session',

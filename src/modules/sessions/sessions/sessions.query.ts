@@ -32,22 +32,27 @@ export const SessionsQuery = z.strictObject({
   template: queryText(),
   peek: queryBool(),
   rig: queryText(),
-  provider: queryText(),
-  kind: queryEnum(['agent', 'provider']),
-  running: queryFlag(),
-  pending: queryFlag(),
+  provider: queryText().describe('Only of this provider.'),
+  kind: queryEnum(['agent', 'provider']).describe('Only those made of an agent, or of a bare provider.'),
+  running: queryFlag().describe('Only those with a process, or without one.'),
+  pending: queryFlag().describe('Only those that ask a person something, or do not.'),
   ...blockingRead,
 });
 export type SessionsQuery = z.infer<typeof SessionsQuery>;
 
-export const SessionQuery = z.strictObject({ peek: queryBool(), peek_lines: queryInt({ min: 0, max: 10_000 }) });
+export const SessionQuery = z.strictObject({
+  peek: queryBool(),
+  peek_lines: queryInt({ min: 0, max: 10_000 }).describe('How many lines of it; 5 unless given.'),
+});
 export type SessionQuery = z.infer<typeof SessionQuery>;
 
-export const CloseQuery = z.strictObject({ delete: queryBool() });
+export const CloseQuery = z.strictObject({ delete: queryBool().describe('Also forget it: it is in no list any more.') });
 export type CloseQuery = z.infer<typeof CloseQuery>;
 
-export const WakeQuery = z.strictObject({ force: queryBool() });
+export const WakeQuery = z.strictObject({
+  force: queryBool().describe('Also while its circuit is open: it has ended again and again without finishing a turn.'),
+});
 export type WakeQuery = z.infer<typeof WakeQuery>;
 
 /** An id, a name, or an alias; percent-encoded where it has a slash. */
-export const SessionRefParam = z.string().min(1).max(512);
+export const SessionRefParam = z.string().min(1).max(512).describe('The session: its id, its name or its alias.');

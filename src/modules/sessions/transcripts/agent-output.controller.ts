@@ -16,9 +16,10 @@ import { AgentOutputQuery, NoQuery } from './transcripts.query.js';
 
 const NAME = { schema: AgentNameParam };
 
-function output(id: string, of: string): OperationSpec {
+function output(id: string, name: string, of: string): OperationSpec {
   return {
     id,
+    name,
     summary: `Read what an agent${of} has said`,
     description:
       'Of the session that speaks for it: one with a process, or the newest. The last `tail` (1) segments of the transcript, 0 for all; ' +
@@ -55,7 +56,7 @@ export class AgentOutputController {
     private readonly streams: AgentStreams,
   ) {}
 
-  @Operation(output('get-v0-city-by-city-name-agent-by-base-output', ''))
+  @Operation(output('get-v0-city-by-city-name-agent-by-base-output', 'get-agent-output', ''))
   @Get('agent/:base/output')
   get(
     @City() city: CityScope,
@@ -65,7 +66,7 @@ export class AgentOutputController {
     return this.outputs.get(city, '', base, query);
   }
 
-  @Operation(output('get-v0-city-by-city-name-agent-by-dir-by-base-output', ' of a rig'))
+  @Operation(output('get-v0-city-by-city-name-agent-by-dir-by-base-output', 'get-rig-agent-output', ' of a rig'))
   @Get('agent/:dir/:base/output')
   getQualified(
     @City() city: CityScope,

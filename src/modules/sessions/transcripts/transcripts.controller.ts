@@ -37,6 +37,7 @@ export class TranscriptsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-transcript',
+    name: 'get-session-transcript',
     summary: "Read a session's transcript",
     description:
       'The newest entries of the transcript, oldest first; with `after` those that follow an entry, with `before` those that precede one. ' +
@@ -95,6 +96,7 @@ export class TranscriptsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-agents',
+    name: 'list-sub-agents',
     summary: 'List the sub-agents that a session has used',
     description: 'A sub-agent is known by the tool call that started it. In the order of their first words.',
     tag,
@@ -108,6 +110,7 @@ export class TranscriptsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-agents-by-agent-id',
+    name: 'get-sub-agent',
     summary: 'Read what a sub-agent has said',
     description: 'The newest 2000 entries as raw frames, oldest first. `status` is running, completed or failed.',
     tag,

@@ -33,7 +33,7 @@ export type SessionStreamQuery = z.infer<typeof SessionStreamQuery>;
 export const AgentOutputQuery = z.strictObject({ tail: segments, before: entry });
 export type AgentOutputQuery = z.infer<typeof AgentOutputQuery>;
 
-export const SubAgentParam = z.string().min(1).max(512);
+export const SubAgentParam = z.string().min(1).max(512).describe('The id of the sub-agent.');
 
 /** A route that looks at headers itself says that it takes no query: any is refused. */
 export const NoQuery = z.strictObject({});

@@ -15,6 +15,7 @@ export class UsageController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-usage',
+    name: 'get-usage',
     summary: 'Usage of a city',
     description:
       'Tokens and cost of turns that have ended. A cost is what the agent says, else an estimate by `[[pricing]]` of the city; a turn with ' +
@@ -30,7 +31,7 @@ export class UsageController {
   }
 
   @Operation({
-    id: 'get-v0-city-by-city-name-session-by-id-usage',
+    id: 'get-session-usage',
     summary: 'Usage of a session',
     description: 'An addition: all that a session has used, over all its processes, also after it was closed.',
     tag,

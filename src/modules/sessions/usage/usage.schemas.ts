@@ -7,4 +7,4 @@ export const UsageQuery = z.strictObject({
 });
 export type UsageQuery = z.infer<typeof UsageQuery>;
 
-export const SessionParam = text.min(1);
+export const SessionParam = text.min(1).describe('The session: its id, its name or its alias.');

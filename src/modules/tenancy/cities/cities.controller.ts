@@ -24,6 +24,7 @@ export class CitiesController {
 
   @Operation({
     id: 'get-v0-cities',
+    name: 'list-cities',
     summary: 'List the registered cities',
     description: 'By name. Without `limit` a page ends by its bytes alone: `next_cursor` says that there are more.',
     tag: 'cities',
@@ -37,7 +38,10 @@ export class CitiesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name',
+    name: 'get-city',
     summary: 'Read a running city',
+    description:
+      'What it is called, where it is, and how many agents and rigs it has. A city that does not run is 404: the list of cities has it.',
     tag: 'cities',
     response: CityGetResponse,
     problems: ['city_not_found'],
@@ -49,9 +53,12 @@ export class CitiesController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name',
+    name: 'update-city',
     needs: 'operate',
     example: { suspended: true },
     summary: 'Suspend or resume a running city',
+    description:
+      'A suspended city keeps everything and starts nothing: its agents are stopped. What is suspended already is left as it is.',
     tag: 'cities',
     response: OKResponseBody,
     problems: ['invalid_request', 'city_not_found'],
@@ -68,7 +75,9 @@ export class CitiesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-health',
+    name: 'get-city-health',
     summary: 'Whether a city runs',
+    description: 'Asks for nothing but whether the city is up. One that is not is 404.',
     tag: 'cities',
     response: HealthOutputBody,
     problems: ['city_not_found'],
@@ -80,7 +89,9 @@ export class CitiesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-readiness',
+    name: 'get-city-readiness',
     summary: 'Readiness of providers and tools for a running city',
+    description: 'As found on the worker hosts a moment ago; `fresh` asks again. Those that the city defines are among them.',
     tag: 'cities',
     response: ReadinessResponse,
     problems: ['invalid_request', 'city_not_found'],
@@ -97,7 +108,9 @@ export class CitiesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-provider-readiness',
+    name: 'get-city-provider-readiness',
     summary: 'Readiness of providers for a running city',
+    description: 'As found on the worker hosts a moment ago; `fresh` asks again. Those that the city defines are among them.',
     tag: 'cities',
     response: ProviderReadinessResponse,
     problems: ['invalid_request', 'city_not_found'],

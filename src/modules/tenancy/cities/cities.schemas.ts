@@ -9,19 +9,26 @@ export const CityInfo = contract(
   z.strictObject({
     name: z.string(),
     path: z.string(),
-    running: z.boolean(),
-    error: z.string().optional(),
+    running: z.boolean().describe('Whether it runs: only then is the rest of its operations there.'),
+    error: z.string().optional().describe('Why it does not come up. Absent when it does.'),
     phases_completed: z.array(z.string()).nullable().optional(),
-    status: z.string().optional(),
+    status: z.string().optional().describe('What it is at: a step of coming up, `running`, `stopped`, `failed`, …'),
     error_code: z.string().optional(),
-    failure_class: z.enum(['transient', 'structural']).optional(),
-    next_retry_at: dateTime.optional(),
+    failure_class: z
+      .enum(['transient', 'structural'])
+      .optional()
+      .describe(
+        '`transient`: it is tried again at `next_retry_at`. `structural`: not before its files are another thing, or somebody starts it.',
+      ),
+    next_retry_at: dateTime.optional().describe('When it is tried again. RFC 3339 in UTC; absent when it is not.'),
   }),
+  'A registered city.',
 );
 export type CityInfo = z.infer<typeof CityInfo>;
 export const SupervisorCitiesOutputBody = contract(
   'SupervisorCitiesOutputBody',
   z.strictObject({ items: z.array(CityInfo).nullable(), total: int64, next_cursor: z.string().optional() }),
+  'A page of cities.',
 );
 
 const LISTED = 100_000;
@@ -36,23 +43,47 @@ export const BOOTSTRAP_PROFILES = ['k8s-cell', 'kubernetes', 'kubernetes-cell', 
 export const CityCreateRequest = contract(
   'CityCreateRequest',
   z.strictObject({
-    dir: z.string().min(1).max(4096),
-    bootstrap_profile: z.enum(BOOTSTRAP_PROFILES).optional(),
-    name: z.string().max(256).optional(),
-    provider: z.string().min(1).max(256).optional(),
-    start_command: z.string().max(4096).optional(),
+    dir: z
+      .string()
+      .min(1)
+      .max(4096)
+      .describe('The directory to be made: a name below the root of the cities, or an absolute path inside it.'),
+    bootstrap_profile: z.enum(BOOTSTRAP_PROFILES).optional().describe('Where the city is to run; it is noted with the city.'),
+    name: z.string().max(256).optional().describe('The name of the city. Absent: the last part of `dir`.'),
+    provider: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .describe('The provider of its first agent. One of it and `start_command` must be there.'),
+    start_command: z.string().max(4096).optional().describe('A command that starts an agent, instead of a provider.'),
     network: NetworkRule.optional(),
   }),
+  'A new city.',
 );
 export type CityCreateRequest = z.infer<typeof CityCreateRequest>;
 
 export const CityRegisterRequest = contract(
   'CityRegisterRequest',
-  z.strictObject({ dir: z.string().min(1).max(4096), name: z.string().max(256).optional() }),
+  z.strictObject({
+    dir: z
+      .string()
+      .min(1)
+      .max(4096)
+      .describe('The directory of a city that is there: a name below the root of the cities, or an absolute path inside it.'),
+    name: z.string().max(256).optional().describe('The name of the city. Absent: the one that its files say, or the last part of `dir`.'),
+  }),
+  'A directory that holds a city.',
 );
 export type CityRegisterRequest = z.infer<typeof CityRegisterRequest>;
 
-export const CityPatchInputBody = contract('CityPatchInputBody', z.strictObject({ suspended: z.boolean().optional() }));
+export const CityPatchInputBody = contract(
+  'CityPatchInputBody',
+  z.strictObject({
+    suspended: z.boolean().optional().describe('True: the agents of the city are stopped, and none is started. False: they go on.'),
+  }),
+  'What is to be another thing of a city.',
+);
 export type CityPatchInputBody = z.infer<typeof CityPatchInputBody>;
 
 export const CityGetResponse = contract(
@@ -64,15 +95,22 @@ export const CityGetResponse = contract(
     rig_count: int64,
     suspended: z.boolean(),
     uptime_sec: int64,
-    provider: z.string().optional(),
+    provider: z.string().optional().describe('The provider that agents have unless they say another one.'),
     session_template: z.string().optional(),
     version: z.string().optional(),
   }),
+  'A running city.',
 );
 export type CityGetResponse = z.infer<typeof CityGetResponse>;
 
 export const HealthOutputBody = contract(
   'HealthOutputBody',
-  z.strictObject({ status: z.string(), uptime_sec: int64, city: z.string().optional(), version: z.string().optional() }),
+  z.strictObject({
+    status: z.string().describe('Always `ok`: a city that does not run has no answer.'),
+    uptime_sec: int64.describe('For how many seconds it has been running.'),
+    city: z.string().optional(),
+    version: z.string().optional(),
+  }),
+  'A city runs.',
 );
 export type HealthOutputBody = z.infer<typeof HealthOutputBody>;

@@ -24,6 +24,7 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city',
+    name: 'create-city',
     needs: 'configure',
     commands: ['start_command', 'network'],
     example: { dir: 'my-city', provider: 'loopback' },
@@ -44,7 +45,7 @@ export class CityLifecycleController {
 
   @Operation({
     ...accepted,
-    id: 'post-v0-cities-register',
+    id: 'register-city',
     needs: 'commands',
     example: { dir: 'my-city' },
     summary: 'Attach a directory that already holds a city, and bring it up',
@@ -63,9 +64,11 @@ export class CityLifecycleController {
 
   @Operation({
     ...accepted,
-    id: 'post-v0-city-by-city-name-stop',
+    id: 'stop-city',
     needs: 'operate',
     summary: 'Stop a city; it stays registered',
+    description:
+      'Its sessions are put to sleep, and nothing of it is started. Goes on in the background: `request.result.city.stop` or `request.failed` ends it.',
     problems: ['city_not_found', 'operation_in_progress'],
   })
   @Post('city/:cityName/stop')
@@ -79,9 +82,10 @@ export class CityLifecycleController {
 
   @Operation({
     ...accepted,
-    id: 'post-v0-city-by-city-name-start',
+    id: 'start-city',
     needs: 'operate',
     summary: 'Start a stopped city, or try a failed one again at once',
+    description: 'Goes on in the background: `request.result.city.start` or `request.failed` ends it.',
     problems: ['city_not_found', 'operation_in_progress'],
   })
   @Post('city/:cityName/start')
@@ -96,8 +100,11 @@ export class CityLifecycleController {
   @Operation({
     ...accepted,
     id: 'post-v0-city-by-city-name-unregister',
+    name: 'unregister-city',
     needs: 'configure',
     summary: 'Take a city out of the registry; its directory is left alone',
+    description:
+      'Its sessions are ended first. Its work and its log stay with its name. Goes on in the background: `request.result.city.unregister` or `request.failed` ends it.',
     problems: ['city_not_found', 'operation_in_progress', 'not_implemented'],
   })
   @Post('city/:cityName/unregister')

@@ -31,7 +31,7 @@ export class CityLifecycleService {
   ) {}
 
   async stop(name: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    return this.#accept(name, caller, idempotencyRef(caller, name, 'post-v0-city-by-city-name-stop', key, null), async (tx, cursor) => {
+    return this.#accept(name, caller, idempotencyRef(caller, name, 'stop-city', key, null), async (tx, cursor) => {
       const city = await this.#lock(tx, name, caller);
       const accepted = await this.#operation(tx, CityStop, city, cursor);
       await this.repository.setDesired(tx, city.id, 'stopped');
@@ -40,7 +40,7 @@ export class CityLifecycleService {
   }
 
   async start(name: string, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    return this.#accept(name, caller, idempotencyRef(caller, name, 'post-v0-city-by-city-name-start', key, null), async (tx, cursor) => {
+    return this.#accept(name, caller, idempotencyRef(caller, name, 'start-city', key, null), async (tx, cursor) => {
       const city = await this.#lock(tx, name, caller);
       const accepted = await this.#operation(tx, CityStart, city, cursor);
       if (!city.running) await this.repository.resetForStart(tx, city.id);

@@ -36,7 +36,7 @@ export class CityRegistrationService {
   ) {}
 
   async register(body: CityRegisterRequest, caller: Principal, key: string | undefined): Promise<AsyncAcceptedResponse> {
-    const ref = idempotencyRef(caller, '', 'post-v0-cities-register', key, body);
+    const ref = idempotencyRef(caller, '', 'register-city', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
     return this.#register(body, caller, ref).catch((refusal: unknown) => this.conflicts.ownAnswer(refusal, ref));

@@ -28,7 +28,7 @@ const AskedCity = createParamDecorator((_data: unknown, context: ExecutionContex
 });
 
 // The document's builder knows path parameters of @Param only.
-const documented = ApiParam({ name: 'cityName', schema: schemaOf(CityNameParam) });
+const documented = ApiParam({ name: 'cityName', description: CityNameParam.description!, schema: schemaOf(CityNameParam) });
 
 /**
  * The running city of the path's `:cityName`: `@City() city: CityScope`. The request ends with 404 without one, and

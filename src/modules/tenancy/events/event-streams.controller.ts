@@ -18,6 +18,8 @@ export class EventStreamsController {
   @Operation({
     id: 'stream-events',
     summary: "Stream a city's events, from a position or from now on",
+    description:
+      'Each event once and in order. `after_seq` or `Last-Event-ID` says where to begin; a stream that breaks is resumed at any replica. Heartbeats say that it lives, and how far the log is. `type` leaves events out, not their positions.',
     tag: 'events',
     stream: [
       { event: 'event', data: TypedEventStreamEnvelope, id: 'integer' },
@@ -39,6 +41,8 @@ export class EventStreamsController {
   @Operation({
     id: 'stream-supervisor-events',
     summary: 'Stream the events of the supervisor and of every city',
+    description:
+      'All logs in one stream, each event once and each log in its order. `after_cursor` or `Last-Event-ID` says where to begin; a stream that breaks is resumed at any replica. A key of some cities sees these.',
     tag: 'events',
     stream: [
       { event: 'tagged_event', data: TypedTaggedEventStreamEnvelope },

@@ -4,8 +4,7 @@ import { queryList, queryText } from '../../../contract/query.js';
 /** Long enough for the composite cursor of 10,000 cities; the server's limit on request heads comes on top. */
 const CURSOR_MAX = 1 << 20;
 
-/** Event kinds to deliver; the position moves on over the others all the same. */
-const types = queryList({ max: 100 });
+const types = queryList({ max: 100 }).describe('Only of these kinds, by commas; the position moves on over the others all the same.');
 
 export const CityStreamQuery = z.strictObject({ after_seq: queryText({ max: 40 }), type: types });
 export type CityStreamQuery = z.infer<typeof CityStreamQuery>;

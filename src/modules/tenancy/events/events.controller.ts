@@ -32,6 +32,7 @@ export class EventsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-events',
+    name: 'list-events',
     summary: "List a city's events",
     description:
       'Newest first by `seq`; with `after_seq` ascending from that position. `next_cursor` is there exactly when the list goes on; ' +
@@ -100,6 +101,7 @@ export class EventsController {
 
   @Operation({
     id: 'get-v0-events',
+    name: 'list-all-events',
     summary: 'List the events of the supervisor and of every city',
     description:
       'Newest first by `ts`, then stream, then `seq`; with `after_cursor` ascending from that position. `event_cursor` is the head from before the items were read: ' +

@@ -6,31 +6,61 @@ import { blockingRead, queryBool, queryInt, queryList, queryText } from '../../.
 export const EventEmitRequest = contract(
   'EventEmitRequest',
   z.strictObject({
-    type: z.string().min(1).max(255),
-    actor: z.string().min(1).max(255),
-    subject: z.string().optional(),
-    message: z.string().optional(),
-    payload: z.record(z.string(), z.unknown()).optional(),
+    type: z
+      .string()
+      .min(1)
+      .max(255)
+      .describe('The kind of event. A known kind has a payload of its own shape; any other name with a dot in it is a custom kind.'),
+    actor: z.string().min(1).max(255).describe('Who says it. A session says its own name.'),
+    subject: z.string().optional().describe('What it is about, such as an id.'),
+    message: z.string().optional().describe('One line for people.'),
+    payload: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe('The facts: for a known kind what its schema asks for, for a custom one any JSON object.'),
   }),
+  'An event to be recorded.',
 );
 export type EventEmitRequest = z.infer<typeof EventEmitRequest>;
 
-export const EventEmitOutputBody = contract('EventEmitOutputBody', z.strictObject({ status: z.string(), seq: seq.optional() }));
+export const EventEmitOutputBody = contract(
+  'EventEmitOutputBody',
+  z.strictObject({
+    status: z.string().describe('Always `recorded`.'),
+    seq: seq.optional().describe('The position of the event in the log of the city.'),
+  }),
+  'The event is recorded.',
+);
 export type EventEmitOutputBody = z.infer<typeof EventEmitOutputBody>;
 
-export const EventRotateAnchor = contract('EventRotateAnchor', z.strictObject({ seq, type: z.string(), ts: dateTime }));
+export const EventRotateAnchor = contract(
+  'EventRotateAnchor',
+  z.strictObject({
+    seq: seq.describe('The position of the event that says so.'),
+    type: z.string().describe('Always `events.rotated`.'),
+    ts: dateTime.describe('When that was. RFC 3339 in UTC.'),
+  }),
+  'The event that says so.',
+);
 export const EventRotateArchive = contract(
   'EventRotateArchive',
-  z.strictObject({ path: z.string(), first_seq: seq, last_seq: seq, compression_status: z.enum(['pending', 'complete']) }),
+  z.strictObject({
+    path: z.string().describe('The name of the archive.'),
+    first_seq: seq.describe('The position of its first event.'),
+    last_seq: seq.describe('The position of its last event.'),
+    compression_status: z.enum(['pending', 'complete']).describe('Whether the archive is packed by now.'),
+  }),
+  'The part of the log that was put away.',
 );
 export const EventRotateResponse = contract(
   'EventRotateResponse',
   z.strictObject({
-    rotated: z.boolean(),
-    reason: z.string().optional(),
+    rotated: z.boolean().describe('False when there was nothing to put away.'),
+    reason: z.string().optional().describe('Why nothing was put away.'),
     archive: EventRotateArchive.optional(),
     anchor_event: EventRotateAnchor.optional(),
   }),
+  'What was put away.',
 );
 export type EventRotateResponse = z.infer<typeof EventRotateResponse>;
 
@@ -65,5 +95,5 @@ export const SupervisorEventsQuery = z.strictObject({
 });
 export type SupervisorEventsQuery = z.infer<typeof SupervisorEventsQuery>;
 
-export const RotateQuery = z.strictObject({ wait: queryBool() });
+export const RotateQuery = z.strictObject({ wait: queryBool().describe('Answer when the archive is packed.') });
 export type RotateQuery = z.infer<typeof RotateQuery>;

@@ -47,7 +47,9 @@ export class BeadController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-bead-by-id',
+    name: 'get-bead',
     summary: 'Read a bead',
+    description: 'With its newest claim. The ETag is its revision.',
     tag: 'beads',
     response: Bead,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S', 'ETag'],
@@ -64,7 +66,7 @@ export class BeadController {
     return bead(reply, await this.beads.get(city, id, caller), known);
   }
 
-  @Operation({ id: 'patch-v0-city-by-city-name-bead-by-id', needs: 'operate', ...UPDATE })
+  @Operation({ id: 'patch-v0-city-by-city-name-bead-by-id', name: 'update-bead', needs: 'operate', ...UPDATE })
   @Patch()
   async patch(
     @City() city: CityScope,
@@ -77,7 +79,7 @@ export class BeadController {
     return changed(reply, await this.changes.update({ city, id, caller, expected }, body), { status: 'updated' });
   }
 
-  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-update', needs: 'operate', ...UPDATE })
+  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-update', name: 'update-bead-by-post', needs: 'operate', ...UPDATE })
   @Post('update')
   async update(
     @City() city: CityScope,
@@ -92,6 +94,7 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-assign',
+    name: 'assign-bead',
     needs: 'operate',
     example: { assignee: 'mayor' },
     summary: 'Give a bead to somebody, or to nobody',
@@ -117,6 +120,7 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-close',
+    name: 'close-bead',
     needs: 'operate',
     example: { reason: 'done' },
     summary: 'Close a bead',
@@ -140,8 +144,10 @@ export class BeadController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-bead-by-id-reopen',
+    name: 'reopen-bead',
     needs: 'operate',
     summary: 'Open a closed bead again',
+    description: 'It is open again and nobody has it. What waited for it to be closed waits again.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['ETag', 'X-SVC-Index'],
@@ -160,6 +166,7 @@ export class BeadController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-bead-by-id',
+    name: 'delete-bead',
     needs: 'operate',
     summary: 'Close a bead, or remove it for good',
     description:
@@ -186,6 +193,7 @@ export class BeadController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-bead-by-id-deps',
+    name: 'list-bead-children',
     summary: "List a bead's children",
     description:
       'The children that are not closed, oldest first, then the beads that its `molecule_id` and `workflow_id` name. Prerequisites are in `dependencies` of the bead itself. More than 16 MiB of them are refused.',

@@ -24,6 +24,7 @@ export class BeadsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-beads',
+    name: 'list-beads',
     summary: "List a city's beads",
     description:
       'Newest first by `created_at`, then `id`. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. ' +
@@ -73,6 +74,7 @@ export class BeadsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-beads-ready',
+    name: 'list-ready-beads',
     summary: 'List the beads that can be worked on now',
     description:
       'Open beads that wait for nothing: no unfinished prerequisite, not deferred, of a kind that is work. The most urgent first (a bead ' +

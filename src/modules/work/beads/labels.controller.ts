@@ -26,7 +26,13 @@ const LABELS = {
 export class LabelsController {
   constructor(private readonly changes: BeadChangesService) {}
 
-  @Operation({ id: 'put-v0-city-by-city-name-bead-by-id-labels', needs: 'operate', summary: "Replace a bead's labels", ...LABELS })
+  @Operation({
+    id: 'replace-bead-labels',
+    needs: 'operate',
+    summary: "Replace a bead's labels",
+    description: 'It has these labels then and no others.',
+    ...LABELS,
+  })
   @Put()
   async replace(
     @City() city: CityScope,
@@ -40,7 +46,13 @@ export class LabelsController {
     return changed(reply, done, done.bead.snapshot);
   }
 
-  @Operation({ id: 'post-v0-city-by-city-name-bead-by-id-labels', needs: 'operate', summary: 'Add labels to a bead', ...LABELS })
+  @Operation({
+    id: 'add-bead-labels',
+    needs: 'operate',
+    summary: 'Add labels to a bead',
+    description: 'Labels that it has already change nothing.',
+    ...LABELS,
+  })
   @Post()
   async add(
     @City() city: CityScope,
@@ -55,9 +67,10 @@ export class LabelsController {
   }
 
   @Operation({
-    id: 'delete-v0-city-by-city-name-bead-by-id-labels-by-label',
+    id: 'remove-bead-label',
     needs: 'operate',
     summary: 'Take a label off a bead; one that it does not have is no mistake',
+    description: 'The others stay.',
     ...LABELS,
   })
   @Delete(':label')

@@ -38,6 +38,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-convoys',
+    name: 'list-convoys',
     summary: "List a city's convoys",
     description:
       'Newest first; closed ones only with `all`. A page also ends once it is 8 MiB long. `owned` and `stranded` take `true` or `false`; a convoy is stranded while an open member has ' +
@@ -82,6 +83,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-convoy-by-id',
+    name: 'get-convoy',
     summary: 'Read a convoy with its members and their progress',
     description: 'Members are the beads that it tracks and those whose parent it is, closed ones too, oldest first.',
     response: ConvoyGetResponse,
@@ -100,7 +102,9 @@ export class ConvoysController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-convoy-by-id-check',
+    name: 'check-convoy',
     summary: 'How many members a convoy has, how many are closed, and whether that is all of them',
+    description: 'Counted now. An empty convoy is not complete.',
     response: ConvoyCheckResponse,
     headers: READ_HEADERS,
     problems: ['invalid_request', 'city_not_found', 'convoy_not_found'],
@@ -116,6 +120,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-add',
+    name: 'add-to-convoy',
     needs: 'operate',
     example: { items: ['al-1'] },
     summary: 'Add members to an open convoy',
@@ -139,6 +144,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-remove',
+    name: 'remove-from-convoy',
     needs: 'operate',
     example: { items: ['al-1'] },
     summary: 'Remove members from a convoy',
@@ -162,6 +168,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-convoy-by-id-close',
+    name: 'close-convoy',
     needs: 'operate',
     example: { reason: 'done' },
     summary: 'Close a convoy, whatever its members are',
@@ -183,6 +190,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-convoy-by-id',
+    name: 'delete-convoy',
     needs: 'operate',
     summary: 'Close a convoy',
     description: 'The same as closing it without a reason of your own.',
@@ -201,7 +209,7 @@ export class ConvoysController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-convoy-by-id-land',
+    id: 'land-convoy',
     needs: 'operate',
     example: { dry_run: true },
     summary: 'Land an owned convoy',

@@ -8,7 +8,7 @@ const visible = /\S/;
 const line = beadName.regex(visible);
 const items = z.array(beadName.min(1)).max(1000).nullable().optional();
 
-export const ConvoyIdParam = z.string().min(1);
+export const ConvoyIdParam = z.string().min(1).describe('The id of the convoy.');
 
 /** How what a convoy's beads have made is brought to its target. */
 const merge = z.enum(['direct', 'mr', 'local']);
@@ -16,21 +16,22 @@ const merge = z.enum(['direct', 'mr', 'local']);
 export const ConvoyCreateInputBody = contract(
   'ConvoyCreateInputBody',
   z.strictObject({
-    title: beadTitle,
+    title: beadTitle.describe('What it is for, in one line.'),
     rig: beadName.optional(),
-    items,
+    items: items.describe('The ids of its first members. Null is the same as none.'),
     description: beadDescription.optional(),
     labels: beadLabels.optional(),
-    /** Who looks after it. */
-    owner: line.optional(),
-    /** The mail address to tell when it has closed. */
-    notify: line.optional(),
-    /** True for a convoy that its owner lands: it does not close by itself. */
-    owned: z.boolean().optional(),
+
+    owner: line.optional().describe('Who looks after it.'),
+
+    notify: line.optional().describe('The mail address that is told when it has closed.'),
+
+    owned: z.boolean().optional().describe('True for a convoy that its owner lands: it does not close by itself.'),
     merge: merge.optional(),
-    /** The branch that its beads are for. */
-    target: line.optional(),
+
+    target: line.optional().describe('The branch that its beads are for.'),
   }),
+  'A new convoy.',
 );
 export type ConvoyCreateInputBody = z.infer<typeof ConvoyCreateInputBody>;
 
@@ -38,19 +39,29 @@ export type ConvoyCreateInputBody = z.infer<typeof ConvoyCreateInputBody>;
 export const ConvoyCreateOutputBody = contract(
   'ConvoyCreateOutputBody',
   z.strictObject({ ...Bead.shape, closed_items: z.array(z.string()).optional() }),
+  'The new convoy, which is a bead.',
 );
 export type ConvoyCreateOutputBody = z.infer<typeof ConvoyCreateOutputBody>;
 
-export const ConvoyAddInputBody = contract('ConvoyAddInputBody', z.strictObject({ items }));
+export const ConvoyAddInputBody = contract(
+  'ConvoyAddInputBody',
+  z.strictObject({ items: items.describe('The ids of the beads that are to be members.') }),
+  'Who are to be members.',
+);
 export type ConvoyAddInputBody = z.infer<typeof ConvoyAddInputBody>;
 
 export const ConvoyAddOutputBody = contract(
   'ConvoyAddOutputBody',
   z.strictObject({ status: z.string(), closed_items: z.array(z.string()).optional() }),
+  'They are members.',
 );
 export type ConvoyAddOutputBody = z.infer<typeof ConvoyAddOutputBody>;
 
-export const ConvoyRemoveInputBody = contract('ConvoyRemoveInputBody', z.strictObject({ items }));
+export const ConvoyRemoveInputBody = contract(
+  'ConvoyRemoveInputBody',
+  z.strictObject({ items: items.describe('The ids of the beads that are no longer to be members.') }),
+  'Who are to be members no more.',
+);
 export type ConvoyRemoveInputBody = z.infer<typeof ConvoyRemoveInputBody>;
 
 export const ConvoyCloseInputBody = contract(
@@ -59,47 +70,62 @@ export const ConvoyCloseInputBody = contract(
     reason: text
       .max(16 * 1024)
       .regex(visible)
-      .optional(),
+      .optional()
+      .describe('Why it is closed; kept on it.'),
   }),
+  'Why a convoy is closed.',
 );
 export type ConvoyCloseInputBody = z.infer<typeof ConvoyCloseInputBody>;
 
 export const ConvoyLandInputBody = contract(
   'ConvoyLandInputBody',
-  z.strictObject({ force: z.boolean().optional(), dry_run: z.boolean().optional() }),
+  z.strictObject({ force: z.boolean().optional().describe('Land it although members are open.'), dry_run: z.boolean().optional() }),
+  'How a convoy is landed.',
 );
 export type ConvoyLandInputBody = z.infer<typeof ConvoyLandInputBody>;
 
 export const ConvoyLandResponse = contract(
   'ConvoyLandResponse',
   z.strictObject({
-    status: z.enum(['landed', 'would_land']),
+    status: z.enum(['landed', 'would_land']).describe('`landed`, or `would_land` in a dry run.'),
     convoy_id: z.string(),
-    total: int64,
+    total: int64.describe('How many members it has.'),
     closed: int64,
-    /** Members that were open when it landed. */
-    open_items: z.array(z.string()),
+
+    open_items: z.array(z.string()).describe('Members that were open when it landed.'),
   }),
+  'The convoy has landed, or would.',
 );
 export type ConvoyLandResponse = z.infer<typeof ConvoyLandResponse>;
 
-export const ConvoyProgress = contract('ConvoyProgress', z.strictObject({ total: int64, closed: int64 }));
+export const ConvoyProgress = contract(
+  'ConvoyProgress',
+  z.strictObject({ total: int64.describe('How many members it has.'), closed: int64 }),
+  'How far a convoy is.',
+);
 export const ConvoyGetResponse = contract(
   'ConvoyGetResponse',
   z.strictObject({ convoy: Bead.optional(), children: z.array(Bead).nullable().optional(), progress: ConvoyProgress.optional() }),
+  'A convoy with its members.',
 );
 
 export const ConvoyCheckResponse = contract(
   'ConvoyCheckResponse',
-  z.strictObject({ convoy_id: z.string(), total: int64, closed: int64, complete: z.boolean() }),
+  z.strictObject({
+    convoy_id: z.string(),
+    total: int64.describe('How many members it has.'),
+    closed: int64,
+    complete: z.boolean().describe('True when every member is closed, and there is one.'),
+  }),
+  'Whether all members of a convoy are closed.',
 );
 export type ConvoyCheckResponse = z.infer<typeof ConvoyCheckResponse>;
 
 export const ConvoysQuery = z.strictObject({
   all: queryBool(),
   rig: queryText(),
-  owned: queryFlag(),
-  stranded: queryFlag(),
+  owned: queryFlag().describe('Only those that their owners land, or only the others.'),
+  stranded: queryFlag().describe('Only those of which nobody is at an open member, or only the others.'),
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
   ...blockingRead,

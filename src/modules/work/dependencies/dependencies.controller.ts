@@ -29,7 +29,7 @@ export class DependenciesController {
   ) {}
 
   @Operation({
-    id: 'get-v0-city-by-city-name-bead-by-id-dependencies',
+    id: 'list-bead-dependencies',
     summary: 'List what a bead depends on, or what depends on it',
     description:
       'Newest first. `direction` is `down` (what it depends on, the default), `up` (what depends on it) or `both`. ' +
@@ -52,7 +52,7 @@ export class DependenciesController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-bead-by-id-dependencies',
+    id: 'add-bead-dependency',
     needs: 'operate',
     summary: 'Make a bead depend on another',
     description:
@@ -78,7 +78,7 @@ export class DependenciesController {
   }
 
   @Operation({
-    id: 'delete-v0-city-by-city-name-bead-by-id-dependencies-by-depends-on-id',
+    id: 'remove-bead-dependency',
     needs: 'operate',
     summary: 'Make a bead no longer depend on another',
     description: 'Succeeds without an effect when it does not depend on it.',
@@ -102,6 +102,7 @@ export class DependenciesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-beads-graph-by-root-id',
+    name: 'get-bead-graph',
     summary: 'Read a bead with everything that belongs to it',
     description:
       'The beads that name the root in `gc.root_bead_id`, the members of a root that is a convoy, and the children of all of these, open and ' +

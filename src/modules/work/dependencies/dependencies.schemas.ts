@@ -5,7 +5,7 @@ import { contract } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
 import { WorkflowDepResponse } from '../../../contract/workflows.schemas.js';
 
-export const BeadIdParam = text.min(1).max(255);
+export const BeadIdParam = text.min(1).max(255).describe('The id of the bead.');
 
 /** Types of edges between beads; `tracks`, the membership of a convoy, is the convoys' own. */
 export const EDGE_TYPES = [
@@ -27,6 +27,7 @@ export const DependencyAddInputBody = contract(
       .default('blocks')
       .meta({ description: '`blocks`, `waits-for` and `conditional-blocks` keep the bead from being ready until the other is closed.' }),
   }),
+  'A new edge.',
 );
 export type DependencyAddInput = z.infer<typeof DependencyAddInputBody>;
 
@@ -35,19 +36,20 @@ export const BeadDependency = contract(
   z.strictObject({
     issue_id: z.string(),
     depends_on_id: z.string(),
-    type: z.string(),
+    type: z.string().describe('The type of the edge, such as `blocks`.'),
     blocking: z.boolean().meta({ description: 'Whether edges of this type keep `issue_id` from being ready.' }),
     satisfied: z.boolean().meta({ description: 'False while a blocking edge waits for `depends_on_id` to be closed.' }),
     status: z.string().meta({ description: 'Of the bead at the other end.' }),
     title: z.string().meta({ description: 'Of the bead at the other end.' }),
   }),
+  'An edge, and the bead at its other end.',
 );
 export type BeadDependency = z.infer<typeof BeadDependency>;
 
 export const BeadDependenciesBody = contract(
   'BeadDependenciesBody',
   z.strictObject({
-    items: z.array(BeadDependency).nullable(),
+    items: z.array(BeadDependency).nullable().describe('The edges of this page. Null is the same as none.'),
     blocked_by: z
       .array(z.string())
       .nullable()
@@ -55,6 +57,7 @@ export const BeadDependenciesBody = contract(
     total: int64,
     next_cursor: z.string().optional(),
   }),
+  'A page of edges of a bead.',
 );
 export type BeadDependenciesBody = z.infer<typeof BeadDependenciesBody>;
 
@@ -71,6 +74,9 @@ export const BeadGraphResponse = contract(
     root: Bead,
     beads: z.array(Bead).nullable(),
     deps: z.array(WorkflowDepResponse).nullable(),
-    membership: z.enum(['direct-root-id+parent-closure', 'direct-root-id+parent-closure+convoy-members']),
+    membership: z
+      .enum(['direct-root-id+parent-closure', 'direct-root-id+parent-closure+convoy-members'])
+      .describe('By what beads belong to the graph: the root’s id on them, being below one of them, and with a convoy its members too.'),
   }),
+  'A bead with everything that belongs to it.',
 );

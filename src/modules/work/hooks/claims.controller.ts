@@ -25,7 +25,7 @@ export class ClaimsController {
   constructor(private readonly claims: ClaimsService) {}
 
   @Operation({
-    id: 'post-v0-city-by-city-name-bead-by-id-claim',
+    id: 'claim-bead',
     needs: 'operate',
     summary: 'Claim a bead',
     description:
@@ -48,7 +48,7 @@ export class ClaimsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-bead-by-id-release',
+    id: 'release-bead',
     needs: 'operate',
     summary: 'Give a claimed bead back',
     description:
@@ -70,7 +70,7 @@ export class ClaimsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-bead-by-id-heartbeat',
+    id: 'extend-bead-claim',
     needs: 'operate',
     example: { assignee: 'mayor', fence: 1 },
     summary: 'Extend the lease of a claimed bead',

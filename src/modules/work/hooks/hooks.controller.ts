@@ -15,7 +15,7 @@ export class HooksController {
   constructor(private readonly hooks: HooksService) {}
 
   @Operation({
-    id: 'get-v0-city-by-city-name-hook',
+    id: 'get-hook',
     summary: "Read an agent's hook",
     description:
       'Begun work of the agent, then ready work assigned to it, then what is offered to its route, oldest first. ' +
@@ -35,7 +35,7 @@ export class HooksController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-hook-claim',
+    id: 'claim-from-hook',
     needs: 'operate',
     summary: 'Claim the next bead on the hook',
     description:
@@ -56,7 +56,7 @@ export class HooksController {
   }
 
   @Operation({
-    id: 'get-v0-city-by-city-name-hook-demand',
+    id: 'get-hook-demand',
     summary: 'Count what waits for each route',
     description: 'By the rule by which claims are offered work, so that as many workers as there is demand all find some.',
     response: HookDemandResponse,

@@ -14,15 +14,26 @@ export const HookQuery = z.strictObject({
   limit: queryInt({ min: 1, max: 1000, default: 100 }),
 });
 
-export const HookItem = contract('HookItem', z.strictObject({ bead: Bead, tier: z.enum(['in_progress', 'assigned', 'routed']) }));
+export const HookItem = contract(
+  'HookItem',
+  z.strictObject({
+    bead: Bead,
+    tier: z
+      .enum(['in_progress', 'assigned', 'routed'])
+      .describe('Why it is on the hook: the caller is at it, it is assigned to him, or it waits for any worker of the agent.'),
+  }),
+  'A bead on the hook.',
+);
 export const HookResponse = contract(
   'HookResponse',
   z.strictObject({
-    action: HookAction,
-    /** The agent's canonical name, with its slot. */
-    agent: z.string(),
+    action: HookAction.describe('`work` when there is something on the hook, otherwise `drain`.'),
+
+    agent: z.string().describe('The canonical name of the agent, with its slot.'),
     items: z.array(HookItem),
-    reason: z.enum(['existing_assignment', 'ready_assignment', 'claimable', 'no_work']),
+    reason: z
+      .enum(['existing_assignment', 'ready_assignment', 'claimable', 'no_work'])
+      .describe('How the first item would come to the caller, or that there is none.'),
   }),
   'What is on the hook, in the order in which claims would take it; `reason` is about the first item.',
 );
@@ -30,13 +41,14 @@ export const HookResponse = contract(
 export const HookClaimInputBody = contract(
   'HookClaimInputBody',
   z.strictObject({
-    /** An agent of the city, or a slot of its pool: `agent-7` of `agent`. */
-    agent: Name,
-    /** Further names under which work may be assigned to the caller. */
-    aliases: z.array(Name).max(MAX_NAMES).optional(),
-    lease: Lease.optional(),
-    /** The id of the caller's session. */
-    session: Name.optional(),
+    agent: Name.describe('An agent of the city, or a slot of its pool: `agent-7` of `agent`.'),
+
+    aliases: z.array(Name).max(MAX_NAMES).optional().describe('Further names under which work may be assigned to the caller.'),
+    lease: Lease.optional().describe(
+      'For how long the claim holds without a heartbeat: a duration from `1s` to `24h`, `10m` unless given.',
+    ),
+
+    session: Name.optional().describe('The id of the caller’s session.'),
     session_name: Name.optional(),
     work_branch: WorkBranch.optional(),
   }),
@@ -45,16 +57,18 @@ export const HookClaimInputBody = contract(
 export const HookClaimResponse = contract(
   'HookClaimResponse',
   z.strictObject({
-    action: HookAction,
-    command: z.literal('hook'),
-    ok: z.boolean(),
-    reason: z.enum(['existing_assignment', 'ready_assignment', 'claimed', 'no_work']),
-    schema_version: z.literal('1'),
+    action: HookAction.describe('`work`: do the bead. `drain`: there is nothing to do; end.'),
+    command: z.literal('hook').describe('Always `hook`.'),
+    ok: z.boolean().describe('Always true.'),
+    reason: z
+      .enum(['existing_assignment', 'ready_assignment', 'claimed', 'no_work'])
+      .describe('How the bead came to the caller, or that there is none.'),
+    schema_version: z.literal('1').describe('Always `1`.'),
     assignee: z.string().optional(),
     bead: Bead.optional(),
     bead_id: z.string().optional(),
-    continuation_assigned: z.array(z.string()).optional(),
-    continuation_group: z.string().optional(),
+    continuation_assigned: z.array(z.string()).optional().describe('Further beads of the group that are the caller’s now.'),
+    continuation_group: z.string().optional().describe('The group whose beads stay with one slot.'),
     fence: int64.optional(),
     lease: z.string().optional(),
     lease_until: dateTime.optional(),
@@ -64,7 +78,11 @@ export const HookClaimResponse = contract(
   "`work` with the bead that is now the caller's, or `drain` when there is none.",
 );
 
-export const HookDemandItem = contract('HookDemandItem', z.strictObject({ ready: int64, route: z.string() }));
+export const HookDemandItem = contract(
+  'HookDemandItem',
+  z.strictObject({ ready: int64.describe('How many beads wait there.'), route: z.string() }),
+  'What waits for the workers of one agent.',
+);
 export const HookDemandResponse = contract(
   'HookDemandResponse',
   z.strictObject({ items: z.array(HookDemandItem), total: int64, partial: z.boolean().optional() }),

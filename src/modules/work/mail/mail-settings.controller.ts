@@ -10,8 +10,9 @@ export class MailSettingsController {
   constructor(private readonly settings: MailSettingsService) {}
 
   @Operation({
-    id: 'get-v0-city-by-city-name-mail-settings',
+    id: 'get-mail-settings',
     summary: 'Read how long unread mail is kept',
+    description: 'Null: for ever.',
     tag: 'mail',
     response: MailSettings,
     problems: ['city_not_found'],
@@ -22,10 +23,11 @@ export class MailSettingsController {
   }
 
   @Operation({
-    id: 'put-v0-city-by-city-name-mail-settings',
+    id: 'set-mail-settings',
     needs: 'configure',
     example: { unread_retention: '720h' },
     summary: 'Say how long unread mail is kept',
+    description: 'Counts for mail that is there, too.',
     tag: 'mail',
     response: MailSettings,
     problems: ['city_not_found'],

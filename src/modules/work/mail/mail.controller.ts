@@ -37,6 +37,7 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail',
+    name: 'list-mail',
     summary: 'List mail',
     description:
       'Newest first. `status` is `unread` (the default), `all` (read and unread) or `archived`. `agent` is a mailbox: `human`, or an agent or ' +
@@ -62,7 +63,9 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail-count',
+    name: 'count-mail',
     summary: 'Count the mail that is not archived',
+    description: 'Of an agent, of a rig, or of the whole city.',
     tag: 'mail',
     response: MailCountOutputBody,
     headers: HEADERS,
@@ -79,6 +82,7 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail-thread-by-id',
+    name: 'get-mail-thread',
     summary: 'List the messages of a thread that are not archived',
     description: 'Oldest first. `id` is the id of the thread or of a message in it; one that is not known has no messages.',
     tag: 'mail',
@@ -99,6 +103,7 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail-by-id',
+    name: 'get-mail',
     summary: 'Read a message',
     description: 'Does not mark it as read. What was archived by its age can be read here until it is removed for good.',
     tag: 'mail',
@@ -119,8 +124,10 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-read',
+    name: 'mark-mail-read',
     needs: 'operate',
     summary: 'Mark a message as read',
+    description: 'One that is read is left as it is.',
     tag: 'mail',
     response: OKResponseBody,
     problems: ['mail_not_found'],
@@ -137,8 +144,10 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-mark-unread',
+    name: 'mark-mail-unread',
     needs: 'operate',
     summary: 'Mark a message as unread',
+    description: 'One that is not read is left as it is.',
     tag: 'mail',
     response: OKResponseBody,
     problems: ['mail_not_found'],
@@ -155,6 +164,7 @@ export class MailController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-mail-by-id-archive',
+    name: 'archive-mail',
     needs: 'operate',
     summary: 'Archive a message',
     description: 'Final. Succeeds without an effect for a message that is not there or no longer in its mailbox.',
@@ -174,6 +184,7 @@ export class MailController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-mail-by-id',
+    name: 'delete-mail',
     needs: 'operate',
     summary: 'Delete a message',
     description: 'As archiving, but the message is in no list any more. One that is already archived stays so.',

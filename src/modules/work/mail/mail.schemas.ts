@@ -22,19 +22,41 @@ const priority = z.int().min(0).max(4).optional();
 
 export const MailSendInputBody = contract(
   'MailSendInputBody',
-  z.strictObject({ to: address, subject, from: sender, body, rig, cc: z.array(address).max(ADDRESSES_MAX).optional(), priority }),
+  z.strictObject({
+    to: address.describe('Who gets it: an agent, `human`, or another address.'),
+    subject,
+    from: sender.describe('Who sends it. Absent: the caller.'),
+    body,
+    rig,
+    cc: z.array(address).max(ADDRESSES_MAX).optional().describe('Who else gets it. A thousand at the most.'),
+    priority,
+  }),
+  'A message to be sent.',
 );
 export type MailSendInputBody = z.infer<typeof MailSendInputBody>;
 
 export const MailBroadcastInputBody = contract(
   'MailBroadcastInputBody',
-  z.strictObject({ subject, to: z.array(address).max(ADDRESSES_MAX).optional(), from: sender, body, rig, priority }),
+  z.strictObject({
+    subject,
+    to: z.array(address).max(ADDRESSES_MAX).optional().describe('Who gets it. Absent: every agent of the city.'),
+    from: sender.describe('Who sends it. Absent: the caller.'),
+    body,
+    rig,
+    priority,
+  }),
+  'A message to many.',
 );
 export type MailBroadcastInputBody = z.infer<typeof MailBroadcastInputBody>;
 
 export const MailReplyInputBody = contract(
   'MailReplyInputBody',
-  z.strictObject({ from: sender, subject: text.max(SUBJECT_MAX).optional(), body }),
+  z.strictObject({
+    from: sender.describe('Who sends it. Absent: the caller.'),
+    subject: text.max(SUBJECT_MAX).optional().describe('What it is about. Absent: `Re:` and the subject before.'),
+    body,
+  }),
+  'A reply.',
 );
 export type MailReplyInputBody = z.infer<typeof MailReplyInputBody>;
 
@@ -47,6 +69,7 @@ export const MailListBody = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of messages.',
 );
 export type MailListBody = z.infer<typeof MailListBody>;
 
@@ -58,6 +81,7 @@ export const MailCountOutputBody = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'How many messages there are that are not archived.',
 );
 export type MailCountOutputBody = z.infer<typeof MailCountOutputBody>;
 
@@ -74,7 +98,8 @@ export const MailSettings = contract(
         const ms = parseDuration(value) ?? 0;
         return ms >= MINUTE_MS && ms <= MAX_MS;
       }, 'must be a duration from 1m to 87600h')
-      .nullable(),
+      .nullable()
+      .describe('After how long unread mail is archived by itself: a duration from `1m` to `87600h`; null: never.'),
   }),
   'Unread mail older than `unread_retention` is archived by itself; null keeps it for ever.',
 );
@@ -87,8 +112,8 @@ export const MailListQuery = z.strictObject({
   agent: queryText(),
   status: queryText(),
   rig: queryText(),
-  thread: queryText(),
-  from: queryText(),
+  thread: queryText().describe('Only of this thread, by its id.'),
+  from: queryText().describe('Only from this sender.'),
   text: queryText(),
 });
 export type MailListQuery = z.infer<typeof MailListQuery>;
@@ -107,4 +132,4 @@ export const MailRigQuery = z.strictObject({ rig: queryText() });
 export type MailRigQuery = z.infer<typeof MailRigQuery>;
 
 /** The path parameter `id`: whether it names a message is the city's to say. */
-export const MailIdParam = text.min(1);
+export const MailIdParam = text.min(1).describe('The id of the message, or of the thread.');

@@ -38,6 +38,7 @@ export class WaitsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-waits',
+    name: 'list-waits',
     summary: 'List waits',
     description:
       'Newest first. Without `all` and without a finished `state` (closed, failed, expired, canceled) only pending and ready ones. ' +
@@ -83,7 +84,9 @@ export class WaitsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-wait-by-id',
+    name: 'get-wait',
     summary: 'Read a wait',
+    description: 'What it waits for, and how far it is.',
     tag,
     response: WaitView,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
@@ -95,7 +98,7 @@ export class WaitsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-wait-by-id-ready',
+    id: 'ready-wait',
     needs: 'operate',
     summary: 'Make a wait ready by hand',
     description:
@@ -118,7 +121,7 @@ export class WaitsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-wait-by-id-cancel',
+    id: 'cancel-wait',
     needs: 'operate',
     example: { reason: 'not needed any more' },
     summary: 'Cancel a wait',
@@ -140,7 +143,7 @@ export class WaitsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-wait-by-id-accept',
+    id: 'accept-wait',
     needs: 'operate',
     summary: 'Close a ready wait: its nudge has reached the session',
     description: 'Repeating it with the same `nudge_id` changes nothing.',
@@ -161,7 +164,7 @@ export class WaitsController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-wait-by-id-fail',
+    id: 'fail-wait',
     needs: 'operate',
     summary: 'Fail a ready wait: its nudge could not be delivered',
     description: 'Repeating it with the same `nudge_id` changes nothing.',

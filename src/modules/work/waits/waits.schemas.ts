@@ -5,47 +5,49 @@ import { queryBool, queryInt, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { instant, text } from '../../../contract/scalars.js';
 
-export const WaitIdParam = text.min(1).max(255);
+export const WaitIdParam = text.min(1).max(255).describe('The id of the wait.');
 
 export const WaitView = contract(
   'WaitView',
   z.strictObject({
     id: z.string(),
     session_id: z.string(),
-    kind: z.string(),
-    state: z.string(),
+    kind: z.string().describe('`deps` waits for beads, `manual` to be told.'),
+    state: z.string().describe('`pending`, `ready`, `closed`, `failed`, `expired` or `canceled`.'),
     status: z.string().meta({ description: 'The status of the bead that the wait is.' }),
     created_at: z.string().optional(),
     session_name: z.string().optional(),
     note: z.string().optional(),
     labels: z.array(z.string()).nullable().optional(),
-    dep_ids: z.array(z.string()).nullable().optional(),
+    dep_ids: z.array(z.string()).nullable().optional().describe('The beads that it waits for. Null is the same as none.'),
     dep_mode: z.string().optional(),
-    registered_epoch: z.string().optional(),
-    delivery_attempt: z.string().optional(),
+    registered_epoch: z.string().optional().describe('The process of the session that asked for it, as text.'),
+    delivery_attempt: z.string().optional().describe('How often its session was told, as text.'),
     nudge_id: z.string().optional().meta({ description: 'Names the reminder that a ready wait sends; to be given with its outcome.' }),
     expires_at: z.string().optional(),
-    ready_at: z.string().optional(),
+    ready_at: z.string().optional().describe('When it became ready. RFC 3339 in UTC.'),
     closed_at: z.string().optional(),
-    failed_at: z.string().optional(),
-    expired_at: z.string().optional(),
-    canceled_at: z.string().optional(),
+    failed_at: z.string().optional().describe('When telling its session failed. RFC 3339 in UTC.'),
+    expired_at: z.string().optional().describe('When its time ran out. RFC 3339 in UTC.'),
+    canceled_at: z.string().optional().describe('When it was canceled. RFC 3339 in UTC.'),
     last_error: z.string().optional(),
     close_reason: z.string().optional(),
-    retried_from_wait: z.string().optional(),
+    retried_from_wait: z.string().optional().describe('The wait that it goes on from.'),
   }),
+  'A session that is told when something has happened.',
 );
 export type WaitView = z.infer<typeof WaitView>;
 
 export const WaitListBody = contract(
   'WaitListBody',
   z.strictObject({
-    waits: z.array(WaitView).nullable(),
+    waits: z.array(WaitView).nullable().describe('The waits of this page. Null is the same as none.'),
     capped: z.boolean().meta({ description: 'There are more than are shown; `next_cursor` goes on.' }),
     next_cursor: z.string().optional(),
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of waits.',
 );
 export type WaitListBody = z.infer<typeof WaitListBody>;
 
@@ -73,8 +75,8 @@ export const WaitCreateInputBody = contract(
         .meta({ description: 'The beads that a wait of kind `deps` waits for to be closed.' }),
       dep_mode: z.enum(['all', 'any']).default('all'),
       note: text.max(bounded.note).optional().meta({ description: 'What the session is told when the wait is ready.' }),
-      title: beadTitle.optional(),
-      expires_at: instant.optional(),
+      title: beadTitle.optional().describe('One line for people. Absent: made from what it waits for.'),
+      expires_at: instant.optional().describe('Its time runs out then. RFC 3339.'),
       timeout: z
         .string()
         .refine((value) => (parseDuration(value) ?? 0) > 0, 'must be a positive duration such as 30m')
@@ -87,15 +89,28 @@ export const WaitCreateInputBody = contract(
       path: ['timeout'],
       error: 'cannot be given with expires_at',
     }),
+  'A new wait.',
 );
 export type WaitCreateInput = z.infer<typeof WaitCreateInputBody>;
 
-export const WaitCancelInputBody = contract('WaitCancelInputBody', z.strictObject({ reason: text.max(bounded.error).optional() }));
+export const WaitCancelInputBody = contract(
+  'WaitCancelInputBody',
+  z.strictObject({ reason: text.max(bounded.error).optional().describe('Why it is canceled; kept on it.') }),
+  'Why a wait is canceled.',
+);
 export type WaitCancelInput = z.infer<typeof WaitCancelInputBody>;
 
 const nudge_id = text.min(1).max(bounded.nudge);
-export const WaitAcceptInputBody = contract('WaitAcceptInputBody', z.strictObject({ nudge_id }));
+export const WaitAcceptInputBody = contract(
+  'WaitAcceptInputBody',
+  z.strictObject({ nudge_id }),
+  'The reminder that has reached its session.',
+);
 export type WaitAcceptInput = z.infer<typeof WaitAcceptInputBody>;
 
-export const WaitFailInputBody = contract('WaitFailInputBody', z.strictObject({ nudge_id, error: text.min(1).max(bounded.error) }));
+export const WaitFailInputBody = contract(
+  'WaitFailInputBody',
+  z.strictObject({ nudge_id, error: text.min(1).max(bounded.error).describe('Why its session could not be told.') }),
+  'The reminder that could not be delivered.',
+);
 export type WaitFailInput = z.infer<typeof WaitFailInputBody>;

@@ -62,7 +62,7 @@ export class WaitsService {
 
   /** Makes a pending wait ready by hand. For a finished one registers another that is ready already. */
   async ready(city: CityScope, id: string, key: string | undefined, caller: Principal): Promise<Done<WaitView>> {
-    return this.#once(city, 'post-v0-city-by-city-name-wait-by-id-ready', key, { id }, caller, async (work) => {
+    return this.#once(city, 'ready-wait', key, { id }, caller, async (work) => {
       const wait = await current(work, id);
       if (wait.metadata.state === 'pending') return makeReady(work, wait);
       return isLive(wait) ? wait : retried(work, wait, caller.actor);

@@ -26,6 +26,7 @@ export class AdaptersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-extmsg-adapters',
+    name: 'list-extmsg-adapters',
     summary: 'List adapters',
     description: 'By provider, then account. An adapter sees itself.',
     tag,
@@ -68,6 +69,7 @@ export class AdaptersController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-extmsg-adapters',
+    name: 'remove-extmsg-adapter',
     needs: 'configure',
     example: { provider: 'slack', account_id: 'default' },
     summary: 'Remove an adapter',

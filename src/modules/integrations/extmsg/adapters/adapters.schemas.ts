@@ -6,7 +6,7 @@ import { BOUNDS } from '../conversations/conversations.schemas.js';
 export const AdapterCapabilities = contract(
   'AdapterCapabilities',
   z.strictObject({
-    SupportsChildConversations: z.boolean(),
+    SupportsChildConversations: z.boolean().describe('Whether it knows threads of a room as conversations of their own.'),
     SupportsAttachments: z.boolean().meta({ description: 'Without it what has attachments is refused.' }),
     MaxMessageLength: z
       .int()
@@ -14,6 +14,7 @@ export const AdapterCapabilities = contract(
       .max(1_000_000)
       .meta({ description: 'In characters; what is longer is refused. 0 is no limit of the adapter.' }),
   }),
+  'What an adapter can do.',
 );
 export type AdapterCapabilities = z.infer<typeof AdapterCapabilities>;
 
@@ -28,7 +29,7 @@ export const ExtMsgAdapterRegisterInputBody = contract(
   z.strictObject({
     provider,
     account_id,
-    name: text.max(255).optional(),
+    name: text.max(255).optional().describe('The name for people. Absent: `<provider>/<account>`.'),
     callback_url: text
       .max(2048)
       .optional()
@@ -43,23 +44,29 @@ export const ExtMsgAdapterRegisterInputBody = contract(
     }),
     rotate_secret: z.boolean().optional().meta({ description: 'Make a new token and a new secret; the old ones are good no more.' }),
   }),
+  'What speaks for an account.',
 );
 export type ExtMsgAdapterRegisterInput = z.infer<typeof ExtMsgAdapterRegisterInputBody>;
 
 export const ExtMsgAdapterRegisterOutputBody = contract(
   'ExtMsgAdapterRegisterOutputBody',
   z.strictObject({
-    status: z.string(),
+    status: z.string().describe('Always `registered`.'),
     provider: z.string(),
     account_id: z.string(),
     name: z.string(),
     token: z.string().optional().meta({ description: 'Shown once: with it the adapter calls, for its own account and nothing else.' }),
     secret: z.string().optional().meta({ description: 'Shown once: with it the calls to the adapter are signed.' }),
   }),
+  'The adapter is registered.',
 );
 export type ExtMsgAdapterRegisterOutput = z.infer<typeof ExtMsgAdapterRegisterOutputBody>;
 
-export const ExtMsgAdapterUnregisterInputBody = contract('ExtMsgAdapterUnregisterInputBody', z.strictObject({ provider, account_id }));
+export const ExtMsgAdapterUnregisterInputBody = contract(
+  'ExtMsgAdapterUnregisterInputBody',
+  z.strictObject({ provider, account_id }),
+  'The account whose adapter goes.',
+);
 export type ExtMsgAdapterUnregisterInput = z.infer<typeof ExtMsgAdapterUnregisterInputBody>;
 
 export const AdapterHealth = z.enum(['ok', 'failing', 'stale', 'no_callback', 'disconnected']);
@@ -70,7 +77,7 @@ export const ExtmsgAdapterInfo = contract(
     provider: z.string(),
     account_id: z.string(),
     name: z.string(),
-    callback_url: z.string().optional(),
+    callback_url: z.string().optional().describe('Where what sessions publish is sent. Empty or absent: nowhere.'),
     transport: AdapterTransport.optional(),
     connections: int64.optional().meta({ description: 'Streams that are open for it, at any replica.' }),
     capabilities: AdapterCapabilities.optional(),
@@ -81,9 +88,10 @@ export const ExtmsgAdapterInfo = contract(
     }),
     last_error: z.string().optional(),
     registered_at: z.string().optional(),
-    last_seen_at: z.string().optional(),
+    last_seen_at: z.string().optional().describe('When it was heard of last. RFC 3339 in UTC.'),
     lease_until: z.string().optional(),
   }),
+  'What speaks for an account, and how it is.',
 );
 export type ExtmsgAdapterInfo = z.infer<typeof ExtmsgAdapterInfo>;
 
@@ -96,5 +104,6 @@ export const ListBodyExtmsgAdapterInfo = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'The adapters.',
 );
 export type ListBodyExtmsgAdapterInfo = z.infer<typeof ListBodyExtmsgAdapterInfo>;

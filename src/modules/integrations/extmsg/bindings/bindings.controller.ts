@@ -27,7 +27,9 @@ export class BindingsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-extmsg-bindings',
+    name: 'list-extmsg-bindings',
     summary: 'List the conversations of a session',
+    description: 'Those that count, the oldest first.',
     tag,
     response: ListBodySessionBindingRecord,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
@@ -44,6 +46,7 @@ export class BindingsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-bind',
+    name: 'bind-extmsg-conversation',
     needs: 'operate',
     example: { conversation: CONVERSATION, agent_name: 'mayor' },
     summary: 'Bind a conversation to a session or to a configured name',
@@ -65,6 +68,7 @@ export class BindingsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-unbind',
+    name: 'unbind-extmsg-conversation',
     needs: 'operate',
     example: { conversation: CONVERSATION },
     summary: 'End bindings',

@@ -4,7 +4,7 @@ import { contract } from '../../../../contract/registry.js';
 import { instant, int64, text } from '../../../../contract/scalars.js';
 import { BOUNDS, ConversationRef, metadata, schemaVersion } from '../conversations/conversations.schemas.js';
 
-export const BindingStatus = contract('BindingStatus', z.enum(['active', 'ended']));
+export const BindingStatus = contract('BindingStatus', z.enum(['active', 'ended']), 'Whether a binding counts.');
 
 export const SessionBindingRecord = contract(
   'SessionBindingRecord',
@@ -14,10 +14,10 @@ export const SessionBindingRecord = contract(
     Conversation: ConversationRef,
     SessionID: z.string().meta({ description: 'Empty for a binding to an agent.' }),
     SessionName: z.string(),
-    AgentName: z.string(),
+    AgentName: z.string().describe('The configured name. Empty for a binding to a session.'),
     Status: BindingStatus,
-    BoundAt: z.string(),
-    ExpiresAt: z.string().nullable(),
+    BoundAt: z.string().describe('Since when it is bound. RFC 3339 in UTC.'),
+    ExpiresAt: z.string().nullable().describe('When it ends by itself. RFC 3339 in UTC; null: it does not.'),
     BindingGeneration: int64.meta({ description: 'Counts the bindings of the conversation. What an older one may publish is refused.' }),
     Metadata: z.record(z.string(), z.string()),
   }),
@@ -34,6 +34,7 @@ export const ListBodySessionBindingRecord = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
   }),
+  'A page of bindings.',
 );
 export type ListBodySessionBindingRecord = z.infer<typeof ListBodySessionBindingRecord>;
 
@@ -48,21 +49,31 @@ const target = text.max(BOUNDS.session);
 export const ExtMsgBindInputBody = contract(
   'ExtMsgBindInputBody',
   z.strictObject({
-    conversation: ConversationRef.optional(),
+    conversation: ConversationRef.optional().describe('The conversation. Must be there.'),
     session_id: target.optional().meta({ description: 'The id, name or alias of a session that is there. Instead of `agent_name`.' }),
     agent_name: target.optional().meta({ description: 'A configured named session, also one that does not run.' }),
     replace: z.boolean().optional().meta({ description: 'Hand the conversation over from whoever has it.' }),
     expires_at: instant.optional().meta({ description: 'The binding ends then by itself. Binding again without it clears it.' }),
     metadata: metadata.optional(),
   }),
+  'Who is to answer in a conversation.',
 );
 export type ExtMsgBindInput = z.infer<typeof ExtMsgBindInputBody>;
 
 export const ExtMsgUnbindInputBody = contract(
   'ExtMsgUnbindInputBody',
-  z.strictObject({ conversation: ConversationRef.optional(), session_id: target.optional(), agent_name: target.optional() }),
+  z.strictObject({
+    conversation: ConversationRef.optional().describe('Only in this conversation. One member at least must be there.'),
+    session_id: target.optional().describe('Only of this session.'),
+    agent_name: target.optional().describe('Only of this configured name.'),
+  }),
+  'Which bindings are to end.',
 );
 export type ExtMsgUnbindInput = z.infer<typeof ExtMsgUnbindInputBody>;
 
-export const ExtMsgUnbindBody = contract('ExtMsgUnbindBody', z.strictObject({ unbound: z.array(SessionBindingRecord).nullable() }));
+export const ExtMsgUnbindBody = contract(
+  'ExtMsgUnbindBody',
+  z.strictObject({ unbound: z.array(SessionBindingRecord).nullable().describe('The bindings that have ended. Null is the same as none.') }),
+  'The bindings that have ended.',
+);
 export type ExtMsgUnbindBody = z.infer<typeof ExtMsgUnbindBody>;

@@ -59,7 +59,7 @@ export class ConnectedController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-extmsg-publication-by-id-ack',
+    id: 'acknowledge-extmsg-publication',
     needs: 'operate',
     example: { claim: 'claim-0123456789abcdef01234567', delivered: true, message_id: 'm-1' },
     summary: 'Say what has become of a publication',

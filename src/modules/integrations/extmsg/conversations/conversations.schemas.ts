@@ -5,7 +5,11 @@ import { int64, text } from '../../../../contract/scalars.js';
 /** Characters. */
 export const BOUNDS = { provider: 64, account: 255, scope: 255, conversation: 512, message: 512, handle: 128, session: 255 } as const;
 
-export const ConversationKind = contract('ConversationKind', z.enum(['dm', 'room', 'thread']));
+export const ConversationKind = contract(
+  'ConversationKind',
+  z.enum(['dm', 'room', 'thread']),
+  '`dm`: two talk. `room`: many do. `thread`: a part of a room.',
+);
 export type ConversationKind = z.infer<typeof ConversationKind>;
 
 export const ConversationRef = contract(
@@ -13,8 +17,8 @@ export const ConversationRef = contract(
   z.strictObject({
     scope_id: text.max(BOUNDS.scope).meta({ description: 'A namespace within the city, by convention its name.' }),
     provider: text.max(BOUNDS.provider).meta({ description: 'slack, discord, telegram …; compared in lower case.' }),
-    account_id: text.max(BOUNDS.account),
-    conversation_id: text.max(BOUNDS.conversation),
+    account_id: text.max(BOUNDS.account).describe('The account at the provider.'),
+    conversation_id: text.max(BOUNDS.conversation).describe('The id of the conversation at the provider.'),
     parent_conversation_id: text.max(BOUNDS.conversation).optional().meta({ description: 'The room that a thread hangs from.' }),
     kind: ConversationKind,
   }),

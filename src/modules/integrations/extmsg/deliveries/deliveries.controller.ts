@@ -14,7 +14,7 @@ export class DeliveriesController {
   constructor(private readonly deliveries: DeliveriesService) {}
 
   @Operation({
-    id: 'get-v0-city-by-city-name-extmsg-deliveries',
+    id: 'list-extmsg-deliveries',
     summary: 'List what is on its way, and what became of it',
     description:
       'To members and to adapters, newest first; what has ended is kept for 7 days. `status=failed` is what nobody tries any more.',
@@ -33,9 +33,10 @@ export class DeliveriesController {
   }
 
   @Operation({
-    id: 'post-v0-city-by-city-name-extmsg-delivery-by-id-retry',
+    id: 'retry-extmsg-delivery',
     needs: 'operate',
     summary: 'Try what has failed once more',
+    description: 'Only what has failed. It is tried at once, and then as anew.',
     tag,
     response: ExtmsgDelivery,
     problems: ['city_not_found', 'delivery_not_found', 'wrong_state'],

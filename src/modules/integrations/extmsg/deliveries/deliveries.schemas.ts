@@ -9,7 +9,7 @@ export type DeliveryDirection = (typeof DIRECTIONS)[number];
 export const DELIVERY_STATES = ['pending', 'queued', 'delivered', 'failed', 'skipped'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-export const DeliveryIdParam = text.min(1).max(64);
+export const DeliveryIdParam = text.min(1).max(64).describe('The id of the delivery.');
 
 export const ExtmsgDelivery = contract(
   'ExtmsgDelivery',
@@ -28,15 +28,17 @@ export const ExtmsgDelivery = contract(
     error_code: z.string().optional(),
     error: z.string().optional(),
     created_at: z.string(),
-    next_attempt_at: z.string().optional(),
+    next_attempt_at: z.string().optional().describe('When it is tried again. RFC 3339 in UTC; absent when it is not.'),
     ended_at: z.string().optional(),
   }),
+  'A message on its way, and what became of it.',
 );
 export type ExtmsgDelivery = z.infer<typeof ExtmsgDelivery>;
 
 export const ListBodyExtmsgDelivery = contract(
   'ListBodyExtmsgDelivery',
   z.strictObject({ items: z.array(ExtmsgDelivery), total: int64, next_cursor: z.string().optional() }),
+  'A page of deliveries.',
 );
 export type ListBodyExtmsgDelivery = z.infer<typeof ListBodyExtmsgDelivery>;
 

@@ -27,7 +27,9 @@ export class GroupsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-extmsg-groups',
+    name: 'get-extmsg-group',
     summary: 'Read the group of a conversation',
+    description: 'With its members. All parts of the conversation have to be given, as they were when the group was made.',
     tag,
     response: ConversationGroupRecord,
     problems: ['city_not_found', 'extmsg_group_not_found', 'forbidden'],
@@ -63,6 +65,7 @@ export class GroupsController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-participants',
+    name: 'add-extmsg-participant',
     needs: 'operate',
     example: { group_id: 'group-0123456789abcdef01234567', handle: 'ops', session_id: 'mayor' },
     summary: 'Give somebody a handle in a group',
@@ -82,9 +85,11 @@ export class GroupsController {
 
   @Operation({
     id: 'delete-v0-city-by-city-name-extmsg-participants',
+    name: 'remove-extmsg-participant',
     needs: 'operate',
     example: { group_id: 'group-0123456789abcdef01234567', handle: 'ops' },
     summary: 'Take a handle back',
+    description: 'Whoever had it is told nothing more. A handle that nobody has is no mistake.',
     tag,
     response: OKResponseBody,
     problems: ['city_not_found', 'extmsg_group_not_found', 'validation_failed'],

@@ -14,6 +14,7 @@ export const FanoutPolicy = contract(
     }),
     MaxTotalPeerDeliveries: int64.meta({ description: 'How many are told by others until somebody outside writes again.' }),
   }),
+  'How members of a group hear of each other.',
 );
 export type FanoutPolicy = z.infer<typeof FanoutPolicy>;
 
@@ -29,11 +30,25 @@ const MOST = 100_000;
 export const FanoutPolicyInput = contract(
   'FanoutPolicyInput',
   z.strictObject({
-    Enabled: z.boolean().default(USUAL_FANOUT.Enabled),
-    AllowUntargetedPublication: z.boolean().default(USUAL_FANOUT.AllowUntargetedPublication),
-    MaxPeerTriggeredPublishes: z.int().min(1).max(MOST).default(USUAL_FANOUT.MaxPeerTriggeredPublishes),
-    MaxTotalPeerDeliveries: z.int().min(1).max(MOST).default(USUAL_FANOUT.MaxTotalPeerDeliveries),
+    Enabled: z.boolean().default(USUAL_FANOUT.Enabled).describe('Whether the others are told what one of them publishes.'),
+    AllowUntargetedPublication: z
+      .boolean()
+      .default(USUAL_FANOUT.AllowUntargetedPublication)
+      .describe('Also of what names nobody in `explicit_target`.'),
+    MaxPeerTriggeredPublishes: z
+      .int()
+      .min(1)
+      .max(MOST)
+      .default(USUAL_FANOUT.MaxPeerTriggeredPublishes)
+      .describe('How often members who were told by others may publish until somebody outside writes again.'),
+    MaxTotalPeerDeliveries: z
+      .int()
+      .min(1)
+      .max(MOST)
+      .default(USUAL_FANOUT.MaxTotalPeerDeliveries)
+      .describe('How many are told by others until somebody outside writes again.'),
   }),
+  'How members of a group hear of each other. Absent members are the usual ones.',
 );
 
 export const ConversationGroupRecord = contract(
@@ -42,9 +57,9 @@ export const ConversationGroupRecord = contract(
     ID: z.string(),
     SchemaVersion: schemaVersion,
     RootConversation: ConversationRef,
-    Mode: z.string(),
-    DefaultHandle: z.string(),
-    LastAddressedHandle: z.string(),
+    Mode: z.string().describe('Always `launcher`.'),
+    DefaultHandle: z.string().describe('Who is meant when nobody is named. Empty: nobody.'),
+    LastAddressedHandle: z.string().describe('Who was named last. Empty: nobody was.'),
     FanoutPolicy,
     Metadata: z.record(z.string(), z.string()),
     Participants: z
@@ -60,13 +75,14 @@ export const ConversationGroupParticipant = contract(
   'ConversationGroupParticipant',
   z.strictObject({
     ID: z.string(),
-    GroupID: z.string(),
-    Handle: z.string(),
+    GroupID: z.string().describe('The group.'),
+    Handle: z.string().describe('The name by which the member is addressed.'),
     SessionID: z.string().meta({ description: "A session's id, or the configured name that stands for whichever session has it." }),
     SessionName: z.string(),
-    Public: z.boolean(),
+    Public: z.boolean().describe('Whether the other members are told its handle.'),
     Metadata: z.record(z.string(), z.string()),
   }),
+  'A member of a group.',
 );
 export type ConversationGroupParticipant = z.infer<typeof ConversationGroupParticipant>;
 
@@ -91,6 +107,7 @@ export const ExtMsgGroupEnsureInputBody = contract(
     fanout_policy: FanoutPolicyInput.optional().meta({ description: 'Left out, it is the usual one.' }),
     metadata: metadata.optional(),
   }),
+  'The group that a conversation is to have.',
 );
 export type ExtMsgGroupEnsureInput = z.infer<typeof ExtMsgGroupEnsureInputBody>;
 
@@ -104,11 +121,13 @@ export const ExtMsgParticipantUpsertInputBody = contract(
     public: z.boolean().optional().meta({ description: 'Whether the other members are told its handle.' }),
     metadata: metadata.optional(),
   }),
+  'A handle in a group, and whose it is.',
 );
 export type ExtMsgParticipantUpsertInput = z.infer<typeof ExtMsgParticipantUpsertInputBody>;
 
 export const ExtMsgParticipantRemoveInputBody = contract(
   'ExtMsgParticipantRemoveInputBody',
   z.strictObject({ group_id, handle: handle.min(1) }),
+  'The handle that is taken back.',
 );
 export type ExtMsgParticipantRemoveInput = z.infer<typeof ExtMsgParticipantRemoveInputBody>;

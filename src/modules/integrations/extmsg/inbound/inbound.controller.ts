@@ -13,6 +13,7 @@ export class InboundController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-inbound',
+    name: 'receive-extmsg',
     needs: 'operate',
     example: {
       message: {

@@ -18,8 +18,8 @@ export const ExternalInboundMessage = contract(
       .meta({ description: 'What has come under it before is not taken again. Empty, everything is.' }),
     conversation: ConversationRef,
     actor: ExternalActor,
-    text: body,
-    received_at: instant,
+    text: body.describe('What was said. 64 KiB at the most.'),
+    received_at: instant.describe('When it was said outside. RFC 3339.'),
     explicit_target: text
       .max(BOUNDS.handle)
       .optional()
@@ -31,17 +31,22 @@ export const ExternalInboundMessage = contract(
       .optional()
       .meta({ description: 'What tells it from others where there is no `provider_message_id`.' }),
   }),
+  'A message from outside.',
 );
 export type ExternalInboundMessage = z.infer<typeof ExternalInboundMessage>;
 
 export const ExtMsgInboundInputBody = contract(
   'ExtMsgInboundInputBody',
   z.strictObject({
-    message: ExternalInboundMessage.optional(),
-    provider: text.max(BOUNDS.provider).optional(),
-    account_id: text.max(BOUNDS.account).optional(),
-    payload: text.optional().meta({ contentEncoding: 'base64' }),
+    message: ExternalInboundMessage.optional().describe('The message, where the adapter has already read it. Instead of `payload`.'),
+    provider: text.max(BOUNDS.provider).optional().describe('The provider, with `payload`.'),
+    account_id: text.max(BOUNDS.account).optional().describe('The account, with `payload`.'),
+    payload: text
+      .optional()
+      .meta({ contentEncoding: 'base64' })
+      .describe('What the provider has sent, as it is, in base64. No adapter reads it here: it is refused (422).'),
   }),
+  'A message from outside, handed over by an adapter.',
 );
 export type ExtMsgInboundInput = z.infer<typeof ExtMsgInboundInputBody>;
 
@@ -52,6 +57,7 @@ export const GroupRouteDecision = contract(
     TargetSessionID: z.string(),
     UpdateCursor: z.boolean().meta({ description: 'It is remembered as who was addressed last.' }),
   }),
+  'Which member of a group is meant.',
 );
 export type GroupRouteDecision = z.infer<typeof GroupRouteDecision>;
 
@@ -59,13 +65,14 @@ export const InboundResult = contract(
   'InboundResult',
   z.strictObject({
     Message: ExternalInboundMessage,
-    Binding: SessionBindingRecord.nullable(),
-    GroupRoute: GroupRouteDecision.nullable(),
+    Binding: SessionBindingRecord.nullable().describe('Who answers in the conversation. Null when nobody does, or a group does.'),
+    GroupRoute: GroupRouteDecision.nullable().describe('Which member of the group is meant. Null without a group.'),
     TranscriptEntry: ConversationTranscriptRecord.nullable().meta({ description: 'Null for what nobody answers: it is not recorded.' }),
     TargetSessionID: z.string(),
-    TargetAgentName: z.string(),
+    TargetAgentName: z.string().describe('The configured name that it is for. Empty when it is for a session.'),
     Duplicate: z.boolean().optional().meta({ description: 'It had come before; nobody is told again.' }),
     Members: int64.optional().meta({ description: 'How many are told.' }),
   }),
+  'What became of a message from outside.',
 );
 export type InboundResult = z.infer<typeof InboundResult>;

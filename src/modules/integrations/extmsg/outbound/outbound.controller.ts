@@ -14,6 +14,7 @@ export class OutboundController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-outbound',
+    name: 'publish-extmsg',
     needs: 'operate',
     example: { session_id: 's-0123456789ab', conversation: CONVERSATION, text: 'On it.' },
     summary: 'Publish a message of a session',

@@ -24,7 +24,9 @@ export class ExtmsgTranscriptController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-extmsg-transcript',
+    name: 'get-extmsg-transcript',
     summary: 'Read what was said in a conversation',
+    description: 'In the order in which it was recorded. With `session_id` what this member has not read.',
     tag,
     response: ListBodyConversationTranscriptRecord,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
@@ -42,6 +44,7 @@ export class ExtmsgTranscriptController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-extmsg-transcript-ack',
+    name: 'acknowledge-extmsg-transcript',
     needs: 'operate',
     example: { conversation: CONVERSATION, session_id: 'mayor', sequence: 1 },
     summary: 'Say how far a member has read',

@@ -6,7 +6,11 @@ import { BOUNDS, ConversationRef, schemaVersion } from '../conversations/convers
 
 export const ExternalActor = contract(
   'ExternalActor',
-  z.strictObject({ id: text.max(255), display_name: text.max(255), is_bot: z.boolean() }),
+  z.strictObject({
+    id: text.max(255).describe('The id at the provider.'),
+    display_name: text.max(255).describe('The name for people.'),
+    is_bot: z.boolean().describe('Whether it is a program.'),
+  }),
   'Who has written something outside. What bots write is not filtered: an adapter drops what it has written itself.',
 );
 export type ExternalActor = z.infer<typeof ExternalActor>;
@@ -14,15 +18,24 @@ export type ExternalActor = z.infer<typeof ExternalActor>;
 export const ExternalAttachment = contract(
   'ExternalAttachment',
   z.strictObject({
-    provider_id: text.max(512),
+    provider_id: text.max(512).describe('The id of the file at the provider.'),
     url: text.max(2048).meta({ description: 'Shown, and never fetched by the service.' }),
-    mime_type: text.max(255).default('application/octet-stream'),
+    mime_type: text.max(255).default('application/octet-stream').describe('Its media type.'),
   }),
+  'A file at a provider.',
 );
 export type ExternalAttachment = z.infer<typeof ExternalAttachment>;
 
-export const TranscriptMessageKind = contract('TranscriptMessageKind', z.enum(['inbound', 'outbound']));
-export const TranscriptProvenance = contract('TranscriptProvenance', z.enum(['live', 'hydrated']));
+export const TranscriptMessageKind = contract(
+  'TranscriptMessageKind',
+  z.enum(['inbound', 'outbound']),
+  '`inbound`: from outside. `outbound`: of a session.',
+);
+export const TranscriptProvenance = contract(
+  'TranscriptProvenance',
+  z.enum(['live', 'hydrated']),
+  '`live`: as it was said. `hydrated`: brought in later.',
+);
 
 export const ConversationTranscriptRecord = contract(
   'ConversationTranscriptRecord',
@@ -33,16 +46,17 @@ export const ConversationTranscriptRecord = contract(
     Sequence: int64.meta({ description: 'From 1, without gaps.' }),
     Kind: TranscriptMessageKind,
     Provenance: TranscriptProvenance,
-    ProviderMessageID: z.string(),
+    ProviderMessageID: z.string().describe('The id of the message at its provider. Empty when there is none.'),
     Actor: ExternalActor,
-    Text: z.string(),
-    ExplicitTarget: z.string(),
-    ReplyToMessageID: z.string(),
-    Attachments: z.array(ExternalAttachment).nullable(),
+    Text: z.string().describe('What was said.'),
+    ExplicitTarget: z.string().describe('The handle that was named. Empty when none was.'),
+    ReplyToMessageID: z.string().describe('The provider’s id of the message that it answers. Empty when there is none.'),
+    Attachments: z.array(ExternalAttachment).nullable().describe('Files that belong to it. Null is the same as none.'),
     SourceSessionID: z.string(),
-    CreatedAt: z.string(),
+    CreatedAt: z.string().describe('When it was recorded. RFC 3339 in UTC.'),
     Metadata: z.record(z.string(), z.string()),
   }),
+  'An entry of the transcript of a conversation.',
 );
 export type ConversationTranscriptRecord = z.infer<typeof ConversationTranscriptRecord>;
 
@@ -55,8 +69,9 @@ export const ListBodyConversationTranscriptRecord = contract(
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
     earliest_sequence: int64.optional().meta({ description: 'Of the oldest entry that is kept.' }),
-    latest_sequence: int64.optional(),
+    latest_sequence: int64.optional().describe('The number of the newest entry. 0 or absent when there is none.'),
   }),
+  'A page of what was said in a conversation.',
 );
 export type ListBodyConversationTranscriptRecord = z.infer<typeof ListBodyConversationTranscriptRecord>;
 
@@ -81,7 +96,8 @@ export const ExtMsgTranscriptAckInputBody = contract(
   z.strictObject({
     conversation: ConversationRef.optional(),
     session_id: text.min(1).max(BOUNDS.session).meta({ description: 'The member: a session, or the configured name that is one.' }),
-    sequence: int64.optional(),
+    sequence: int64.optional().describe('Up to where it has been read. Absent or 0: all of it.'),
   }),
+  'How far a member has read.',
 );
 export type ExtMsgTranscriptAckInput = z.infer<typeof ExtMsgTranscriptAckInputBody>;
