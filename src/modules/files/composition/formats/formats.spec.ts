@@ -218,8 +218,18 @@ describe('what a key accepts', () => {
     ],
     [
       CITY_FORMAT,
-      '[beads.policies.wisps]\nstorage = "ephemeral"\ndelete_after_close = "7d"',
-      'error 3 beads.policies.wisps.delete_after_close: beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time',
+      '[beads.policies.wisps]\ndelete_after_close = "7d"',
+      'error 2 beads.policies.wisps.delete_after_close: beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time',
+    ],
+    [
+      CITY_FORMAT,
+      '[beads.policies.wisps]\nstorage = "ephemeral"',
+      'error 2 beads.policies.wisps.storage: has no meaning here: all beads are kept in Postgres, without versions, and events tell what they were; leave it out',
+    ],
+    [
+      CITY_FORMAT,
+      '[beads.policies.order_tracking]\nstorage = "history"',
+      'error 2 beads.policies.order_tracking.storage: cannot be history: no versions of a firing are kept, events tell of it; delete_after_close says how long it is kept',
     ],
     [CITY_FORMAT, '[mail]\nretention_ttl = "0s"', 'error 2 mail.retention_ttl: must be longer than nothing'],
     [

@@ -37,14 +37,29 @@ function wordOrScript(...words: string[]) {
     .meta({ pattern: `^(${words.join('|')}|exec:.+)$` });
 }
 
-/** Beads that are closed are the history of work and stay; only the history of orders grows by itself. */
-const policy = (kept: z.ZodType) =>
+/**
+ * Beads that are closed are the history of work and stay; only the history of orders grows by itself. Nothing has versions that a policy could
+ * do without: a row of Postgres is as it is now, and events tell what it was. The words that say just this of the history of orders are taken.
+ */
+const policy = (storage: z.ZodType, kept: z.ZodType) =>
   table({
-    storage: idle(oneOf('history', 'no_history', 'ephemeral'), 'How they are stored.'),
+    storage: key(storage, 'How they are stored: without versions, in both of the words that are taken.', 'no_history'),
     delete_after_close: key(kept, 'How long they are kept after their end. Ten firings of an order stay for ever.', '30d'),
   });
-const policies = table({ order_tracking: key(policy(retention), 'The history of orders.') }).catchall(
-  policy(forbidden('beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time')),
+const UNVERSIONED = ['no_history', 'ephemeral'];
+const unversioned = z
+  .string()
+  .refine((written) => written !== 'history', {
+    message: 'cannot be history: no versions of a firing are kept, events tell of it; delete_after_close says how long it is kept',
+    abort: true,
+  })
+  .refine((written) => UNVERSIONED.includes(written), { message: 'is not one of the accepted values', params: { accepted: UNVERSIONED } })
+  .meta({ enum: UNVERSIONED });
+const policies = table({ order_tracking: key(policy(unversioned, retention), 'The history of orders.') }).catchall(
+  policy(
+    forbidden('has no meaning here: all beads are kept in Postgres, without versions, and events tell what they were; leave it out'),
+    forbidden('beads that are closed are kept; only order_tracking, the history of orders, is deleted after a time'),
+  ),
 );
 
 const beads = table({
