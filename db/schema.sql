@@ -950,6 +950,7 @@ create table runners (
   registered_at timestamp with time zone default now() not null,
   ended_at timestamp with time zone,
   isolation text default 'none'::text not null,
+  limits jsonb,
   constraint runners_pkey PRIMARY KEY (id),
   constraint runners_capacity_check CHECK (capacity >= 0),
   constraint runners_state_check CHECK (state = ANY (ARRAY['active'::text, 'draining'::text, 'stopped'::text, 'lost'::text]))

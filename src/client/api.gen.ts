@@ -8279,6 +8279,8 @@ export interface components {
              * @description Until when it holds its sessions without being heard of. RFC 3339 in UTC.
              */
             lease_until: string;
+            /** @description Absent of those that an earlier release has registered. */
+            limits?: components["schemas"]["RunnerLimits"];
             /** @description Those of them whose processes answer. */
             live: number;
             /** @description The id of its process. */
@@ -8295,6 +8297,17 @@ export interface components {
              * @enum {string}
              */
             state: "active" | "draining" | "stopped" | "lost";
+        };
+        /** @description What limits the programs of cities: groups of the kernel (`cgroup`), which count all processes of a sandbox together, or limits of each process or user (`rlimit`, `nice`). */
+        RunnerLimits: {
+            /** @enum {string} */
+            cpu: "cgroup" | "nice" | "none";
+            /** @enum {string} */
+            files: "rlimit" | "none";
+            /** @enum {string} */
+            memory: "cgroup" | "rlimit" | "none";
+            /** @enum {string} */
+            processes: "cgroup" | "rlimit" | "none";
         };
         /** @description How many runs there are. */
         RunsCensusOutputBody: {

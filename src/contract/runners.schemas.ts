@@ -2,6 +2,19 @@ import { z } from 'zod';
 import { contract } from './registry.js';
 import { dateTime, int64 } from './scalars.js';
 
+/** What the limits of sandboxes are made of on a host. */
+export const LimitsBy = contract(
+  'RunnerLimits',
+  z.strictObject({
+    memory: z.enum(['cgroup', 'rlimit', 'none']),
+    processes: z.enum(['cgroup', 'rlimit', 'none']),
+    cpu: z.enum(['cgroup', 'nice', 'none']),
+    files: z.enum(['rlimit', 'none']),
+  }),
+  'What limits the programs of cities: groups of the kernel (`cgroup`), which count all processes of a sandbox together, or limits of each process or user (`rlimit`, `nice`).',
+);
+export type LimitsBy = z.infer<typeof LimitsBy>;
+
 export const Runner = contract(
   'Runner',
   z.strictObject({
@@ -16,6 +29,7 @@ export const Runner = contract(
       description:
         'What stands between the programs of cities and the rest of its host: a sandbox, or a system user for each session and a group for each city. `none`: they can do what the service can.',
     }),
+    limits: LimitsBy.optional().meta({ description: 'Absent of those that an earlier release has registered.' }),
     sessions: int64.meta({ description: 'Sessions whose processes it holds, those that are being started or stopped included.' }),
     live: int64.meta({ description: 'Those of them whose processes answer.' }),
     lease_age_s: z.number().meta({ description: 'Seconds since it was heard of last.' }),

@@ -388,8 +388,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A host without walls is told loud.',
     file: 'src/cli/doctor/server-checks.ts',
-    find: "if (isolation === 'users') return",
-    replace: "if (isolation === 'users' || isolation === 'none') return",
+    find: "if (isolation === 'users')\n    return",
+    replace: "if (isolation === 'users' || isolation === 'none')\n    return",
     test: 'src/cli/doctor/doctor.spec.ts',
     name: 'without walls',
   },

@@ -250,4 +250,20 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/modules/hosts/providers/probes/probes.spec.ts',
     name: 'as a user of nobody',
   },
+  {
+    guard: 'What has happened in a group is known when that is gone.',
+    file: 'src/platform/isolation/process-groups.ts',
+    find: 'if (starved) this.#starved.add(at);',
+    replace: '',
+    test: 'src/platform/isolation/process-groups.spec.ts',
+    name: 'when they are gone',
+  },
+  {
+    guard: 'Whoever asks why it has ended hears what its host knows.',
+    file: 'src/platform/runtime/spawn.ts',
+    find: 'if (code === 0 || endedFor === undefined)',
+    replace: 'if (code !== 1 || endedFor === undefined)',
+    test: 'src/platform/runtime/processes.spec.ts',
+    name: 'among its last words',
+  },
 ];

@@ -1,4 +1,5 @@
 import { ask, type Api, type Schemas } from '../api.js';
+import { showLimits } from '../sessions/limits.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
 type Info = Schemas['SupervisorInfo'];
@@ -105,15 +106,20 @@ export async function runners(api: Api): Promise<Found[]> {
   return found;
 }
 
-function runner({ id, host, isolation }: Schemas['Runner']): Found {
+function runner({ id, host, isolation, limits }: Schemas['Runner']): Found {
   const name = `runner ${host}`;
-  if (isolation === 'bubblewrap') return ok(name, `${id}: each session in a sandbox (bubblewrap)`);
-  if (isolation === 'users') return ok(name, `${id}: each session as a user of its own; bubblewrap would hide more of the host`);
+  if (isolation === 'bubblewrap') return ok(name, `${id}: each session in a sandbox (bubblewrap)${limitedBy(limits)}`);
+  if (isolation === 'users')
+    return ok(name, `${id}: each session as a user of its own${limitedBy(limits)}; bubblewrap would hide more of the host`);
   return warning(
     name,
     `${id}: agents are NOT ISOLATED: they can do what the service can, its keys and all cities included`,
     'sudo apt-get install bubblewrap    # then start the worker again; in containers docker-compose.isolation.yml',
   );
+}
+
+function limitedBy(limits: Schemas['Runner']['limits']): string {
+  return limits === undefined ? '' : `, limited by ${showLimits(limits)}`;
 }
 
 /** @returns whether sessions can be kept from the network */

@@ -5,6 +5,7 @@ import { age, showDuration } from '../duration.js';
 import type { Io } from '../io.js';
 import { table } from '../table.js';
 import { defined } from '../values.js';
+import { showLimits } from './limits.js';
 
 export function addRunner(program: Command, io: Io): void {
   const runner = program.command('runner').description('worker processes that run agents');
@@ -28,11 +29,12 @@ export function addRunner(program: Command, io: Io): void {
       one.state,
       one.host,
       one.isolation,
+      one.limits === undefined ? '' : showLimits(one.limits),
       `${one.sessions} of ${one.capacity}`,
       String(one.live),
       showDuration(one.lease_age_s * 1_000),
       age(one.registered_at),
     ]);
-    await io.out(table(['ID', 'STATE', 'HOST', 'ISOLATION', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io.width));
+    await io.out(table(['ID', 'STATE', 'HOST', 'ISOLATION', 'LIMITS', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io.width));
   });
 }

@@ -686,6 +686,7 @@ export interface Runners {
   id: string;
   isolation: Generated<string>;
   lease_until: Timestamp;
+  limits: Json | null;
   process_id: string;
   registered_at: Generated<Timestamp>;
   state: string;

@@ -7,6 +7,7 @@ import { etcArguments } from './etc.js';
 import type { HostRules } from './host-file.js';
 import type { Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
+import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 
 const PROBE_MS = 10_000;
@@ -35,9 +36,9 @@ export class Bubblewrap {
     private readonly groups: ProcessGroups | undefined,
   ) {}
 
-  /** Whether there is an end to the processes of a sandbox. */
-  get limitsProcesses(): boolean {
-    return this.groups !== undefined || process.getuid!() !== 0;
+  /** What limits what is in a sandbox. */
+  get limitsBy(): LimitsBy {
+    return limitsBy(this.groups?.counted, process.getuid!() !== 0);
   }
 
   /**
@@ -52,7 +53,7 @@ export class Bubblewrap {
       Object.fromEntries(found) as Tools,
       [...(await systemArguments()), ...(await etcArguments(directory))],
       limits,
-      process.getuid!() === 0 ? await ProcessGroups.tryOn(limits.processes) : undefined,
+      await ProcessGroups.tryOn(limits),
     );
     const { command, args, env } = bubblewrap.#wrapped(
       { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
@@ -76,7 +77,11 @@ export class Bubblewrap {
         const seen: Mount[] = [...SYSTEM.map((at): Mount => ({ at, mode: 'read' })), ...ordered];
         const env = { ...program.env, ...network?.env };
         const command = await visibleProgram(program, seen, hint);
-        return this.#wrapped({ ...program, env, command }, ordered, (await this.groups?.make()) ?? '', network);
+        const group = await this.groups?.make();
+        return {
+          ...this.#wrapped({ ...program, env, command }, ordered, group?.file ?? '', network),
+          ...sayStarved(group, this.limits.memory),
+        };
       },
     };
   }

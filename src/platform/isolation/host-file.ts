@@ -50,6 +50,7 @@ const HostFile = z.strictObject({
           memory: size.default(8 * 1024 ** 3),
           processes: z.int().min(16).max(1_000_000).default(4_096),
           files: z.int().min(64).max(1_000_000).default(4_096),
+          cpus: z.number().min(0.05).max(10_000).optional(),
         })
         .prefault({}),
     })
@@ -71,8 +72,11 @@ export interface HostRules {
   readonly visible: readonly VisiblePath[];
   /** Scripts that run sessions elsewhere: they are started outside of any sandbox. */
   readonly scripts: readonly string[];
-  /** Of each process: bytes of data, open files; of all processes of the service's user: their number. */
-  readonly limits: { readonly memory: number; readonly processes: number; readonly files: number };
+  /**
+   * Of each process: bytes of data, open files; of all processes of the service's user: their number. Where the kernel counts by groups,
+   * memory and processes are those of a sandbox, and so are the processors that it has at the most; without their number it has what others leave.
+   */
+  readonly limits: { readonly memory: number; readonly processes: number; readonly files: number; readonly cpus?: number | undefined };
 }
 
 export class HostFileError extends Error {}

@@ -8,6 +8,7 @@ import { Bubblewrap } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, type LentWork } from './lent-user.js';
+import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
 import { Users } from './users.js';
@@ -39,12 +40,13 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** A host that cannot give what its operator wants does not start. */
   async onApplicationBootstrap(): Promise<void> {
-    const { kind, why, bubblewrap } = await this.found();
+    const { kind, why } = await this.found();
     const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
     const what = runsAgents ? 'agents are' : 'git is';
-    if (bubblewrap?.limitsProcesses === false)
+    const limits = await this.limitsBy();
+    if (kind !== 'none' && limits.processes === 'none')
       this.log.warn('how many processes agents start is NOT limited: the service is root, and may make no groups (cgroups) for them');
-    if (kind !== 'none') this.log.info({ isolation: kind }, `${what} isolated`);
+    if (kind !== 'none') this.log.info({ isolation: kind, limits }, `${what} isolated`);
     else
       this.log.warn(
         { isolation: kind, why: why ?? 'SVC_RUNNER_ISOLATION=none' },
@@ -69,6 +71,12 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
    */
   found(): Promise<Found> {
     return (this.#found ??= this.#find());
+  }
+
+  /** What limits what is run for cities on this host. */
+  async limitsBy(): Promise<LimitsBy> {
+    const { bubblewrap, users } = await this.found();
+    return (bubblewrap ?? users)?.limitsBy ?? UNLIMITED;
   }
 
   /** Undefined where there are no namespaces. @param wayOut all that it has of the network; the host's unless given */

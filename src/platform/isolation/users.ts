@@ -7,6 +7,8 @@ import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runt
 import { listProcesses } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import type { HostRules, Range } from './host-file.js';
+import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
+import { ProcessGroups } from './process-groups.js';
 import { closedFor, type Identity } from './reach.js';
 
 const PROBE_MS = 10_000;
@@ -17,6 +19,8 @@ const AGAIN_MS = 100;
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['setpriv', 'prlimit', 'nice'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
+/** Outside, as root: goes into the group that limits all of it, where there is one. */
+const OUTSIDE = `test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
 /** Inside, as the session's user: gives the variables their names, and lets its city's group write what it makes. */
 const INSIDE = `umask 007; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
 const OURS = /^SVC_/;
@@ -52,7 +56,13 @@ export class Users {
     private readonly limits: HostRules['limits'],
     private readonly ranges: NonNullable<HostRules['users']>,
     private readonly hostFile: string,
+    private readonly groups: ProcessGroups | undefined,
   ) {}
+
+  /** What limits what is run as one of them. */
+  get limitsBy(): LimitsBy {
+    return limitsBy(this.groups?.counted, true);
+  }
 
   /**
    * Tries it with everything that a session's program gets.
@@ -68,12 +78,12 @@ export class Users {
     await refuseTaken(ranges.sessions, '/etc/passwd', hostFile, 'sessions');
     await refuseTaken(ranges.cities, '/etc/group', hostFile, 'cities');
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
-    const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile);
+    const users = new Users(Object.fromEntries(found) as Tools, limits, ranges, hostFile, await ProcessGroups.tryOn(limits));
     // The last ones: a host may not have all numbers.
     const { cities } = ranges;
     const [user, group] = [users.lentTo('host')[0]!, cities.first + cities.count - 1];
     const asked = { command: '/bin/sh', args: ['-c', 'id -u && id -G'], cwd: '/', env: {} };
-    const { command, args, env } = users.#wrapped(asked, { user, group });
+    const { command, args, env } = users.#wrapped(asked, { user, group }, '');
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
     const stdout = await answered(() => promisify(execFile)(command, args, options));
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
@@ -120,8 +130,11 @@ export class Users {
 
   sandbox(identity: Identity, own: Own): Sandbox {
     return {
-      enter: async (program) =>
-        this.#wrapped({ ...program, command: await runnable(program, identity), env: at(own, program.env) }, identity),
+      enter: async (program) => {
+        const inside = { ...program, command: await runnable(program, identity), env: at(own, program.env) };
+        const made = await this.groups?.make();
+        return { ...this.#wrapped(inside, identity, made?.file ?? ''), ...sayStarved(made, this.limits.memory) };
+      },
       end: () => this.end(identity.user),
     };
   }
@@ -171,13 +184,14 @@ export class Users {
   }
 
   /** What a city says of its environment is not seen by what still runs as root: a library to load, for instance. */
-  #wrapped({ command, args, cwd, env }: Program, { user, group }: Identity): Program {
+  #wrapped({ command, args, cwd, env }: Program, { user, group }: Identity, limited: string): Program {
     const { setpriv, prlimit, nice } = this.tools;
     const { memory, processes, files } = this.limits;
     const named = Object.keys(env).filter((name) => !OURS.test(name) && NAME.test(name));
     return {
-      command: setpriv,
+      command: '/bin/sh',
       args: [
+        ...['-c', OUTSIDE, limited, setpriv],
         ...[`--reuid=${user}`, `--regid=${group}`, '--clear-groups', '--no-new-privs', '--inh-caps=-all', '--bounding-set=-all'],
         ...[prlimit, '--core=0', `--data=${memory}`, `--nproc=${processes}`, `--nofile=${files}`, nice, '-n', '5'],
         ...['/bin/sh', '-c', INSIDE, named.join(' '), command, ...args],

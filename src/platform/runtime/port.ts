@@ -27,10 +27,16 @@ export interface Program {
   readonly env: Readonly<Record<string, string>>;
 }
 
+/** What is started in place of a program that is to be inside. */
+export interface Entered extends Program {
+  /** Asked when it has ended: why the host has ended it, for people; undefined where that has not, or where it is not known. */
+  readonly endedFor?: () => Promise<string | undefined>;
+}
+
 /** Walls around a program. */
 export interface Sandbox {
   /** What to start instead. @throws StartError not_found when the program cannot be seen inside */
-  enter(program: Program): Promise<Program>;
+  enter(program: Program): Promise<Entered>;
   /**
    * Ends everything that has ever been started in it and is left; absent where that ends with the first process of it.
    *

@@ -3,7 +3,7 @@ import { spawn as spawnRaw, execFileSync } from 'node:child_process';
 import { removeFolders } from '../../../test/support/folders.js';
 import { eventually } from '../../../test/support/sse.js';
 import { endFound, endOrphans, endProcess } from './ending.js';
-import { StartError, UnconfirmedDead } from './port.js';
+import { StartError, UnconfirmedDead, type Program } from './port.js';
 import { birthOf, findProcesses, listProcesses, markersOf, parsePs, type TableEntry } from './process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
 import { Tail } from './tail.js';
@@ -51,6 +51,24 @@ describe('a process that is started', () => {
     expect(await failureOf({ ...spec, command: '/etc/passwd' })).toMatchObject({ failure: 'not_found' });
     const lost = await failureOf({ ...spec, command: '/bin/true', cwd: '/no/such/dir' });
     expect(lost).toMatchObject({ failure: 'not_found', message: 'the working directory /no/such/dir does not exist' });
+  });
+
+  // Guard: whoever asks why it has ended hears what its host knows.
+  it('has what its host says of its end among its last words', async () => {
+    const killed = (why: string | undefined) => ({
+      enter: (program: Program) => Promise.resolve({ ...program, endedFor: () => Promise.resolve(why) }),
+    });
+    const spec = { command: '/bin/sh', args: ['-c', 'echo before >&2; kill -9 $$'], cwd: '/tmp', env: { PATH } };
+    const ends = [killed('killed by the kernel: out of memory'), killed(undefined), undefined].map(async (sandbox) => {
+      const agent = await spawnAgent({ ...spec, sandbox });
+      agent.stdout.resume();
+      return [(await agent.exited).signal, (await agent.closed, agent.stderrTail())];
+    });
+    expect(await Promise.all(ends)).toEqual([
+      ['SIGKILL', expect.stringMatching(/killed by the kernel: out of memory\n/)],
+      ['SIGKILL', 'before\n'],
+      ['SIGKILL', 'before\n'],
+    ]);
   });
 
   it('is found by its own PATH, has only what it is given, and no shell reads its arguments', async () => {

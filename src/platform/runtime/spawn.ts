@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { endProcess, type Ending } from './ending.js';
-import { StartError, type Program, type Sandbox } from './port.js';
+import { StartError, type Entered, type Program, type Sandbox } from './port.js';
 import { birthOf, markersOf } from './process-table.js';
 import { Tail } from './tail.js';
 
@@ -41,7 +41,7 @@ export interface AgentProcess {
  * @throws StartError not_found when the program or the directory is missing or may not be used, died for the rest.
  */
 export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec, means: EndingMeans = {}): Promise<AgentProcess> {
-  const child = await spawned({ command, args, cwd, env }, sandbox);
+  const { child, endedFor } = await spawned({ command, args, cwd, env }, sandbox);
   const pid = child.pid!;
   const stderr = new Tail();
   child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
@@ -52,7 +52,12 @@ export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec
   const exited = new Promise<{ code: number | null; signal: string | null }>((resolve) => {
     child.once('exit', (code, signal) => {
       hasExited = true;
-      resolve({ code, signal });
+      const known = (): void => resolve({ code, signal });
+      if (code === 0 || endedFor === undefined) return known();
+      // Its last words, whoever asks for them.
+      endedFor()
+        .then((why) => why !== undefined && stderr.push(Buffer.from(`${why}\n`)))
+        .then(known, known);
     });
   });
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
@@ -102,18 +107,22 @@ function keepUntilRead(output: Readable): void {
   output.on('newListener', release);
 }
 
-async function spawned(program: Program, sandbox: Sandbox | undefined): Promise<ChildProcess> {
+async function spawned(
+  program: Program,
+  sandbox: Sandbox | undefined,
+): Promise<{ readonly child: ChildProcess; readonly endedFor: Entered['endedFor'] }> {
   const isDirectory = await stat(program.cwd).then(
     (found) => found.isDirectory(),
     () => false,
   );
   // The system's error would name the program.
   if (!isDirectory) throw new StartError('not_found', `the working directory ${program.cwd} does not exist`);
-  const { command, args, cwd, env } = sandbox === undefined ? program : await sandbox.enter(program);
+  const entered: Entered = sandbox === undefined ? program : await sandbox.enter(program);
+  const { command, args, cwd, env, endedFor } = entered;
   try {
     const child = spawn(command, args, { cwd, env, detached: true, shell: false, stdio: ['pipe', 'pipe', 'pipe'] });
     await once(child, 'spawn');
-    return child;
+    return { child, endedFor };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const failure = code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR' ? 'not_found' : 'died';

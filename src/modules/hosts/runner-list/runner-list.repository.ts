@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { LimitsBy } from '../../../contract/runners.schemas.js';
 import { Db } from '../../../platform/database/database.js';
 
 export interface RunnerRow {
@@ -9,6 +10,7 @@ export interface RunnerRow {
   readonly state: 'active' | 'draining' | 'stopped' | 'lost';
   readonly capacity: number;
   readonly isolation: 'bubblewrap' | 'users' | 'none';
+  readonly limits: LimitsBy | null;
   readonly sessions: number;
   readonly live: number;
   /** Seconds. */
@@ -28,7 +30,7 @@ export class RunnerListRepository {
   /** Those that may run sessions first, then those that ended last. One more than `limit` when there are more. */
   async list(all: boolean, limit: number): Promise<RunnerRow[]> {
     const { rows } = await sql<RunnerRow>`
-      select r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
+      select r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, r.limits, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
         greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age
       from runners r, lateral (
         select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s

@@ -19,9 +19,10 @@ export class RunnerListService {
   }
 }
 
-function toRunner({ age, lease_until, registered_at, ended_at, ...row }: RunnerRow): Runner {
+function toRunner({ age, limits, lease_until, registered_at, ended_at, ...row }: RunnerRow): Runner {
   return {
     ...row,
+    ...(limits === null ? {} : { limits }),
     lease_age_s: Math.round(age * 1_000) / 1_000,
     lease_until: lease_until.toISOString(),
     registered_at: registered_at.toISOString(),

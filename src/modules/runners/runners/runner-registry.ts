@@ -106,7 +106,8 @@ export class RunnerRegistry {
     const sentAt = this.clock.monotonic();
     const id = newId('runner');
     const { kind: isolation } = await this.isolation.found();
-    const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity, isolation };
+    const limits = await this.isolation.limitsBy();
+    const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity, isolation, limits };
     await this.transactions.run((tx) => this.repository.register(tx, identity, this.timings.leaseMs));
     const lease = new RunnerLease(id, this.clock, this.timings, sentAt);
     this.#lease = lease;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
+import type { LimitsBy } from '../../../contract/runners.schemas.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { IsolationKind } from '../../../platform/isolation/isolation.js';
@@ -10,6 +11,7 @@ export interface RunnerIdentity {
   readonly host: string;
   readonly capacity: number;
   readonly isolation: IsolationKind;
+  readonly limits: LimitsBy;
 }
 
 const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::float8 * interval '1 second'`;
@@ -17,10 +19,12 @@ const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::fl
 /** SQL on `runners`: registration, renewal and loss. */
 @Injectable()
 export class RunnerRepository {
-  async register(tx: Tx, { id, processId, host, capacity, isolation }: RunnerIdentity, leaseMs: number): Promise<void> {
+  async register(tx: Tx, { id, processId, host, capacity, isolation, limits }: RunnerIdentity, leaseMs: number): Promise<void> {
     await sql`
-      insert into runners (id, process_id, host, capacity, isolation, state, lease_until)
-      values (${id}, ${processId}, ${host}, ${capacity}, ${isolation}, 'active', ${until(leaseMs)})`.execute(tx);
+      insert into runners (id, process_id, host, capacity, isolation, limits, state, lease_until)
+      values (${id}, ${processId}, ${host}, ${capacity}, ${isolation}, ${JSON.stringify(limits)}::jsonb, 'active', ${until(leaseMs)})`.execute(
+      tx,
+    );
   }
 
   /** False when the runner has been given up by others: it must not act any more. */

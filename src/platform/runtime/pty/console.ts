@@ -33,7 +33,7 @@ export class Console {
     private readonly limits: Partial<EndingLimits>,
     private readonly sandbox?: Sandbox,
   ) {
-    const { pty, terminal } = opened;
+    const { pty, terminal, endedFor } = opened;
     this.screen = new Screen(terminal);
     this.#birth = birthOf(pty.pid);
     this.screen.onReply((data) => this.press(data));
@@ -41,7 +41,12 @@ export class Console {
       pty.onExit(({ exitCode, signal }) => {
         this.#hasEnded = true;
         const name = nameOf(signal);
-        void this.#drawing.then(() => resolve({ code: name === null ? exitCode : null, signal: name }));
+        const code = name === null ? exitCode : null;
+        const why = code === 0 ? undefined : endedFor?.().catch(() => undefined);
+        void Promise.all([this.#drawing, why]).then(async ([, said]) => {
+          if (said !== undefined) await this.screen.write(`\r\n${said}`);
+          resolve({ code, signal: name });
+        });
       });
     });
   }

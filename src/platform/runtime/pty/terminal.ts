@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from '@lydell/node-pty';
-import { StartError, type Program, type StartSpec } from '../port.js';
+import { StartError, type Entered, type StartSpec } from '../port.js';
 import { programsNamed } from '../programs.js';
 
 export const COLUMNS = 160;
@@ -33,6 +33,7 @@ export async function loadLibraries(load: (name: string) => Promise<unknown> = (
 export interface Opened {
   readonly pty: IPty;
   readonly terminal: Terminal;
+  readonly endedFor?: Entered['endedFor'];
 }
 
 /**
@@ -43,17 +44,17 @@ export interface Opened {
 export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { spawn, Terminal } = await loadLibraries();
   const { TERM = 'xterm-256color' } = spec.env;
-  const { command, args, cwd, env } = await located({ ...spec, env: { ...spec.env, TERM } });
+  const { command, args, cwd, env, endedFor } = await located({ ...spec, env: { ...spec.env, TERM } });
   const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
   try {
-    return { pty: spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal };
+    return { pty: spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal, endedFor };
   } catch (cause) {
     throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
   }
 }
 
 /** The terminal library cannot tell a program that is missing from one that has failed. */
-async function located(spec: StartSpec): Promise<Program> {
+async function located(spec: StartSpec): Promise<Entered> {
   const { command, args, cwd, env, sandbox } = spec;
   const isDirectory = await stat(cwd).then(
     (found) => found.isDirectory(),
