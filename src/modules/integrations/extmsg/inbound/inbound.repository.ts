@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { auditInsert } from '../../../../platform/audit/audit-insert.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { BindingRow } from '../bindings/bindings.repository.js';
 import { keyOf, type Conversation, type ConversationRow } from '../conversations/conversation.js';
@@ -58,11 +57,8 @@ export class InboundRepository {
   async take(tx: Tx, takings: ReadonlyMap<number, Taking>, wait: boolean, records: string): Promise<Taken[]> {
     const items = JSON.stringify([...takings].map(toItem));
     const { rows } = await sql<{ ord: number; created_at: Date; head: number }>`
-      with given as (select ${records}::jsonb as records),
-      done as materialized (
-        select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, ${wait})),
-      audited as (${sql.raw(auditInsert('(select records from given)', 'join done on done.ord = r.ord'))})
-      select ord, created_at, head from done`.execute(tx);
+      select o_ord as ord, o_created_at as created_at, o_head as head
+      from extmsg_take(${items}::jsonb, ${wait}, ${records}::jsonb)`.execute(tx);
     return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(takings.get(ord)!, created_at) }));
   }
 }
