@@ -73,14 +73,15 @@ export const forwarded: Bar = {
     await context.turns(parts as Parts, 1); // warm
     const runs = await context.turns(parts as Parts);
     return [
-      ...(runs.plain === undefined ? [] : against('nginx', runs.ours, runs.plain, true)),
-      ...(runs.kept === undefined ? [] : against('nginx that keeps its connections', runs.ours, runs.kept, false)),
-      ...against("Node's own server and client", runs.ours, runs.bare, false),
+      ...(runs.plain === undefined ? [] : against('nginx', runs.ours, runs.plain, { throughput: 0.5, tail: 2 })),
+      ...(runs.kept === undefined ? [] : against('nginx that keeps its connections', runs.ours, runs.kept)),
+      // It comes to more than three times the tail of nginx itself, so that this is what the tail can be held to.
+      ...against("Node's own server and client", runs.ours, runs.bare, { tail: 2 }),
     ];
   },
 };
 
-function against(what: string, ours: readonly Load[], floor: readonly Load[], asked: boolean): Line[] {
+function against(what: string, ours: readonly Load[], floor: readonly Load[], asked: { throughput?: number; tail?: number } = {}): Line[] {
   const rate = (all: readonly Load[]): number[] => all.map((run) => run.perSecond);
   const p99 = (all: readonly Load[]): number[] => all.map((run) => run.p99);
   const [throughput, tail] = [pairedRatio(rate(ours), rate(floor)), pairedRatio(p99(ours), p99(floor))];
@@ -93,11 +94,13 @@ function against(what: string, ours: readonly Load[], floor: readonly Load[], as
   return [
     {
       ...{ bar: 'V1', what: `GET through the proxy, against ${what}${wrong}`, ...figures(rate, (n) => `${count(n)}/s`), ratio: throughput },
-      ...(asked ? { reach: '≥ 0.5', met: refused === 0 && throughput >= 0.5 } : { reach: '' }),
+      ...(asked.throughput === undefined
+        ? { reach: '' }
+        : { reach: `≥ ${asked.throughput}`, met: refused === 0 && throughput >= asked.throughput }),
     },
     {
       ...{ bar: 'V1', what: `GET through the proxy, against ${what}: p99`, ...figures(p99, ms), ratio: tail },
-      ...(asked ? { reach: '≤ 2', met: tail <= 2 } : { reach: '' }),
+      ...(asked.tail === undefined ? { reach: '' } : { reach: `≤ ${asked.tail}`, met: tail <= asked.tail }),
     },
   ];
 }

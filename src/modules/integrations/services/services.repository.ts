@@ -5,7 +5,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import type { ServiceRow } from './service-row.js';
 
 /** A service as requests for it find it, of a city that runs. */
-export interface Routed extends ServiceRow {
+export interface Routed extends Pick<ServiceRow, 'pk' | 'definition' | 'state' | 'local_state' | 'reason' | 'address' | 'instance'> {
   /** Its owner has said lately that it lives. */
   readonly owned: boolean;
 }
@@ -34,7 +34,7 @@ export class ServicesRepository {
   async route(city: string, name: string): Promise<Routed | null | undefined> {
     const { rows } = await this.pool.query<Omit<Routed, 'pk'> & { pk: number | null }>({
       name: 'service-route',
-      text: `select s.*, coalesce(s.worker is not null and s.lease_until > now(), false) as owned
+      text: `select s.pk, s.definition, s.state, s.local_state, s.reason, s.address, s.instance, coalesce(s.worker is not null and s.lease_until > now(), false) as owned
         from cities c left join services s on s.stream_id = c.stream_id and s.name = $2 and s.present where c.name = $1 and c.running`,
       values: [city, name],
     });

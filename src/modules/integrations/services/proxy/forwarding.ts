@@ -1,5 +1,5 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { Readable, Transform } from 'node:stream';
+import { Transform, type Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createProxyServer, type ProxyServerOptions } from 'httpxy';
@@ -45,6 +45,15 @@ export interface Destination {
 /** Ends something of a request at once. */
 type End = () => void;
 
+/** What is done when a request goes on its way, and when its answer begins. */
+interface Exchange {
+  sent(onward: ClientRequest): void;
+  answered(answer: IncomingMessage): void;
+}
+
+/** What a request without a body has in its place: to look for one costs a tenth of what forwarding it does. */
+const NO_BODY = { pipe: (onward: ClientRequest) => onward.end() } as unknown as Readable;
+
 /** Carries requests to services and their answers back, as they come: neither of them is ever here as a whole. */
 @Injectable()
 export class Forwarding {
@@ -52,6 +61,8 @@ export class Forwarding {
   readonly #open = new Map<End, { readonly lasting: boolean }>();
   /** How much of it is each service's. */
   readonly #counts = new Map<number, number>();
+  readonly #proxy = createProxyServer();
+  readonly #exchanges = new WeakMap<object, Exchange>();
   #stopping = false;
 
   constructor(
@@ -62,6 +73,8 @@ export class Forwarding {
     private readonly log: AppLogger,
   ) {
     lifecycle.onStop('streams', 'streams of services', () => this.#stop());
+    this.#proxy.on('proxyReq', (onward, request) => this.#exchanges.get(request)?.sent(onward));
+    this.#proxy.on('proxyRes', (answer, request) => this.#exchanges.get(request)?.answered(answer));
   }
 
   /** @throws ProblemError before anything has been sent in either direction */
@@ -72,8 +85,10 @@ export class Forwarding {
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
     const headers = forService(raw.headers, requestId(request));
     const upgrades = wantsUpgrade(request);
+    const bare = !upgrades && shares(raw.method ?? '', raw.headers);
     const options: ProxyServerOptions = {
-      agent: this.owners.agentFor(to, !upgrades && shares(raw.method ?? '', raw.headers)),
+      agent: this.owners.agentFor(to, bare),
+      ...(bare ? { buffer: NO_BODY } : {}),
       // The path as it was written: as a URL it would be written anew.
       target: { protocol: 'http:', host: 'service', port: 80, pathname: to.path } as never,
       ignorePath: true,
@@ -110,27 +125,28 @@ export class Forwarding {
   ): Promise<void> {
     const { raw } = request;
     const socket = raw.socket;
-    const proxy = createProxyServer();
     const asked: { request?: ClientRequest; why?: ProblemError } = {};
     const abort = (why?: ProblemError): void => {
       if (why !== undefined) asked.why ??= why;
       if (response.headersSent) response.destroy();
       else if (asked.request !== undefined) asked.request.destroy(why);
     };
-    proxy.on('proxyReq', (onward) => {
-      asked.request = onward;
-      if (asked.why !== undefined) return void onward.destroy(asked.why);
-      onward.setTimeout(this.limits.answerMs, () => abort(problem('bad_gateway', 'service unavailable: it has not answered in time')));
-    });
-    proxy.on('proxyRes', (answer) => {
-      asked.request?.setTimeout(0);
-      answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
-      fromService(answer.headers, own);
-      for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
-      // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
-      setImmediate(() => {
-        if (!response.headersSent && !response.destroyed) response.flushHeaders();
-      });
+    this.#exchanges.set(raw, {
+      sent: (onward) => {
+        asked.request = onward;
+        if (asked.why !== undefined) return void onward.destroy(asked.why);
+        onward.setTimeout(this.limits.answerMs, () => abort(problem('bad_gateway', 'service unavailable: it has not answered in time')));
+      },
+      answered: (answer) => {
+        asked.request?.setTimeout(0);
+        answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
+        fromService(answer.headers, own);
+        for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
+        // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
+        setImmediate(() => {
+          if (!response.headersSent && !response.destroyed) response.flushHeaders();
+        });
+      },
     });
     const hurry = bePatient(socket);
     socket.setTimeout(this.limits.idleMs);
@@ -142,10 +158,10 @@ export class Forwarding {
     try {
       // Who says how long it is has been believed, and is held to it.
       const source = raw.headers['transfer-encoding'] === undefined ? {} : { buffer: this.#counted(raw, abort) };
-      await proxy.web(raw, response, { ...options, ...source }).catch((error: unknown) => {
+      await this.#proxy.web(raw, response, { ...options, ...source }).catch((error: unknown) => {
         // It was closed while it was kept: nobody has heard the request.
         if (asked.request?.reusedSocket !== true || asked.why !== undefined || response.headersSent || response.destroyed) throw error;
-        return proxy.web(raw, response, { ...options, agent: this.owners.agentFor(to, false), buffer: Readable.from([]) });
+        return this.#proxy.web(raw, response, { ...options, agent: this.owners.agentFor(to, false) });
       });
     } catch (error) {
       if (response.headersSent) response.destroy();

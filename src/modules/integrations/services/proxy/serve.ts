@@ -15,8 +15,10 @@ const FOR_SERVICE = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?\/v0\/city\/[^/?#]+\/svc
  * body is read, which is a service's own.
  */
 export function serveServices(app: NestFastifyApplication): void {
+  let known: ServiceProxy | undefined;
+  const proxy = (): ServiceProxy => (known ??= app.get<ServiceProxy>(ServiceProxy, { strict: false }));
   const preParsing = async (request: FastifyRequest, reply: FastifyReply): Promise<never> => {
-    await app.get(ServiceProxy, { strict: false }).serve(request, reply);
+    await proxy().serve(request, reply);
     return undefined as never;
   };
   const instance = app.getHttpAdapter().getInstance();
