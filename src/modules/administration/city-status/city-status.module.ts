@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { OperationsModule } from '../../../platform/operations/operations.module.js';
 import { WaitingRequests } from '../../../platform/turns/waiting-requests.js';
 import { ConfigCoreModule } from '../../configuration/config/config-core.module.js';
-import { LaunchModule } from '../../sessions/launch/launch.module.js';
 import { RosterModule } from '../../configuration/roster/roster.module.js';
 import { SessionStoreModule } from '../../sessions/session-store/session-store.module.js';
 import { CityCountsRepository } from './city-counts.repository.js';
@@ -14,7 +13,7 @@ import { WaitingWork } from './city-waiting.js';
 
 /** What is going on in a city, over HTTP. Needs the streams room beside it in the root. */
 @Module({
-  imports: [ConfigCoreModule, SessionStoreModule, OperationsModule, RosterModule, LaunchModule],
+  imports: [ConfigCoreModule, SessionStoreModule, OperationsModule, RosterModule],
   controllers: [CityStatusController],
   providers: [CityCounts, CityCountsRepository, CityStatusRepository, CityStatusService, WaitingRequests, WaitingWork],
 })

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
-import { Db } from '../../../platform/database/database.js';
+import { PgPool } from '../../../platform/database/database.js';
 
 /** An open session of an agent. */
 export interface StatusSession {
@@ -25,37 +24,56 @@ export interface StoreRow {
   readonly warnings: number;
 }
 
-/** What the status of a city shows one by one. */
+/** What a status shows one by one, all of one moment. */
+export interface ShownRow {
+  /** One a name, a live one before others. */
+  readonly sessions: readonly StatusSession[];
+  /** The state of the session that each configured name has now. */
+  readonly named: ReadonlyMap<string, string>;
+  /** Undefined before the first cycle has ended, and where none is wanted any more. */
+  readonly store: StoreRow | undefined;
+}
+
+interface Row {
+  readonly sessions: StatusSession[];
+  readonly named: { readonly identity: string; readonly state: string }[];
+  readonly store: (Omit<StoreRow, 'ended_at'> & { readonly ended_at: string }) | null;
+}
+
 @Injectable()
 export class CityStatusRepository {
-  constructor(private readonly db: Db) {}
+  constructor(private readonly pool: PgPool) {}
 
-  /** One session a name, a live one before others. */
-  async sessions(streamId: number): Promise<StatusSession[]> {
-    const { rows } = await sql<StatusSession>`
-      select distinct on (agent_name) agent_name as name, agent, slot, live, state, session_name from sessions
-      where stream_id = ${streamId} and state <> 'closed' and agent is not null and agent_name is not null
-      order by agent_name, live desc, pk desc`.execute(this.db);
-    return rows;
-  }
-
-  /** The state of the session that each configured name has now. */
-  async named(streamId: number): Promise<Map<string, string>> {
-    const { rows } = await sql<{ identity: string; state: string }>`
-      select distinct on (named_identity) named_identity as identity, state from sessions
-      where stream_id = ${streamId} and state <> 'closed' and named_identity is not null order by named_identity, pk desc`.execute(this.db);
-    return new Map(rows.map(({ identity, state }) => [identity, state]));
-  }
-
-  /** undefined before the first cycle has ended, and where none is wanted any more. */
-  async store(streamId: number): Promise<StoreRow | undefined> {
-    const { rows } = await sql<StoreRow>`
-      select l.finished_at as ended_at, l.error, m.disk, c.after_bytes as size_bytes, c.live_rows, coalesce(jsonb_array_length(c.warnings), 0) as warnings
-      from maintenance_cities m
-      cross join lateral (select finished_at, error from maintenance_cycles o where o.stream_id = m.stream_id and o.state = 'done' order by o.pk desc limit 1) l
-      left join lateral (select after_bytes, live_rows, warnings from maintenance_cycles o
-        where o.stream_id = m.stream_id and o.state = 'done' and o.error is null order by o.pk desc limit 1) c on true
-      where m.stream_id = ${streamId} and m.settings is not null`.execute(this.db);
-    return rows[0];
+  /** In one statement: whoever asks beside somebody who asks for much waits for a turn with each. */
+  async shown(streamId: number): Promise<ShownRow> {
+    const { rows } = await this.pool.query<Row>({
+      name: 'city-status-shown',
+      text: `select (
+          select coalesce(jsonb_agg(x order by x.name), '[]') from (
+            select distinct on (agent_name) agent_name as name, agent, slot, live, state, session_name from sessions
+            where stream_id = $1 and state <> 'closed' and agent is not null and agent_name is not null
+            order by agent_name, live desc, pk desc) x
+        ) as sessions, (
+          select coalesce(jsonb_agg(x), '[]') from (
+            select distinct on (named_identity) named_identity as identity, state from sessions
+            where stream_id = $1 and state <> 'closed' and named_identity is not null order by named_identity, pk desc) x
+        ) as named, (
+          select to_jsonb(x) from (
+            select l.finished_at as ended_at, l.error, m.disk, c.after_bytes as size_bytes, c.live_rows,
+              coalesce(jsonb_array_length(c.warnings), 0) as warnings
+            from maintenance_cities m
+            cross join lateral (select finished_at, error from maintenance_cycles o where o.stream_id = m.stream_id and o.state = 'done' order by o.pk desc limit 1) l
+            left join lateral (select after_bytes, live_rows, warnings from maintenance_cycles o
+              where o.stream_id = m.stream_id and o.state = 'done' and o.error is null order by o.pk desc limit 1) c on true
+            where m.stream_id = $1 and m.settings is not null) x
+        ) as store`,
+      values: [streamId],
+    });
+    const { sessions, named, store } = rows[0]!;
+    return {
+      sessions,
+      named: new Map(named.map(({ identity, state }) => [identity, state])),
+      store: store === null ? undefined : { ...store, ended_at: new Date(store.ended_at) },
+    };
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
-import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { blockersOf } from '../../sessions/launch/effective-suspension.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { CityCounts } from './city-counts.service.js';
 import { CityStatusRepository } from './city-status.repository.js';
@@ -14,7 +14,6 @@ export class CityStatusService {
   constructor(
     private readonly counts: CityCounts,
     private readonly config: ConfigReadsService,
-    private readonly suspension: EffectiveSuspension,
     private readonly roster: RosterService,
     private readonly repository: CityStatusRepository,
   ) {}
@@ -23,23 +22,20 @@ export class CityStatusService {
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
     const { head, streamId, body } = await this.counts.status(name, query, caller, gone);
     if (query.lite) return { head, body };
-    return { head, body: { ...body, ...CONDITIONAL, ...(await this.#details({ name, streamId }, body.path)) } };
+    return { head, body: { ...body, ...CONDITIONAL, ...(await this.#details(streamId, body)) } };
   }
 
-  async #details(city: { readonly name: string; readonly streamId: number }, path: string): Promise<Partial<StatusBody>> {
-    const { streamId } = city;
-    const [current, switches, sessions, named, store] = await Promise.all([
-      this.config.known(city),
+  async #details(streamId: number, { path, suspended: citySuspended }: StatusBody): Promise<Partial<StatusBody>> {
+    const [current, switches, { sessions, named, store }] = await Promise.all([
+      this.config.known({ streamId }),
       this.roster.switches(streamId),
-      this.repository.sessions(streamId),
-      this.repository.named(streamId),
-      this.repository.store(streamId),
+      this.repository.shown(streamId),
     ]);
     const health = store && storeHealth(path, store);
     const known = health === undefined ? {} : { store_health: health };
     if (current === undefined) return known;
     const { config } = current;
-    const agents = agentDetails(config, sessions, await this.suspension.blockers(city, config));
+    const agents = agentDetails(config, sessions, blockersOf({ citySuspended, switches, config }));
     const long = [
       ...(agents.more ? ['agents'] : []),
       ...(config.rigs.length > DETAILS ? ['rigs'] : []),
