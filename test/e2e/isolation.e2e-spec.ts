@@ -100,6 +100,12 @@ sleep 600
     expect(client).toMatch(/./);
   });
 
+  it('have limits, of which the list of runners tells what they are made of', async () => {
+    expect(await ok('runner', 'list')).toMatch(/bubblewrap +.*(cgroup|rlimit) \(memory.*files\)/);
+    const [runner] = JSON.parse(`[${(await ok('runner', 'list', '--json')).trim().split('\n').join()}]`);
+    expect(runner.limits).toMatchObject({ memory: expect.stringMatching(/^(cgroup|rlimit)$/), files: 'rlimit' });
+  });
+
   it('end with their session, whatever they have left behind', async () => {
     const left = (): string[] =>
       execFileSync('ps', ['-eo', 'args'], { encoding: 'utf8' })
