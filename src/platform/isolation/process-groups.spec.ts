@@ -69,6 +69,13 @@ describe('groups of processes', () => {
       expect([await well.ranOutOfMemory(), await starved.ranOutOfMemory()]).toEqual([false, true]);
     });
 
+    it('are none in the group of somebody who has logged in, where other things are', async () => {
+      const login = '/user.slice/user-0.slice/session-3.scope';
+      const kernel = new FakeGroups(login, ['1', '7']);
+      expect(await ProcessGroups.tryOn(LIMITS, undefined, kernel.files)).toBeUndefined();
+      expect(kernel.all).toEqual({ [login]: ['1 7', {}] });
+    });
+
     it('are none where the kernel refuses it, and everything is where it was', async () => {
       for (const refuses of [
         (file: string) => (file.endsWith('subtree_control') ? 'EBUSY' : undefined),

@@ -6,6 +6,8 @@ const MOUNT = '/sys/fs/cgroup';
 const NAME = 'svc-sandbox-';
 /** Where the service itself is below its group, which may have either processes or limits for others. */
 const SERVICE = 'svc-service';
+/** Of somebody who has logged in, and has other things in it: whoever starts a server by hand does not want his shell moved. */
+const LOGIN = /\/session-[^/]*\.scope$/;
 /** Younger ones may not have their first process yet. */
 const YOUNG_MS = 60_000;
 /** Looked at with each new one: so they go as fast as they come. */
@@ -147,7 +149,7 @@ async function parents(files: GroupFiles): Promise<Parent[]> {
   for (const [id, limits = '', at] of lines.map((line) => line.split(':'))) {
     if (at === undefined) continue;
     if (limits.split(',').includes('pids')) found.push({ at: path.join(MOUNT, limits, at), counted: new Set(['pids']) });
-    if (id !== '0' || limits !== '') continue;
+    if (id !== '0' || limits !== '' || LOGIN.test(at)) continue;
     const own = path.join(MOUNT, path.basename(at) === SERVICE ? path.dirname(at) : at);
     const counted = await countBelow(files, own).catch(() => new Set<Counted>());
     if (counted.size > 0) found.push({ at: own, counted });
