@@ -88,6 +88,15 @@ described('Swagger UI in a browser', () => {
     expect(await block.locator('.execute').count()).toBe(1);
   });
 
+  it('finds operations by a word, and opens the one that an address names', async () => {
+    await page.goto('about:blank');
+    await page.goto(`${stack.urls[0]}/docs#/beads/claim-bead`);
+    await page.locator('.opblock.is-open[id$="-claim-bead"] .try-out__btn').waitFor();
+    await page.fill('.operation-filter-input', 'Next BEAD on the hook');
+    await page.waitForFunction("document.querySelectorAll('.opblock-tag').length === 1");
+    expect(await page.locator('.opblock-tag').getAttribute('data-tag')).toBe('hooks');
+  });
+
   it('complains about nothing on the console', () => {
     expect(complaints).toEqual([]);
   });
@@ -99,7 +108,7 @@ described('Swagger UI in a browser', () => {
   async function open(id: string): Promise<ReturnType<Page['locator']>> {
     const block = page.locator(`.opblock[id$="-${id}"]`);
     await block.locator('.opblock-summary-control').first().click();
-    await block.locator('.execute').waitFor();
+    await block.locator('.try-out__btn').click();
     return block;
   }
 });

@@ -35,4 +35,11 @@ describe('the outline of a document', () => {
     const schemas = { b: {}, c: {}, a: {} };
     expect(Object.keys(outlineOf({ ...document, components: { schemas } }).components!.schemas!)).toEqual(['a', 'b', 'c']);
   });
+
+  it('folds what has to be known once, so that the families are seen at once', () => {
+    const info = { title: 'a', version: '1', description: 'One.\n\n### Keys\n\nTwo.' };
+    expect(outlineOf({ ...document, info }).info.description).toMatch(
+      /^One\.\n\n<details>\n<summary>.*Keys<\/summary>\n\n### Keys\n\nTwo\.\n\n<\/details>$/,
+    );
+  });
 });

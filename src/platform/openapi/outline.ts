@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 
 /** What the page shows of an operation before somebody opens it. */
-const SHOWN = ['tags', 'summary', 'operationId', 'deprecated', 'security'] as const;
+const SHOWN = ['tags', 'summary', 'operationId', 'x-name', 'deprecated', 'security'] as const;
 /** What it takes for something that can be opened. */
 const CLOSED = { type: 'object', properties: { '…': {} } } as const;
 
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>;
  * opened it takes from the document itself.
  */
 export function outlineOf(document: OpenAPIObject): OpenAPIObject {
-  const { paths, components = {}, ...rest } = document;
+  const { paths, components = {}, info, ...rest } = document;
   const { schemas = {}, securitySchemes } = components;
   const shown = Object.entries(paths).map(([path, item]) => [
     path,
@@ -22,12 +22,21 @@ export function outlineOf(document: OpenAPIObject): OpenAPIObject {
   const names = Object.keys(schemas).sort();
   return {
     ...rest,
+    info: { ...info, ...(info.description === undefined ? {} : { description: folded(info.description) }) },
     paths: Object.fromEntries(shown) as OpenAPIObject['paths'],
     components: {
       ...(securitySchemes === undefined ? {} : { securitySchemes }),
       schemas: Object.fromEntries(names.map((name) => [name, CLOSED])),
     },
   };
+}
+
+/** The first paragraph, and the rest behind it: who comes for an operation sees the families at once. */
+function folded(description: string): string {
+  const [first, ...more] = description.split('\n\n');
+  if (more.length === 0) return description;
+  const topics = more.filter((part) => part.startsWith('#')).map((part) => part.replace(/^#+ /, ''));
+  return `${first}\n\n<details>\n<summary><b>Before the first request</b>: ${topics.join(', ')}</summary>\n\n${more.join('\n\n')}\n\n</details>`;
 }
 
 function mapped<T>(all: Json, shown: (one: Json) => T): Record<string, T> {

@@ -24,6 +24,17 @@ describe('what the page resolves', () => {
     expect(await resolve(document, 'nowhere')).toBeUndefined();
   });
 
+  it('says what stands beside a reference', async () => {
+    const document = schemas(
+      { A: { type: 'string', description: 'Any.' } },
+      { one: { ...ref('A'), description: 'This.' }, other: ref('A') },
+    );
+    expect(await resolve(document, 'root')).toMatchObject({
+      one: { description: 'This.', type: 'string' },
+      other: { description: 'Any.' },
+    });
+  });
+
   it('names what leads in a circle, and the rest of many alternatives', async () => {
     const loop = schemas({ A: { properties: { a: ref('A') } } }, ref('A'));
     expect((await resolve(loop, 'root')).properties.a).toMatchObject({ title: 'A', description: expect.stringContaining('openapi.json') });

@@ -5,10 +5,24 @@
 interface Json {
   [key: string]: unknown;
 }
+/** Of the page's immutable values what is used here. */
+interface Kept {
+  get(key: string): unknown;
+  getIn(path: readonly string[]): unknown;
+  set(key: string, value: unknown): Kept;
+}
+interface KeptMany<T> {
+  readonly size: number;
+  filter(wanted: (one: T) => boolean): KeptMany<T>;
+  map(change: (one: T, key: string) => T): KeptMany<T>;
+}
 type Subtree = Promise<{ spec: unknown; errors: readonly unknown[] }>;
 
 interface Plugin {
-  readonly fn: { resolveSubtree(outline: unknown, path: readonly string[]): Subtree };
+  readonly fn: {
+    resolveSubtree(outline: unknown, path: readonly string[]): Subtree;
+    opsFilter(families: KeptMany<Kept>, phrase: string): KeptMany<Kept>;
+  };
   readonly statePlugins: {
     readonly spec: {
       readonly wrapActions: {
@@ -47,11 +61,13 @@ export function pagePlugin(): Plugin {
       if (Array.isArray(value)) return value.map((one) => walk(one, above));
       if (!isObject(value)) return value;
       nodes++;
-      const { $ref: reference } = value;
+      const { $ref: reference, description } = value;
       if (typeof reference === 'string' && reference.startsWith('#/')) {
         if (above.includes(reference) || nodes > MAX_NODES) return named(reference);
         const there = walk(target(reference), [...above, reference]);
-        return isObject(there) ? { title: reference.split('/').pop(), ...there, $$ref: reference } : there;
+        // What stands beside a reference is about this place.
+        const beside = description === undefined ? {} : { description };
+        return isObject(there) ? { title: reference.split('/').pop(), ...there, ...beside, $$ref: reference } : there;
       }
       const copy: Json = {};
       for (const [key, member] of Object.entries(value)) {
@@ -84,6 +100,17 @@ export function pagePlugin(): Plugin {
         const document = await whole();
         const root = path.reduce<unknown>((at, key) => (at as Json | undefined)?.[key], document);
         return { spec: resolved(document, root), errors: [] };
+      },
+      // The page looks at the names of families only.
+      opsFilter: (families, phrase) => {
+        const word = phrase.toLowerCase();
+        const places = [['path'], ['operation', 'summary'], ['operation', 'operationId'], ['operation', 'x-name']];
+        const fits = (one: Kept): boolean => places.some((place) => String(one.getIn(place)).toLowerCase().includes(word));
+        return families
+          .map((family, name) =>
+            name.includes(word) ? family : family.set('operations', (family.get('operations') as KeptMany<Kept>).filter(fits)),
+          )
+          .filter((family) => (family.get('operations') as KeptMany<Kept>).size > 0);
       },
     },
     statePlugins: {
