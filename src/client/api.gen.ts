@@ -4002,8 +4002,8 @@ export interface components {
             env?: {
                 [key: string]: string;
             } | null;
-            /** @description The agent, without its rig. Must be there. */
-            name?: string;
+            /** @description The agent, without its rig. */
+            name: string;
             /** @description The name of the provider. */
             provider?: string | null;
             /** @description `city` or `rig`: where the agent is known. */
@@ -5613,8 +5613,8 @@ export interface components {
         ExtMsgBindInputBody: {
             /** @description A configured named session, also one that does not run. */
             agent_name?: string;
-            /** @description The conversation. Must be there. */
-            conversation?: components["schemas"]["ConversationRef"];
+            /** @description The conversation. */
+            conversation: components["schemas"]["ConversationRef"];
             /**
              * Format: date-time
              * @description The binding ends then by itself. Binding again without it clears it.
@@ -5641,7 +5641,7 @@ export interface components {
             };
             /** @description launcher, the only one. */
             mode?: string;
-            root_conversation?: components["schemas"]["ConversationRef"];
+            root_conversation: components["schemas"]["ConversationRef"];
         };
         /** @description A message from outside, handed over by an adapter. */
         ExtMsgInboundInputBody: {
@@ -5658,7 +5658,7 @@ export interface components {
         ExtMsgOutboundInputBody: {
             /** @description Files that belong to it. Null is the same as none. */
             attachments?: components["schemas"]["ExternalAttachment"][];
-            conversation?: components["schemas"]["ConversationRef"];
+            conversation: components["schemas"]["ConversationRef"];
             /** @description The handle in the group that is meant; the others get a copy. */
             explicit_target?: string;
             /** @description Published once under it. The adapter gets it with every try. */
@@ -5694,7 +5694,7 @@ export interface components {
         };
         /** @description How far a member has read. */
         ExtMsgTranscriptAckInputBody: {
-            conversation?: components["schemas"]["ConversationRef"];
+            conversation: components["schemas"]["ConversationRef"];
             /** @description Up to where it has been read. Absent or 0: all of it. */
             sequence?: number;
             /** @description The member: a session, or the configured name that is one. */
@@ -5996,9 +5996,9 @@ export interface components {
         /** @description For whom and with which values a formula is looked at. */
         FormulaPreviewBody: {
             /** @description `city` or `rig`: whose formulas are meant. */
-            scope_kind?: string;
+            scope_kind: string;
             /** @description The name of that city or rig. */
-            scope_ref?: string;
+            scope_ref: string;
             /** @description An agent, or a bead. */
             target: string;
             /** @description Values for the variables of the formula, by their names. */
@@ -7683,8 +7683,8 @@ export interface components {
             env?: {
                 [key: string]: string;
             } | null;
-            /** @description The provider. Must be there. */
-            name?: string;
+            /** @description The provider. */
+            name: string;
             /** @description The flag that the prompt follows, with `prompt_mode` `flag`. */
             prompt_flag?: string | null;
             /** @description How the prompt reaches the program: `arg`, `flag` or `none`. Empty: as the base says. */
@@ -8016,8 +8016,8 @@ export interface components {
         RigPatchSetInputBody: {
             /** @description The branch that work begins from and ends in. */
             default_branch?: string | null;
-            /** @description The rig. Must be there. */
-            name?: string;
+            /** @description The rig. */
+            name: string;
             /** @description Its directory on the hosts that run the city. */
             path?: string | null;
             /** @description What the ids of its beads begin with. */
@@ -8436,12 +8436,12 @@ export interface components {
             alias?: string;
             /** @description Accepted for the contract’s sake: creating is asynchronous anyway. */
             async?: boolean;
-            /** @description `agent` or `provider`: what `name` is. Must be there. */
-            kind?: string;
+            /** @description `agent` or `provider`: what `name` is. */
+            kind: string;
             /** @description What it is told first. Absent: it waits. */
             message?: string;
-            /** @description The agent or the provider that it is made of. Must be there. */
-            name?: string;
+            /** @description The agent or the provider that it is made of. */
+            name: string;
             /** @description Values of the provider’s options, by their keys. */
             options?: {
                 [key: string]: string;
@@ -22417,9 +22417,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description An agent, or a bead. */
                 target: string;
             };
@@ -22532,11 +22532,11 @@ export interface operations {
     };
     "get-v0-city-by-city-name-formulas": {
         parameters: {
-            query?: {
+            query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
                 /** @description `next_cursor` of the page before. Absent: the first page. */
@@ -22624,11 +22624,11 @@ export interface operations {
     };
     "get-v0-city-by-city-name-formulas-feed": {
         parameters: {
-            query?: {
+            query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
             };
@@ -22690,9 +22690,9 @@ export interface operations {
         parameters: {
             query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description An agent, or a bead. */
                 target: string;
             };
@@ -23061,11 +23061,11 @@ export interface operations {
     };
     "get-v0-city-by-city-name-formulas-by-name-runs": {
         parameters: {
-            query?: {
+            query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
             };
@@ -25072,11 +25072,11 @@ export interface operations {
     };
     "get-v0-city-by-city-name-orders-feed": {
         parameters: {
-            query?: {
+            query: {
                 /** @description `city` or `rig` */
-                scope_kind?: string;
+                scope_kind: string;
                 /** @description The name of the city, or of the rig. */
-                scope_ref?: string;
+                scope_ref: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
             };

@@ -20,6 +20,16 @@ export function contract<T extends z.ZodType>(name: string, schema: T, descripti
   return schema;
 }
 
+/** The mark of what must be there, which the document tells as `required`. */
+export const DEMANDED = 'x-demanded';
+
+/**
+ * Marks what must be there although its schema lets it be left out: a rule of its own refuses the request, with a status and words of its own.
+ *
+ * @example z.strictObject({ kind: demanded(text.optional()) })
+ */
+export const demanded = <T extends z.ZodType>(schema: T): T => schema.meta({ ...schema.meta(), [DEMANDED]: true });
+
 /** What the component is, in words, or undefined. */
 export const contractDescription = (name: string): string | undefined => descriptions.get(name);
 

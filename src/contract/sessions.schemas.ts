@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contract } from './registry.js';
+import { contract, demanded } from './registry.js';
 import { dateTime, int64, text } from './scalars.js';
 
 export const SubmissionCapabilities = contract(
@@ -102,9 +102,9 @@ export const SessionCreateBody = contract(
   z.strictObject({
     alias: text.max(256).optional(),
     async: z.boolean().optional().describe('Accepted for the contract’s sake: creating is asynchronous anyway.'),
-    kind: text.max(64).optional().describe('`agent` or `provider`: what `name` is. Must be there.'),
+    kind: demanded(text.max(64).optional().describe('`agent` or `provider`: what `name` is.')),
     message: text.max(1_000_000).optional().describe('What it is told first. Absent: it waits.'),
-    name: text.max(512).optional().describe('The agent or the provider that it is made of. Must be there.'),
+    name: demanded(text.max(512).optional().describe('The agent or the provider that it is made of.')),
     options: z.record(text.max(128), text.max(1024)).optional().describe('Values of the provider’s options, by their keys.'),
     project_id: text.max(512).optional().describe('Kept with the session, for whoever made it.'),
     session_name: text.max(256).optional(),

@@ -16,7 +16,7 @@ import {
 } from '@nestjs/swagger';
 import { z } from 'zod';
 import { PROBLEMS, type ProblemName } from '../../contract/problems.js';
-import { contractName } from '../../contract/registry.js';
+import { contractName, DEMANDED } from '../../contract/registry.js';
 import { PARAMETERS } from '../../contract/vocabulary/parameters.js';
 import { IDEMPOTENCY_KEY_FACTORY } from './caller.decorator.js';
 import { IF_MATCH_FACTORY, IF_NONE_MATCH_FACTORY } from './if-match.js';
@@ -77,6 +77,8 @@ export function documentation(spec: OperationSpec, route: DocumentedRoute): Meth
   );
 }
 
+const isDemanded = (schema: z.ZodType): boolean => schema.meta()?.[DEMANDED] === true;
+
 const described = (name: string, schema: unknown): string | undefined =>
   (schema instanceof z.ZodType ? schema.description : undefined) ?? PARAMETERS.get(name);
 
@@ -97,7 +99,7 @@ function queryParameters({ parameters }: DocumentedRoute): MethodDecorator[] {
       ApiQuery({
         name,
         explode: false,
-        required: !member.safeParse(undefined).success,
+        required: isDemanded(member) || !member.safeParse(undefined).success,
         description: described(name, member),
       }),
     );

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { discriminators } from '../../contract/events/envelopes.js';
 import { PROBLEMS } from '../../contract/problems.js';
-import { contractDescription, contractName, contractRegistry } from '../../contract/registry.js';
+import { contractDescription, DEMANDED, contractName, contractRegistry } from '../../contract/registry.js';
 import { VOCABULARY } from '../../contract/vocabulary/index.js';
 
 /** JSON Schema 2020-12 of the contract's zod schemas, in the dialect of OpenAPI 3.1. */
@@ -32,11 +32,18 @@ function explain(schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return;
   const { properties } = schema as { properties?: Record<string, JsonSchema> };
   for (const [name, member] of Object.entries(properties ?? {})) {
+    demand(schema as JsonSchema, name, member);
     const meaning = VOCABULARY.get(name);
     if (meaning === undefined || isDescribed(member)) continue;
     member.description = meaning;
   }
   Object.values(schema).forEach(explain);
+}
+
+function demand(schema: JsonSchema, name: string, member: JsonSchema): void {
+  if (member[DEMANDED] === undefined) return;
+  delete member[DEMANDED];
+  schema.required = [...((schema.required as string[] | undefined) ?? []), name];
 }
 
 /** Whether a reader finds words for it: its own, or those of the component that it is. */
@@ -58,7 +65,12 @@ export function schemaOf(schema: z.ZodType): JsonSchema {
 }
 
 function inline(schema: z.ZodType): JsonSchema {
-  const { $schema: _dialect, description: _elsewhere, ...converted } = z.toJSONSchema(schema, { ...OPTIONS, io: 'output' }) as JsonSchema;
+  const {
+    $schema: _dialect,
+    description: _elsewhere,
+    [DEMANDED]: _told,
+    ...converted
+  } = z.toJSONSchema(schema, { ...OPTIONS, io: 'output' }) as JsonSchema;
   return converted;
 }
 

@@ -2,8 +2,8 @@ import 'reflect-metadata';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Body, Controller, Delete, Get, Module, Param, Post, Query, type Type } from '@nestjs/common';
 import { z } from 'zod';
-import { queryInt, queryList } from '../../contract/query.js';
-import { contract, contractRegistry } from '../../contract/registry.js';
+import { queryInt, queryList, queryText } from '../../contract/query.js';
+import { contract, contractRegistry, demanded } from '../../contract/registry.js';
 import { AsyncAcceptedResponse } from '../../contract/scalars.js';
 import { IdempotencyKey } from '../http/caller.decorator.js';
 import { Operation } from '../http/operation.decorator.js';
@@ -15,9 +15,13 @@ const Large = contract(
   'TestLarge',
   z.strictObject({ kind: z.literal('large'), parts: z.array(Small).nullable(), first: Small.nullable() }),
 );
+const Asked = contract(
+  'TestAsked',
+  z.strictObject({ kind: demanded(z.string().optional().describe('Which.')), other: z.string().optional() }),
+);
 const Thing = contract('TestThing', z.discriminatedUnion('kind', [Small, Large]));
 const City = z.string().min(1);
-const ThingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 9, default: 3 }), names: queryList() });
+const ThingQuery = z.strictObject({ scope: demanded(queryText()), limit: queryInt({ min: 0, max: 9, default: 3 }), names: queryList() });
 
 @Controller('v0/city/:cityName')
 class ThingsController {
@@ -71,7 +75,7 @@ const parameters = (path: string, method: string): unknown =>
   (at(path, method).parameters as { in: string; name: string; required?: boolean }[]).map((p) => [p.in, p.name, p.required === true]);
 
 // The registry is one a process, and other files build documents from it.
-afterAll(() => [Small, Large, Thing].forEach((schema) => contractRegistry.remove(schema)));
+afterAll(() => [Small, Large, Asked, Thing].forEach((schema) => contractRegistry.remove(schema)));
 
 describe('buildDocument', () => {
   it('finds the operations of imported modules once', () => {
@@ -89,11 +93,12 @@ describe('buildDocument', () => {
     ]);
     expect(parameters('/v0/city/{cityName}/things', 'get')).toEqual([
       ['path', 'cityName', true],
+      ['query', 'scope', true],
       ['query', 'limit', false],
       ['query', 'names', false],
     ]);
     expect(parameters('/v0/city/{cityName}/things/stream', 'get')).toContainEqual(['header', 'Last-Event-ID', false]);
-    const [, limit, names] = at('/v0/city/{cityName}/things', 'get').parameters as { schema: unknown }[];
+    const [, , limit, names] = at('/v0/city/{cityName}/things', 'get').parameters as { schema: unknown }[];
     expect(limit?.schema).toEqual({ type: 'integer', minimum: 0, maximum: 9, default: 3 });
     expect(names?.schema).toMatchObject({ type: 'array', items: { type: 'string' } });
   });
@@ -149,6 +154,15 @@ describe('buildDocument', () => {
     expect(frames).toMatchObject([
       { properties: { event: { const: 'thing' }, data: { $ref: '#/components/schemas/TestThing' } }, required: ['data', 'event'] },
     ]);
+  });
+
+  it('tells what must be there although a rule of its own refuses what lacks it', () => {
+    expect(document.components.schemas.TestAsked).toMatchObject({
+      properties: { kind: { type: 'string', description: 'Which.' } },
+      required: ['kind'],
+    });
+    expect(Asked.safeParse({}).success).toBe(true);
+    expect(JSON.stringify(document)).not.toContain('x-demanded');
   });
 
   it('converts schemas to the dialect of 3.1', () => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contract } from '../../../contract/registry.js';
+import { contract, demanded } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
 import { AGENT_MEMBERS, PROVIDER_MEMBERS, RIG_MEMBERS, type Members } from './patch-members.js';
 
@@ -102,7 +102,7 @@ export const AgentPatchSetInputBody = contract(
   'AgentPatchSetInputBody',
   z.strictObject({
     dir: text.max(256).optional().describe('The rig of the agent. Absent or empty for an agent of the city.'),
-    name: name.describe('The agent, without its rig. Must be there.'),
+    name: demanded(name.describe('The agent, without its rig.')),
     provider: line,
     work_dir: line,
     tmux_alias: line.describe('Kept for files of older cities. Nothing reads it here.'),
@@ -115,14 +115,20 @@ export const AgentPatchSetInputBody = contract(
 export type AgentPatchSetInputBody = z.infer<typeof AgentPatchSetInputBody>;
 export const RigPatchSetInputBody = contract(
   'RigPatchSetInputBody',
-  z.strictObject({ name: name.describe('The rig. Must be there.'), path: line, prefix: line, default_branch: line, suspended: flag }),
+  z.strictObject({
+    name: demanded(name.describe('The rig.')),
+    path: line,
+    prefix: line,
+    default_branch: line,
+    suspended: flag,
+  }),
   'What a patch of a rig sets. Null and absent members are not set.',
 );
 export type RigPatchSetInputBody = z.infer<typeof RigPatchSetInputBody>;
 export const ProviderPatchSetInputBody = contract(
   'ProviderPatchSetInputBody',
   z.strictObject({
-    name: name.describe('The provider. Must be there.'),
+    name: demanded(name.describe('The provider.')),
     command: line,
     acp_command: line,
     args: lines,

@@ -1,13 +1,13 @@
 import { z } from 'zod';
-import { contract } from '../../../contract/registry.js';
+import { contract, demanded } from '../../../contract/registry.js';
 import { queryInt, queryText } from '../../../contract/query.js';
 import { int64, text } from '../../../contract/scalars.js';
 
 export const FormulaNameParam = z.string().min(1).max(200).describe('The name of the formula.');
 
 const SCOPE = {
-  scope_kind: queryText().describe('`city` or `rig`'),
-  scope_ref: queryText().describe('The name of the city, or of the rig.'),
+  scope_kind: demanded(queryText().describe('`city` or `rig`')),
+  scope_ref: demanded(queryText().describe('The name of the city, or of the rig.')),
 };
 export const FormulaScopeQuery = z.strictObject(SCOPE);
 export const FormulasQuery = z.strictObject({ ...SCOPE, limit: queryInt({ min: 1, max: 500, default: 100 }), cursor: queryText() });
@@ -18,8 +18,8 @@ export type FormulaQuery = z.infer<typeof FormulaQuery>;
 export const FormulaPreviewBody = contract(
   'FormulaPreviewBody',
   z.strictObject({
-    scope_kind: text.optional(),
-    scope_ref: text.optional(),
+    scope_kind: demanded(text.optional()),
+    scope_ref: demanded(text.optional()),
     target: text.min(1).max(300).describe('An agent, or a bead.'),
     vars: z.record(text.max(128), text).optional(),
   }),

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contract } from '../../../contract/registry.js';
+import { contract, demanded } from '../../../contract/registry.js';
 import { queryFlag, queryInt, queryText } from '../../../contract/query.js';
 import { dateTime, instant, int64, text } from '../../../contract/scalars.js';
 import { MonitorFeedItemResponse } from '../runs/formula-runs.schemas.js';
@@ -214,8 +214,8 @@ export const OrdersFeedBody = contract(
 );
 export type OrdersFeedBody = z.infer<typeof OrdersFeedBody>;
 export const OrdersFeedQuery = z.strictObject({
-  scope_kind: queryText().describe('`city` or `rig`'),
-  scope_ref: queryText().describe('The name of the city, or of the rig.'),
+  scope_kind: demanded(queryText().describe('`city` or `rig`')),
+  scope_ref: demanded(queryText().describe('The name of the city, or of the rig.')),
   limit: queryInt({ min: 0, max: 500, default: 50 }),
 });
 export type OrdersFeedQuery = z.infer<typeof OrdersFeedQuery>;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { queryInt, queryText } from '../../../contract/query.js';
-import { contract } from '../../../contract/registry.js';
+import { contract, demanded } from '../../../contract/registry.js';
 import { int64 } from '../../../contract/scalars.js';
 import { FormulaRecentRunResponse } from '../formulas/formulas.schemas.js';
 
 const scope = {
-  scope_kind: queryText().describe('`city` or `rig`'),
-  scope_ref: queryText().describe('The name of the city, or of the rig.'),
+  scope_kind: demanded(queryText().describe('`city` or `rig`')),
+  scope_ref: demanded(queryText().describe('The name of the city, or of the rig.')),
 };
 export const FormulaRunsQuery = z.strictObject({ ...scope, limit: queryInt({ min: 0, max: 20, default: 3 }) });
 export type FormulaRunsQuery = z.infer<typeof FormulaRunsQuery>;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { queryText } from '../../../../contract/query.js';
-import { contract } from '../../../../contract/registry.js';
+import { contract, demanded } from '../../../../contract/registry.js';
 import { instant, int64, text } from '../../../../contract/scalars.js';
 import { BOUNDS, ConversationRef, metadata, schemaVersion } from '../conversations/conversations.schemas.js';
 
@@ -49,7 +49,7 @@ const target = text.max(BOUNDS.session);
 export const ExtMsgBindInputBody = contract(
   'ExtMsgBindInputBody',
   z.strictObject({
-    conversation: ConversationRef.optional().describe('The conversation. Must be there.'),
+    conversation: demanded(ConversationRef.optional().describe('The conversation.')),
     session_id: target.optional().meta({ description: 'The id, name or alias of a session that is there. Instead of `agent_name`.' }),
     agent_name: target.optional().meta({ description: 'A configured named session, also one that does not run.' }),
     replace: z.boolean().optional().meta({ description: 'Hand the conversation over from whoever has it.' }),

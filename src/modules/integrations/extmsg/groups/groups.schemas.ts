@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { queryText } from '../../../../contract/query.js';
-import { contract } from '../../../../contract/registry.js';
+import { contract, demanded } from '../../../../contract/registry.js';
 import { int64, text } from '../../../../contract/scalars.js';
 import { BOUNDS, ConversationRef, metadata, schemaVersion } from '../conversations/conversations.schemas.js';
 
@@ -101,7 +101,7 @@ const handle = text.max(BOUNDS.handle);
 export const ExtMsgGroupEnsureInputBody = contract(
   'ExtMsgGroupEnsureInputBody',
   z.strictObject({
-    root_conversation: ConversationRef.optional(),
+    root_conversation: demanded(ConversationRef.optional()),
     mode: text.max(32).optional().meta({ description: 'launcher, the only one.' }),
     default_handle: handle.optional().meta({ description: 'Who is meant when nobody is named. Left out, nobody is.' }),
     fanout_policy: FanoutPolicyInput.optional().meta({ description: 'Left out, it is the usual one.' }),

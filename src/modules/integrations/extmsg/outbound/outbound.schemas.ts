@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { contract } from '../../../../contract/registry.js';
+import { contract, demanded } from '../../../../contract/registry.js';
 import { int64, text } from '../../../../contract/scalars.js';
 import { BOUNDS, ConversationRef, schemaVersion } from '../conversations/conversations.schemas.js';
 import { messageText } from '../inbound/inbound.schemas.js';
@@ -9,7 +9,7 @@ export const ExtMsgOutboundInputBody = contract(
   'ExtMsgOutboundInputBody',
   z.strictObject({
     session_id: text.min(1).max(BOUNDS.session).meta({ description: 'Who publishes: it has the conversation, or a handle in its group.' }),
-    conversation: ConversationRef.optional(),
+    conversation: demanded(ConversationRef.optional()),
     text: messageText.optional().describe('What is to be published. 64 KiB at the most.'),
     reply_to_message_id: text.max(BOUNDS.message).optional(),
     explicit_target: text

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { queryEnum, queryInt, queryText } from '../../../../contract/query.js';
-import { contract } from '../../../../contract/registry.js';
+import { contract, demanded } from '../../../../contract/registry.js';
 import { int64, text } from '../../../../contract/scalars.js';
 import { BOUNDS, ConversationRef, schemaVersion } from '../conversations/conversations.schemas.js';
 
@@ -94,7 +94,7 @@ export type TranscriptQuery = z.infer<typeof TranscriptQuery>;
 export const ExtMsgTranscriptAckInputBody = contract(
   'ExtMsgTranscriptAckInputBody',
   z.strictObject({
-    conversation: ConversationRef.optional(),
+    conversation: demanded(ConversationRef.optional()),
     session_id: text.min(1).max(BOUNDS.session).meta({ description: 'The member: a session, or the configured name that is one.' }),
     sequence: int64.optional().describe('Up to where it has been read. Absent or 0: all of it.'),
   }),
