@@ -4403,9 +4403,9 @@ export interface components {
             dependencies?: components["schemas"]["Dep"][] | null;
             /** @description The work in words, as Markdown. 256 KiB at the most. */
             description?: string;
-            /** @description True for what maintenance may take away once it is closed. */
+            /** @description True for work that is not meant to last: it may be taken away by its age. */
             ephemeral?: boolean;
-            /** @description Who made it. */
+            /** @description Who it comes from. */
             from?: string;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
@@ -4421,7 +4421,7 @@ export interface components {
             };
             /** @description The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges. */
             needs?: string[] | null;
-            /** @description True for what is kept out of the history. */
+            /** @description True for a bead whose changes are not kept one by one. */
             no_history?: boolean;
             /** @description The id of the bead that it is part of. */
             parent?: string;
@@ -5290,9 +5290,9 @@ export interface components {
             dependencies?: components["schemas"]["Dep"][] | null;
             /** @description The work in words, as Markdown. 256 KiB at the most. */
             description?: string;
-            /** @description True for what maintenance may take away once it is closed. */
+            /** @description True for work that is not meant to last: it may be taken away by its age. */
             ephemeral?: boolean;
-            /** @description Who made it. */
+            /** @description Who it comes from. */
             from?: string;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
@@ -5308,7 +5308,7 @@ export interface components {
             };
             /** @description The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges. */
             needs?: string[] | null;
-            /** @description True for what is kept out of the history. */
+            /** @description True for a bead whose changes are not kept one by one. */
             no_history?: boolean;
             /** @description The id of the bead that it is part of. */
             parent?: string;
@@ -5489,7 +5489,7 @@ export interface components {
             };
             /** @description What it is about, such as an id. */
             subject?: string;
-            /** @description The kind of event. A known kind has a payload of its own shape; any other name with a dot in it is a custom kind. */
+            /** @description The kind of event. A known kind has a payload of its own shape; any other name is a custom kind. Kinds that the supervisor records itself are refused. */
             type: string;
         };
         /** @description One line for people. */
@@ -6893,9 +6893,9 @@ export interface components {
             dependencies?: components["schemas"]["Dep"][] | null;
             /** @description The work in words, as Markdown. 256 KiB at the most. */
             description?: string;
-            /** @description True for what maintenance may take away once it is closed. */
+            /** @description True for work that is not meant to last: it may be taken away by its age. */
             ephemeral?: boolean;
-            /** @description Who made it. */
+            /** @description Who it comes from. */
             from?: string;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
@@ -6911,7 +6911,7 @@ export interface components {
             };
             /** @description The beads that have to be closed before it is ready, whether they are or not; `dependencies` has all edges. */
             needs?: string[] | null;
-            /** @description True for what is kept out of the history. */
+            /** @description True for a bead whose changes are not kept one by one. */
             no_history?: boolean;
             /** @description The id of the bead that it is part of. */
             parent?: string;
@@ -10256,7 +10256,7 @@ export interface components {
             scope_kind?: string;
             /** @description The name of that city or rig. */
             scope_ref?: string;
-            /** @description Who gets it: an agent, or the agent that a bead is for. */
+            /** @description Who gets it: an agent, or a pool. */
             target: string;
             /** @description The title of the run. */
             title?: string;
@@ -10321,7 +10321,7 @@ export interface components {
         SlingInputBody: {
             /** @description The bead that the run is for. It has one live run of a formula. */
             attached_bead_id?: string;
-            /** @description The bead that is slung, or a text that becomes one. One of it and `formula` must be there. */
+            /** @description The id of the bead that is slung. It or `formula` must be there. */
             bead?: string;
             /** @description Only say what would be done. */
             dry_run?: boolean;
@@ -10345,7 +10345,7 @@ export interface components {
             scope_kind?: string;
             /** @description The name of that city or rig. */
             scope_ref?: string;
-            /** @description Who gets it: an agent, or the agent that a bead is for. */
+            /** @description Who gets it: an agent, or a pool. */
             target: string;
             /** @description The title of the run. */
             title?: string;
@@ -20596,7 +20596,7 @@ export interface operations {
                 rig?: string;
                 /** @description Only those that their owners land, or only the others. */
                 owned?: boolean;
-                /** @description Only those of which nobody is at an open member, or only the others. */
+                /** @description Only those with an open member that nobody has, or only the others. */
                 stranded?: boolean;
                 /** @description `next_cursor` of the page before. Absent: the first page. */
                 cursor?: string;
@@ -20758,7 +20758,7 @@ export interface operations {
                 since?: string;
                 /** @description Only what is earlier: a duration before now such as `1h`, or a time. */
                 until?: string;
-                /** @description Only with this member in the payload: `key=value`. May be given more than once: all have to fit. */
+                /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
                 payload_match?: string[];
                 /** @description `next_cursor` of the page before. Absent: the first page. */
                 cursor?: string;
@@ -31073,7 +31073,7 @@ export interface operations {
                 since?: string;
                 /** @description Only what is earlier: a duration before now such as `1h`, or a time. */
                 until?: string;
-                /** @description Only with this member in the payload: `key=value`. May be given more than once: all have to fit. */
+                /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
                 payload_match?: string[];
                 /** @description `next_cursor` of the page before. Absent: the first page. */
                 cursor?: string;

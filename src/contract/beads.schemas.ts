@@ -43,7 +43,7 @@ export const Bead = contract(
       .describe('The edges that begin at it, and members of a convoy. Null is the same as none.'),
     description: z.string().optional().describe('The work in words, as Markdown. 256 KiB at the most.'),
     ephemeral: z.boolean().optional(),
-    from: z.string().optional().describe('Who made it.'),
+    from: z.string().optional().describe('Who it comes from.'),
     is_blocked: z.boolean().optional(),
     labels: z.array(z.string()).nullable().optional(),
     metadata: z.record(z.string(), z.string()).optional().describe('Texts by keys. Keys that begin with `gc.` are the service’s own.'),

@@ -28,7 +28,8 @@ export const PARAMETERS: ReadonlyMap<string, string> = new Map(
     subject: 'Only about this.',
     since: 'Only what is later: a duration before now such as `1h`, or a time.',
     until: 'Only what is earlier: a duration before now such as `1h`, or a time.',
-    payload_match: 'Only with this member in the payload: `key=value`. May be given more than once: all have to fit.',
+    payload_match:
+      'Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value.',
     tail: 'How many segments, the newest; 0 for all.',
     before: 'Only what comes before this entry.',
     after: 'Only what comes after this entry.',

@@ -14,7 +14,7 @@ export const MAX_BATCH_CHARACTERS = 16 * 1024 * 1024;
 
 const name = text.max(500);
 const options = {
-  target: name.min(1).describe('Who gets it: an agent, or the agent that a bead is for.'),
+  target: name.min(1).describe('Who gets it: an agent, or a pool.'),
   rig: name.optional(),
   scope_kind: name.optional(),
   scope_ref: name.optional(),
@@ -42,7 +42,7 @@ export const SlingInputBody = contract(
   z.strictObject({
     ...options,
     ...formula,
-    bead: name.optional().describe('The bead that is slung, or a text that becomes one. One of it and `formula` must be there.'),
+    bead: name.optional().describe('The id of the bead that is slung. It or `formula` must be there.'),
     attached_bead_id: name.optional(),
   }),
   'What is given to whom.',

@@ -10,7 +10,9 @@ export const EventEmitRequest = contract(
       .string()
       .min(1)
       .max(255)
-      .describe('The kind of event. A known kind has a payload of its own shape; any other name with a dot in it is a custom kind.'),
+      .describe(
+        'The kind of event. A known kind has a payload of its own shape; any other name is a custom kind. Kinds that the supervisor records itself are refused.',
+      ),
     actor: z.string().min(1).max(255).describe('Who says it. A session says its own name.'),
     subject: z.string().optional().describe('What it is about, such as an id.'),
     message: z.string().optional().describe('One line for people.'),

@@ -125,7 +125,7 @@ export const ConvoysQuery = z.strictObject({
   all: queryBool(),
   rig: queryText(),
   owned: queryFlag().describe('Only those that their owners land, or only the others.'),
-  stranded: queryFlag().describe('Only those of which nobody is at an open member, or only the others.'),
+  stranded: queryFlag().describe('Only those with an open member that nobody has, or only the others.'),
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
   ...blockingRead,
