@@ -63,6 +63,11 @@ afterAll(async () => {
 }, 300_000);
 
 describe('the cluster', () => {
+  it('can have workers with the programs of agents', async () => {
+    const versions = await cluster.versions(['claude', 'codex', 'gemini']);
+    for (const version of versions) expect(version).toMatch(/\d+\.\d+\.\d+/);
+  }, 900_000);
+
   it('has two apis and two workers, none of them as root, and asks for a key', async () => {
     expect(await cluster.containers('api')).toHaveLength(2);
     expect(await cluster.containers('worker')).toHaveLength(2);

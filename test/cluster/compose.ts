@@ -41,6 +41,18 @@ export class Cluster {
     await run(['docker', 'image', 'rm', '-f', `supervisor-control-plane:${this.name}`], this.env).catch(() => '');
   }
 
+  /** Builds the image of `deploy/worker.Dockerfile` on this one, and asks each program in it for its version. */
+  async versions(programs: readonly string[]): Promise<string[]> {
+    const image = `supervisor-worker:${this.name}`;
+    const file = `${root}deploy/worker.Dockerfile`;
+    try {
+      await docker('build', '-f', file, '--build-arg', `BASE=supervisor-control-plane:${this.name}`, '-t', image, root);
+      return await Promise.all(programs.map(async (program) => (await docker('run', '--rm', image, program, '--version')).trim()));
+    } finally {
+      await docker('image', 'rm', '-f', image).catch(() => '');
+    }
+  }
+
   /** Ids of a service's containers, the stopped ones too. */
   async containers(service: string): Promise<string[]> {
     const filters = [`com.docker.compose.project=${this.name}`, `com.docker.compose.service=${service}`];

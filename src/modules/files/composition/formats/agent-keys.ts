@@ -25,7 +25,7 @@ export const AGENT_KEYS = {
   scope: key(oneOf('city', 'rig'), 'Where an agent of a pack is: once in the city, or once in each rig that has the pack.'),
   work_dir: key(text, 'Folder that its sessions work in, below the city or the rig. `{{.Rig}}`, `{{.Agent}}` and such are filled in.'),
   tmux_alias: idle(text, 'Name of its window.'),
-  suspended: key(flag, 'Keeps the agent from being started until `svc agent resume`.', false),
+  suspended: key(flag, 'Keeps the agent from being started; `svc agent resume` is a switch beside the file.', false),
   prompt_template: key(text, 'File of its prompt. Without it `prompt.template.md` or `prompt.md` beside `agent.toml`.'),
   nudge: key(text, 'What a session is told when there is work for it, instead of the usual words.'),
   inject_fragments: key(texts, 'Texts of `template-fragments/` that come after its prompt.'),

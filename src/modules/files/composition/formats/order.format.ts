@@ -40,7 +40,7 @@ const order = table({
     named(table({ required: key(flag, 'Whether nothing is fired without it.', false) }), param),
     'Values that a firing may be given: `svc order run --var`, `args` of a webhook. Commands get them as `SVC_VAR_NAME`.',
   ),
-  skip_aliases: key(texts, 'Further names under which `[orders] skip` finds it.'),
+  skip_aliases: key(texts, 'Further names under which `[orders] skip` leaves it out.'),
 });
 
 type Members = Readonly<Record<string, unknown>>;

@@ -267,7 +267,7 @@ export const SUBSYSTEMS = {
   daemon: key(daemon, 'How the city is looked after.'),
   orders: key(
     table({
-      skip: key(texts, 'Orders that never fire by themselves.'),
+      skip: key(texts, 'Orders that the city does without, such as those of packs: they are not there.'),
       max_timeout: key(duration, 'No order may take longer.'),
       overrides: key(listOf(orderOverride), 'Changes of orders, such as those of packs.'),
     }),
