@@ -97,6 +97,21 @@ described('Swagger UI in a browser', () => {
     expect(await page.locator('.opblock-tag').getAttribute('data-tag')).toBe('hooks');
   });
 
+  it('leads to the guide, whose search finds what is called so', async () => {
+    const link = page.locator('.info__description a[href$="/guide"]').first();
+    await link.waitFor();
+    const guide = await browser.newPage();
+    guide.on('console', (message) => (message.type() === 'error' ? complaints.push(message.text()) : undefined));
+    await guide.goto(`${stack.urls[0]}/guide`);
+    await guide.fill('#search', 'bead-not-found');
+    const first = guide.locator('#found a').first();
+    await first.waitFor();
+    expect(await first.textContent()).toBe('bead-not-found');
+    await first.click();
+    await guide.waitForURL('**/guide/reference/errors#bead-not-found');
+    await guide.close();
+  });
+
   it('complains about nothing on the console', () => {
     expect(complaints).toEqual([]);
   });

@@ -1,5 +1,6 @@
 /** What somebody has to know before the first request, above all operations. */
-export const INTRODUCTION = `One control plane for many cities: workspaces in which agents work.
+export const INTRODUCTION = `One control plane for many cities: workspaces in which agents work. [The guide](/guide) has a tutorial,
+how-to pages, and every key, event, error and command.
 
 ### Authentication
 
