@@ -1,7 +1,7 @@
 import type { Schemas } from '../client/calls.js';
 import { Client } from '../client/client.js';
 import { ApiProblem, ConnectionError, problemOf, ProtocolError, reason } from '../client/problems.js';
-import { ApiError, CliError, InterruptedError, UnreachableError } from './errors.js';
+import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
 
@@ -18,9 +18,13 @@ export type { Schemas };
 /** What changes something has no header of its own to give: each request carries the one of changes. */
 export const MUTATION = undefined;
 
-export function connect(target: Target, signal: AbortSignal): Api {
+export function connect(target: Target, signal: AbortSignal, asking: () => void = () => undefined): Api {
   // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.
-  const client = new Client({ url: target.url, key: target.key, retryMs: 0, name: 'svc' });
+  const fetch: typeof globalThis.fetch = (input, init) => {
+    asking();
+    return globalThis.fetch(input, init);
+  };
+  const client = new Client({ url: target.url, key: target.key, retryMs: 0, name: 'svc', fetch });
   return { ...target, signal, client, http: client.http };
 }
 
@@ -41,7 +45,7 @@ export async function ask<T>(
   try {
     reply = await call(AbortSignal.any([api.signal, limit]));
   } catch (error) {
-    if (limit.aborted && !api.signal.aborted) throw new CliError(`no answer from ${api.url} within ${limitMs / 1_000} s`);
+    if (limit.aborted && !api.signal.aborted) throw new TimedOutError(`no answer from ${api.url} within ${limitMs / 1_000} s`);
     throw told(api, error);
   }
   if (!reply.response.ok) throw refused(problemOf(reply.response, reply.error));
@@ -74,12 +78,12 @@ export function told(api: Api, error: unknown): unknown {
   const { cause } = error;
   // The library says itself what it has waited for.
   if (cause === undefined || (cause as { name?: unknown }).name === 'AbortError')
-    return new UnreachableError(error.message, 1, { cause: error });
+    return new UnreachableError(error.message, undefined, { cause: error });
   const why = distrust(api, cause);
   if (why !== undefined) return new CliError(why);
   return new UnreachableError(
     `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`npm start\` or pass --api`,
-    1,
+    undefined,
     { cause: error },
   );
 }

@@ -20,6 +20,7 @@ export function withTarget(command: Command): Command {
       '--api <url>',
       'address of the supervisor (SVC_API_URL; default the one that runs in your directory, then http://127.0.0.1:8372)',
     )
+    .option('--context <name>', 'the service of this name (SVC_CONTEXT; default the one of `svc context use`)')
     .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)')
     .option('--ca-cert <path>', 'PEM file of a certificate authority to trust beside the usual ones (SVC_CA_CERT)');
 }
@@ -53,7 +54,9 @@ export function contextOf(command: Command, io: Io): Context {
   const flags = flagsOf<TargetOptions & ScopeOptions>(command);
   const target = resolveTarget(flags, io);
   trustAuthority(target, flags, io);
-  const api = connect(target, io.signal);
+  const api = connect(target, io.signal, () => {
+    io.asked = true;
+  });
   return { io, api, scope: () => resolveScope(flags, io, api) };
 }
 
@@ -73,7 +76,7 @@ export async function cityContextOf<T extends object>(command: Command, io: Io):
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }
 
-const COMMON = new Set(['api', 'keyFile', 'caCert', 'city']);
+const COMMON = new Set(['api', 'context', 'keyFile', 'caCert', 'city']);
 const rank = (option: Option): number => (option.attributeName() === 'help' ? 2 : COMMON.has(option.attributeName()) ? 1 : 0);
 
 /** A command of a family that works in one city. Its help shows its own options before those that all have. */

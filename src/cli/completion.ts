@@ -1,14 +1,49 @@
-import type { Command } from 'commander';
+import type { Argument, Command, Option } from 'commander';
+import type { NameKind } from './names.command.js';
 
 /** The words that may follow a command, by how the command is called. */
 export interface Words {
   readonly path: string;
   readonly subcommands: readonly { readonly name: string; readonly about: string }[];
-  readonly options: readonly { readonly flag: string; readonly about: string }[];
+  readonly options: readonly Flag[];
+  /** What its arguments name. */
+  readonly names: readonly NameKind[];
+}
+
+interface Flag {
+  readonly flag: string;
+  readonly short: string | undefined;
+  readonly about: string;
+  /** What its value names; a value that is neither a name nor a choice is left to the shell. */
+  readonly kind: NameKind | undefined;
+  readonly choices: readonly string[];
 }
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
+
+/** What arguments of a family of commands name, by what they are called there. */
+const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly NameKind[]>>>> = {
+  city: { name: ['cities'] },
+  agent: { name: ['agents'] },
+  bead: { id: ['beads'] },
+  convoy: { id: ['convoys'] },
+  session: { session: ['sessions'] },
+  usage: { session: ['sessions'] },
+  context: { name: ['contexts'] },
+  sling: { target: ['agents'], bead: ['beads'] },
+  why: { name: ['beads', 'agents', 'sessions'] },
+};
+const OPTIONS: Readonly<Record<string, NameKind>> = {
+  '--city': 'cities',
+  '--context': 'contexts',
+  '--agent': 'agents',
+  '--assignee': 'agents',
+  '--template': 'agents',
+  '--session': 'sessions',
+  '--parent': 'beads',
+  '--blocked-by': 'beads',
+};
 
 /** Every command of the tree under each of its names, the root first. */
 export function wordsOf(command: Command, prefix = '', name = command.name()): Words[] {
@@ -19,12 +54,29 @@ export function wordsOf(command: Command, prefix = '', name = command.name()): W
   const own: Words = {
     path,
     subcommands: names.map(({ sub, name }) => ({ name, about: sub.description() })),
-    options: help
-      .visibleOptions(command)
-      .flatMap((option) => (option.long === undefined || option.long === null ? [] : [{ flag: option.long, about: option.description }])),
+    options: help.visibleOptions(command).flatMap(flagOf),
+    names: command.registeredArguments.flatMap((argument) => namedBy(path, argument)),
   };
   return [own, ...names.flatMap(({ sub, name }) => wordsOf(sub, path, name))];
 }
+
+function flagOf({ long, short, description, argChoices, required, optional }: Option): Flag[] {
+  if (long === undefined || long === null) return [];
+  const kind = required || optional ? OPTIONS[long] : undefined;
+  return [{ flag: long, short, about: description, kind, choices: argChoices ?? [] }];
+}
+
+const namedBy = (path: string, argument: Argument): readonly NameKind[] => ARGUMENTS[path.split(' ')[1] ?? '']?.[argument.name()] ?? [];
+
+/** Flags of all commands whose values are known, with what they are. */
+function valued(words: readonly Words[]): { readonly flags: string; readonly kind: NameKind | undefined; readonly choices: string }[] {
+  const by = new Map<string, Flag>();
+  for (const { options } of words) for (const option of options) if (option.kind !== undefined) by.set(option.flag, option);
+  return [...by.values()].map(({ flag, short, kind }) => ({ flags: short === undefined ? flag : `${flag}|${short}`, kind, choices: '' }));
+}
+
+/** Of one command: flags whose values are choices. */
+const chosen = ({ options }: Words): Flag[] => options.filter(({ choices }) => choices.length > 0);
 
 export function completionScript(shell: Shell, root: Command): string {
   const words = wordsOf(root);
@@ -40,10 +92,41 @@ function cases(words: readonly Words[], variable: string): string {
   return paths.join('\n');
 }
 
+/** What stands behind a flag whose values are names, or choices of the command. */
+function values(words: readonly Words[]): string {
+  const named = valued(words).map(({ flags, kind }) => `    ${flags}) kinds="${kind}" ;;`);
+  const choices = words.flatMap((entry) =>
+    chosen(entry).map(({ flag, short, choices: all }) => {
+      const flags = [flag, ...(short === undefined ? [] : [short])].map((one) => `"${entry.path} ${one}"`).join('|');
+      return `    ${flags}) choices="${all.join(' ')}" ;;`;
+    }),
+  );
+  return `  case "$previous" in
+${named.join('\n')}
+  esac
+  case "$at $previous" in
+${choices.join('\n')}
+  esac`;
+}
+
+/** What the arguments of a command name. */
+function named(words: readonly Words[]): string {
+  const some = words
+    .filter(({ names }) => names.length > 0)
+    .map(({ path, names }) => `      "${path}") kinds="${[...new Set(names)].join(' ')}" ;;`);
+  return `    case "$at" in
+${some.join('\n')}
+    esac`;
+}
+
 function bash(name: string, words: readonly Words[]): string {
   return `# ${name} completion bash: put it into ~/.bashrc as: eval "$(${name} completion bash)"
+_${name}_names() {
+  local kind
+  for kind in $kinds; do ${name} names "$kind" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f1; done
+}
 _${name}_complete() {
-  local current="\${COMP_WORDS[COMP_CWORD]}" at="${name}" word next i
+  local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next i kinds="" choices=""
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     next="$at $word"
@@ -51,6 +134,14 @@ _${name}_complete() {
 ${cases(words, 'at')}
     esac
   done
+${values(words)}
+  local IFS=$' \\t\\n'
+  if [ -n "$choices" ]; then COMPREPLY=($(compgen -W "$choices" -- "$current")); return; fi
+  if [ -n "$kinds" ]; then COMPREPLY=($(compgen -W "$(_${name}_names)" -- "$current")); return; fi
+  case "$current" in -*) ;; *)
+${named(words)}
+    if [ -n "$kinds" ]; then COMPREPLY=($(compgen -W "$(_${name}_names)" -- "$current")); return; fi
+  ;; esac
   case "$at" in
 ${words.map((entry) => `    "${entry.path}") COMPREPLY=($(compgen -W "${offer(entry)}" -- "$current")) ;;`).join('\n')}
   esac
@@ -60,14 +151,23 @@ complete -o default -F _${name}_complete ${name}
 }
 
 function zsh(name: string, words: readonly Words[]): string {
+  const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
   const described = (entry: Words): string =>
     [...entry.subcommands.map((s) => [s.name, s.about] as const), ...entry.options.map((o) => [o.flag, o.about] as const)]
-      .map(([word, about]) => `'${`${word}:${about}`.replaceAll("'", `'\\''`)}'`)
+      .map(([word, about]) => quoted(`${word}:${about}`))
       .join(' ');
   return `#compdef ${name}
 # ${name} completion zsh: put it into ~/.zshrc as: source <(${name} completion zsh)
+_${name}_offer() {
+  local kind line
+  local -a found
+  for kind in \${=kinds}; do
+    while IFS=$'\\t' read -r word line; do found+=("\${word//:/\\\\:}:$line"); done < <(${name} names "$kind" -- "\${(@)words[2,CURRENT-1]}" 2>/dev/null)
+  done
+  _describe '${name}' found
+}
 _${name}() {
-  local at="${name}" word next i
+  local at="${name}" previous="\${words[CURRENT-1]}" word next i kinds="" choices=""
   local -a offered
   for ((i = 2; i < CURRENT; i++)); do
     word="\${words[i]}"
@@ -76,6 +176,13 @@ _${name}() {
 ${cases(words, 'at')}
     esac
   done
+${values(words)}
+  if [[ -n "$choices" ]]; then offered=(\${=choices}); _describe '${name}' offered; return; fi
+  if [[ -n "$kinds" ]]; then _${name}_offer; return; fi
+  if [[ "\${words[CURRENT]}" != -* ]]; then
+${named(words)}
+    if [[ -n "$kinds" ]]; then _${name}_offer; return; fi
+  fi
   case "$at" in
 ${words.map((entry) => `    "${entry.path}") offered=(${described(entry)}) ;;`).join('\n')}
   esac
@@ -87,11 +194,18 @@ compdef _${name} ${name}
 
 function fish(name: string, words: readonly Words[]): string {
   const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
+  const namesOf = (kind: NameKind): string => `(${name} names ${kind} -- (commandline -opc)[2..] 2>/dev/null)`;
   const lines = words.flatMap((entry) => {
     const condition = `-n ${quoted(`__${name}_at ${entry.path}`)}`;
+    const option = ({ flag, short, about, kind, choices }: Flag): string => {
+      const value =
+        kind !== undefined ? ` -x -a ${quoted(namesOf(kind))}` : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : '';
+      return `complete -c ${name} ${condition} -l ${flag.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value} -d ${quoted(about)}`;
+    };
     return [
       ...entry.subcommands.map((sub) => `complete -c ${name} ${condition} -f -a ${sub.name} -d ${quoted(sub.about)}`),
-      ...entry.options.map((option) => `complete -c ${name} ${condition} -l ${option.flag.slice(2)} -d ${quoted(option.about)}`),
+      ...[...new Set(entry.names)].map((kind) => `complete -c ${name} ${condition} -f -a ${quoted(namesOf(kind))}`),
+      ...entry.options.map(option),
     ];
   });
   return `# ${name} completion fish: ${name} completion fish > ~/.config/fish/completions/${name}.fish

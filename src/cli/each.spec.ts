@@ -40,7 +40,7 @@ describe('several names', () => {
 
   it('end at once when nobody answers any more', async () => {
     const gone: Handler = (request) => request.socket.destroy();
-    expect(await close(routes({ '/v0/city/alpha/bead/al-2/close': gone }), 'al-1', 'al-2', 'al-3')).toBe(1);
+    expect(await close(routes({ '/v0/city/alpha/bead/al-2/close': gone }), 'al-1', 'al-2', 'al-3')).toBe(5);
     expect([io.stdout, server.requests.length]).toEqual(['al-1 is closed\n', 2]);
     expect(io.stderr).toMatch(/^svc bead close: cannot reach the supervisor/);
   });
@@ -54,7 +54,7 @@ describe('several names', () => {
 
 describe('one name', () => {
   it('fails as the command', async () => {
-    expect(await close(routes(), 'al-2')).toBe(1);
+    expect(await close(routes(), 'al-2')).toBe(3);
     expect(io.stderr).toBe('svc bead close: not_found: no such bead\n');
   });
 });

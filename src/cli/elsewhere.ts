@@ -9,8 +9,6 @@ const MEANT: Readonly<Record<string, string>> = {
   logs: '`svc agent output AGENT`, or `svc events`',
   apply: 'edit the files of the city, and see `svc config validate`',
   delete: '`svc bead delete`, `svc agent delete`, `svc city unregister` …',
-  '-o': '--json prints JSON Lines',
-  '--output': '--json prints JSON Lines',
   '-n': '--city names the city',
   '--namespace': '--city names the city',
   '-f': '--follow goes on with what comes',

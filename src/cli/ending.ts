@@ -1,6 +1,6 @@
 import type { Accepted } from '../client/waiting.js';
 import { told as tell, type Api, type Schemas } from './api.js';
-import { CliError, InterruptedError } from './errors.js';
+import { CliError, InterruptedError, TimedOutError } from './errors.js';
 import type { Progress } from './cities/progress.js';
 import { printJson } from './command.js';
 import type { Envelope } from './events/filter.js';
@@ -50,7 +50,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
     if (!signal.aborted) throw tell(api, error);
     if (api.signal.aborted) throw new InterruptedError(`interrupted; the supervisor goes on with request ${requestId}`);
     const phase = progress.phase === undefined ? '' : `, last phase ${progress.phase}`;
-    throw new CliError(`no end within the time-out${phase}; the supervisor goes on with request ${requestId}`);
+    throw new TimedOutError(`no end within the time-out${phase}; the supervisor goes on with request ${requestId}`);
   } finally {
     done.abort();
     await beside;

@@ -2,7 +2,8 @@
 export class CliError extends Error {
   constructor(
     message: string,
-    readonly exitCode = 1,
+    /** Without one it says itself what kind of failure it is: `exit-codes.ts`. */
+    readonly exitCode?: number,
     options?: ErrorOptions,
   ) {
     super(message, options);
@@ -23,7 +24,14 @@ export class ApiError extends CliError {
     readonly retryAfterMs: number | undefined,
     options?: ErrorOptions,
   ) {
-    super(message, 1, options);
+    super(message, undefined, options);
+  }
+}
+
+/** It has not ended in the time that it was given. */
+export class TimedOutError extends CliError {
+  constructor(message: string) {
+    super(message, 124);
   }
 }
 

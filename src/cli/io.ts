@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
@@ -19,6 +20,14 @@ export interface Io {
   readonly width: number | undefined;
   /** Rows of it. */
   readonly height: number | undefined;
+  /** Whether tables have all of their columns, and are not cut. */
+  readonly wide?: boolean;
+  /** Set once a request was made. */
+  asked?: boolean;
+  /** Whether a person looks at stdout, and has asked for no format of programs. */
+  readonly readable?: boolean;
+  /** Shows a text that is longer than the terminal, a screen at a time; undefined where there is none, or nobody wants that. */
+  readonly page?: ((text: string) => Promise<void>) | undefined;
   /** All of stdin as text. */
   input(): Promise<string>;
   /** What a person types, line by line, until the signal aborts; undefined where nobody sits at a terminal. */
@@ -64,6 +73,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
     height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
+    page: stdout.isTTY === true && around === process ? pagerOf(env) : undefined,
     input: () => text(stdin),
     // The terminal itself lets people correct a line and press Ctrl-C.
     lines:
@@ -72,4 +82,20 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
         : undefined,
     signal,
   };
+}
+
+/** `SVC_PAGER`, then `PAGER`, then `less`; empty and `cat` mean none. One that cannot be started is left out. */
+function pagerOf(env: Io['env']): Io['page'] {
+  const command = env.SVC_PAGER ?? env.PAGER ?? 'less';
+  if (command.trim() === '' || command.trim() === 'cat' || env.TERM === 'dumb') return undefined;
+  return (shownText) =>
+    new Promise((resolve) => {
+      const data = writtenOut(shownText);
+      // As git does: what fits is only shown, colours stay, the screen is left as it is.
+      const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS: 'FRX', ...env } });
+      child.stdin.on('error', () => undefined);
+      child.once('error', () => process.stdout.write(data, () => resolve()));
+      child.once('close', (code) => (code === 127 ? process.stdout.write(data, () => resolve()) : resolve()));
+      child.stdin.end(data);
+    });
 }

@@ -82,7 +82,7 @@ describe('a list', () => {
         nth === 1 ? pages(900)(request, response, nth) : problem(response, 503, 'unavailable: try again'),
     });
     const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
-    expect(await runCli(['bead', 'list', '--limit', '0'], io)).toBe(1);
+    expect(await runCli(['bead', 'list', '--limit', '0'], io)).toBe(5);
     expect([io.stdout, io.stderr]).toEqual(['', 'svc bead list: unavailable: try again\n']);
   });
 });

@@ -1,12 +1,17 @@
 import type { Command } from 'commander';
 import type { CityContext } from './command.js';
-import type { ListPage } from '../client/pages.js';
+import { InterruptedError } from './errors.js';
+import { nameOfItem } from './item-name.js';
+import { pagesOf, type ListPage } from '../client/pages.js';
+import { sleep } from '../client/sleep.js';
+import { failing, telling } from './api.js';
 import { numberOf } from './values.js';
 
 /** The flags of every command that lists. */
 export interface ListFlags {
   readonly limit: string;
   readonly json?: boolean;
+  readonly watch?: boolean;
 }
 
 export interface Listing<T> {
@@ -36,6 +41,7 @@ export function withLimit(command: Command, limit = '50'): Command {
 /** The flags of a command that lists what always comes whole. */
 export interface AllFlags {
   readonly json?: boolean;
+  readonly watch?: boolean;
 }
 
 /** Lists all there is: its pages end by bytes alone. */
@@ -50,6 +56,7 @@ export function listAll<T>(
 /** Reads as many pages as the limit asks for; JSON Lines are written page by page, a table at the end. */
 export async function list<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
   const { io, flags, path } = context;
+  if (flags.watch === true) return watchList(context, listing);
   const limit = numberOf('--limit', flags.limit) || Infinity;
   const rows: T[] = [];
   let count = 0;
@@ -73,3 +80,65 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
     io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.plural} shown; --limit 0 shows all\n`);
   }
 }
+
+/** What happens together is shown together. */
+const TOGETHER_MS = 150;
+const CLEAR = '\u001b[H\u001b[2J';
+
+/**
+ * Lists, then again whatever changes, until Ctrl-C: a terminal shows all of it anew, elsewhere the items follow that have changed or
+ * are new. The streams tell that something has; where they begin is known before the first look, so nothing is missed.
+ */
+async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
+  const { io, api, city, flags } = context;
+  const { signal } = io;
+  const scope = city === '' ? {} : { city };
+  const after = await api.client.head(scope).catch(failing(api));
+  let known: Map<string, string> | undefined;
+  const look = async (): Promise<void> => {
+    const items = await itemsUpTo(listing, numberOf('--limit', flags.limit) || Infinity);
+    const before = known;
+    known = new Map(items.map((item, at) => [nameOfItem(item)[0] ?? String(at), JSON.stringify(item)]));
+    const texts = new Set(before?.values());
+    const changed = before === undefined ? items : items.filter((item) => !texts.has(JSON.stringify(item)));
+    const gone = [...(before?.keys() ?? [])].filter((name) => !known!.has(name));
+    if (flags.json === true) await io.out(changed.map((item) => `${JSON.stringify(item)}\n`).join(''));
+    else if (io.width !== undefined && (before === undefined || changed.length > 0 || gone.length > 0))
+      await io.out(CLEAR + listing.show(items));
+    else if (changed.length > 0) await io.out(before === undefined ? listing.show(items) : withoutHeader(listing.show(changed)));
+    if (io.width === undefined || flags.json === true) for (const name of gone) io.err(`${name} is not listed any more\n`);
+    if (before === undefined && items.length === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
+  };
+  await look();
+  let dirty = false;
+  let looking: Promise<void> | undefined;
+  let failure: { readonly error: unknown } | undefined;
+  const lookAgain = async (): Promise<void> => {
+    for (dirty = true; dirty && !signal.aborted;) {
+      await sleep(TOGETHER_MS, signal);
+      dirty = false;
+      if (!signal.aborted) await look();
+    }
+    looking = undefined;
+  };
+  for await (const _event of telling(api, api.client.events({ ...scope, after, signal }))) {
+    if (failure !== undefined) throw failure.error;
+    dirty = true;
+    looking ??= lookAgain().catch((error: unknown) => void (failure = { error }));
+  }
+  await looking;
+  throw new InterruptedError();
+}
+
+async function itemsUpTo<T>(listing: Listing<T>, limit: number): Promise<T[]> {
+  const items: T[] = [];
+  const page = (next: { cursor?: string }): Promise<ListPage<T>> =>
+    listing.page({ limit: Math.min(limit - items.length, listing.pageSize ?? PAGE_SIZE), ...next });
+  for await (const found of pagesOf(page)) {
+    items.push(...(found.items ?? []));
+    if (items.length >= limit) break;
+  }
+  return items;
+}
+
+const withoutHeader = (text: string): string => text.slice(text.indexOf('\n') + 1);

@@ -53,7 +53,15 @@ describe('wrong command lines', () => {
     [['get', 'pods'], "svc: unknown command 'get': lists are `svc city list`"],
     [['city', 'delete', 'a'], "svc city: unknown command 'delete': `svc city unregister` lets go of a city; its directory stays\n"],
     [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
-    [['bead', 'list', '-o', 'json'], "svc bead list: unknown option '-o': --json prints JSON Lines\n"],
+    [
+      ['bead', 'list', '-o', 'csv'],
+      "svc bead list: option '-o, --output <format>' argument 'csv' is invalid. Allowed choices are table, wide, json, jsonl, yaml, name.\n",
+    ],
+    [['bead', 'list', '--json', '-o', 'wide', '--city', 'a'], 'svc bead list: --json and --output wide are mutually exclusive\n'],
+    [
+      ['bead', 'list', '--jq', '.', '-o', 'yaml', '--city', 'a'],
+      'svc bead list: --jq prints what its expression makes: leave out --output\n',
+    ],
     [['bead', 'lst'], "svc bead: unknown command 'lst' (Did you mean list?)\n"],
     [['events', 'rotate'], 'svc events rotate: which city?'],
     [['city', 'create'], "svc city create: missing required argument 'dir'\n"],
@@ -66,7 +74,7 @@ describe('wrong command lines', () => {
     [['bead', 'list'], 'svc bead list: which city? name it with --city or SVC_CITY\n'],
     [['bead', 'list', '--city', 'a', '--limit', 'x'], 'svc bead list: --limit: not a whole number: x\n'],
     [['bead', 'list', '--city', 'a', '--created-after', 'x'], 'svc bead list: --created-after: not a time: x'],
-    [['bead', 'list', '--status', 'done'], "svc bead list: option '--status <status>' argument 'done' is invalid."],
+    [['bead', 'list', '--status', 'done'], "svc bead list: option '-s, --status <status>' argument 'done' is invalid."],
     [
       ['bead', 'ready', '--city', 'a', '--unassigned', '--assignee', 'b'],
       'svc bead ready: --unassigned and --assignee are mutually exclusive\n',
@@ -133,7 +141,7 @@ describe('wrong command lines', () => {
     [['evnts'], "svc: unknown command 'evnts'"],
   ])('%j', async (args, message) => {
     const { code, io } = await svc(args);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(io.stderr).toContain(message);
     expect(io.stderr.match(/\n/g)).toHaveLength(1);
     expect(io.stdout).toBe('');
@@ -164,7 +172,7 @@ describe('the API that a command talks to', () => {
     const server = await testServer({});
     await server.close();
     const { code, io } = await svc(['events', '--seq'], { env: { SVC_API_URL: server.url } });
-    expect(code).toBe(1);
+    expect(code).toBe(5);
     expect(io.stderr).toBe(
       `svc events: cannot reach the supervisor at ${server.url}, from SVC_API_URL (ECONNREFUSED): is it running? start it with \`npm start\` or pass --api\n`,
     );
@@ -236,7 +244,7 @@ describe('the API that a command talks to', () => {
     await writeServerFile(join(dir, '.svc'), server.url);
     await spoil(join(dir, '.svc', 'server.json'));
     const { code, io } = await svc(['health'], { cwd: dir, env: { SVC_PORT: '1' } });
-    expect([code, server.requests]).toEqual([1, []]);
+    expect([code, server.requests]).toEqual([5, []]);
     expect(io.stderr).toContain('cannot reach the supervisor at http://127.0.0.1:1, the default; ');
     expect(io.stderr).toContain(why);
   });
@@ -333,7 +341,7 @@ describe('the city that a command is about', () => {
     expect((await svc(['events', '--seq', '--city', 'alpha'], { env })).io.stdout).toBe('7\n');
     expect((await svc(['--city', 'alpha', 'events', '--seq'], { env })).io.stdout).toBe('7\n');
     expect((await svc(['events', '--seq', '--no-city'], { env })).io.stdout).toBe('__supervisor__:3,alpha:7\n');
-    expect((await svc(['events', '--seq'], { env })).code).toBe(1);
+    expect((await svc(['events', '--seq'], { env })).code).toBe(3);
   });
 });
 

@@ -8,12 +8,16 @@ import { pathOf, withCity, withExamples, withTarget } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { addConfig } from './config/config.command.js';
 import { addConvoy } from './convoys/convoy.command.js';
+import { addContext } from './contexts/context.command.js';
 import { withMeaning } from './elsewhere.js';
-import { CliError, oneLine } from './errors.js';
+import { oneLine } from './errors.js';
+import { EXIT_HELP, exitCodeOf } from './exit-codes.js';
+import { addFormats, addShorts, Output } from './output.js';
 import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
 import { addExtmsg } from './extmsg/extmsg.command.js';
+import { addNames } from './names.command.js';
 import { addOrder } from './orders/order.command.js';
 import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
@@ -36,6 +40,8 @@ import { addUsage } from './sessions/usage.command.js';
 import { addService } from './services/service.command.js';
 import { addSling } from './sling/sling.command.js';
 import { plain } from './table.js';
+import { addTop } from './top.command.js';
+import { addWhy } from './why/why.command.js';
 import { addWait } from './waits/wait.command.js';
 
 /** The tree of commands. */
@@ -82,14 +88,21 @@ export function buildProgram(io: Io): Command {
   addExtmsg(program, io);
   addService(program, io);
   addUsage(program, io);
+  addTop(program, io);
+  addWhy(program, io);
   addMaintenance(program, io);
   addRunner(program, io);
   addKey(program, io);
   addAudit(program, io);
+  addContext(program, io);
   addHealth(program, io);
   addDoctor(program, io);
   addServe(program, io);
   addCompletion(program, io);
+  addNames(program, io);
+  addFormats(program);
+  addShorts(program);
+  program.addHelpText('after', EXIT_HELP);
   prefixErrors(program, io);
   return program;
 }
@@ -111,19 +124,29 @@ function prefixErrors(command: Command, io: Io): void {
 }
 
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
-export async function runCli(args: readonly string[], io: Io): Promise<number> {
+export async function runCli(args: readonly string[], around: Io): Promise<number> {
+  const io = new Output(around);
   const program = buildProgram(io);
   let running = program;
   program.hook('preAction', (_program, action) => {
     running = action;
+    io.begin(action);
   });
+  const tell = (error: unknown): number => {
+    if (!(error instanceof CommanderError)) {
+      const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
+      if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
+    }
+    return exitCodeOf(error, io.asked);
+  };
+  let code = 0;
   try {
     await program.parseAsync(args, { from: 'user' });
-    return 0;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode;
-    const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
-    if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
-    return error instanceof CliError ? error.exitCode : 1;
+    code = tell(error);
   }
+  await io.end().catch((error: unknown) => {
+    code = code === 0 ? tell(error) : code;
+  });
+  return code;
 }

@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path';
 import { parse } from 'smol-toml';
 import type { Api } from './api.js';
 import { citiesOf } from './cities/cities-of.js';
+import { contextInUse } from './contexts/file.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -14,9 +15,11 @@ export interface Scope {
 export interface ScopeOptions {
   /** `--city <name>`, or false for `--no-city`. */
   readonly city?: string | false;
+  readonly api?: string;
+  readonly context?: string;
 }
 
-/** `--city`, then `SVC_CITY`, then the city whose directory encloses the working directory, then the supervisor. */
+/** `--city`, then `SVC_CITY`, then that of the context in use, then the city whose directory encloses the working directory, then the supervisor. */
 export async function resolveScope(options: ScopeOptions, io: Io, api: Api): Promise<Scope> {
   if (options.city === false) return { city: undefined };
   if (options.city !== undefined) {
@@ -24,6 +27,9 @@ export async function resolveScope(options: ScopeOptions, io: Io, api: Api): Pro
     return { city: options.city };
   }
   if (io.env.SVC_CITY) return { city: io.env.SVC_CITY };
+  // A context's city is one of its service: with another address it means nothing.
+  const named = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context)?.city : undefined;
+  if (named !== undefined) return { city: named };
   const dir = enclosingCity(io.cwd);
   return { city: dir === undefined ? undefined : await registeredName(dir, api) };
 }

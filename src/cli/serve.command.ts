@@ -42,7 +42,7 @@ function run(env: NodeJS.ProcessEnv): Promise<number> {
   const signals: NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
   for (const signal of signals) process.on(signal, relay);
   return new Promise((resolve, reject) => {
-    child.once('error', (error) => reject(new CliError(`cannot start the supervisor: ${error.message}`)));
+    child.once('error', (error) => reject(new CliError(`cannot start the supervisor: ${error.message}`, 1)));
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
   }).finally(() => {
     for (const signal of signals) process.off(signal, relay);

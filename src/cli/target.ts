@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readServerFile, serverFilePath } from '../platform/embedded/server-file.js';
+import { contextInUse, type Named } from './contexts/file.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -28,6 +29,7 @@ export interface TargetOptions {
   readonly api?: string;
   readonly keyFile?: string;
   readonly caCert?: string;
+  readonly context?: string;
 }
 
 interface Address {
@@ -35,12 +37,14 @@ interface Address {
   readonly source: string;
   /** Where the first key of the supervisor is left, when it is one of this machine. */
   readonly dataDir: string | undefined;
+  /** Whose key is for this address, when a context has named it. */
+  readonly context?: Named | undefined;
 }
 
 const DEFAULT_PORT = '8372';
 const DATA_DIR = '.svc';
 
-/** `--api`, then `SVC_API_URL`, then the server of the data directory, then the default port of this machine. Needs no network. */
+/** `--api`, then `SVC_API_URL`, then the context in use, then the server of the data directory, then the default port of this machine. Needs no network. */
 export function resolveTarget(options: TargetOptions, io: Io): Target {
   const address = addressOf(options, io);
   const found = apiKey(options, io, address);
@@ -55,6 +59,11 @@ function addressOf(options: TargetOptions, io: Io): Address {
   if (given !== undefined) {
     const url = parse(given, named);
     return { url, source: `from ${named}`, dataDir: local(url) };
+  }
+  const context = contextInUse(io, options.context);
+  if (context?.server !== undefined) {
+    const url = parse(context.server, `context ${context.name}`);
+    return { url, source: `from context ${context.name}`, dataDir: local(url), context };
   }
   const candidates = io.env.SVC_DATA_DIR ? [dataDir] : upwards(io.cwd).map((dir) => join(dir, DATA_DIR));
   let foreign: string | undefined;
@@ -82,7 +91,7 @@ function parse(text: string, source: string): URL {
   return url;
 }
 
-function apiKey(options: TargetOptions, io: Io, { dataDir }: Address): Key | undefined {
+function apiKey(options: TargetOptions, io: Io, { dataDir, context }: Address): Key | undefined {
   if (options.keyFile !== undefined) {
     const file = absolute(options.keyFile, io);
     const key = readKey(file);
@@ -91,7 +100,13 @@ function apiKey(options: TargetOptions, io: Io, { dataDir }: Address): Key | und
   }
   if (io.env.SVC_API_KEY) return fromVariable('SVC_API_KEY', io.env.SVC_API_KEY);
   // An agent's own token is for the supervisor that runs it, and shown to no other one.
-  if (io.env.SVC_SESSION_TOKEN && options.api === undefined) return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN);
+  if (io.env.SVC_SESSION_TOKEN && options.api === undefined && context === undefined)
+    return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN);
+  if (context?.key_file !== undefined) {
+    const key = readKey(context.key_file);
+    if (key === undefined) throw new CliError(`cannot read the key file of the context: ${context.key_file}`);
+    return { key: checked(key, context.key_file), name: 'the context', file: context.key_file };
+  }
   // The key of the supervisor of this machine is never shown to another one.
   if (dataDir === undefined) return undefined;
   const file = join(dataDir, 'admin.key');

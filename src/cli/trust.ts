@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import tls from 'node:tls';
+import { contextInUse } from './contexts/file.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import type { Target, TargetOptions } from './target.js';
@@ -13,7 +14,8 @@ import type { Target, TargetOptions } from './target.js';
  * @throws CliError when the file is none of a certificate, or this Node cannot be told of authorities while it runs
  */
 export function trustAuthority({ url }: Target, options: TargetOptions, io: Io): void {
-  const named = options.caCert ?? (io.env.SVC_CA_CERT || undefined);
+  const own = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context)?.ca_cert : undefined;
+  const named = options.caCert ?? (io.env.SVC_CA_CERT || undefined) ?? own;
   if (named === undefined || !url.startsWith('https:')) return;
   const source = options.caCert === undefined ? 'SVC_CA_CERT' : '--ca-cert';
   const file = resolve(io.cwd, named);

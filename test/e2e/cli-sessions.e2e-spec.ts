@@ -66,7 +66,7 @@ describe('svc session', () => {
     expect(await ok('session', 'close', id)).toBe(`${id} is closed\n`);
     expect(await session(id)).toMatchObject({ state: 'closed' });
     const gone = await run(['session', 'send', id, 'hello']);
-    expect([gone.code, gone.stderr]).toEqual([1, expect.stringMatching(/^svc session send: /m)]);
+    expect([gone.code, gone.stderr]).toEqual([4, expect.stringMatching(/^svc session send: /m)]);
     expect((await run(['session', 'show', 'nobody'])).stderr).toBe('svc session show: not_found: session nobody not found\n');
   });
 
@@ -93,7 +93,7 @@ describe('svc session', () => {
     expect(await ok('session', 'send', id, 'later', '--follow-up')).toBe(`queued for ${id}\n`);
     expect(await ok('session', 'send', id, 'now', '--interrupt', '--wait')).toBe('echo: now\n');
     const after = await run(['session', 'send', id, '   ']);
-    expect([after.code, after.stderr]).toEqual([1, 'svc session send: the message is empty\n']);
+    expect([after.code, after.stderr]).toEqual([2, 'svc session send: the message is empty\n']);
   });
 
   it('tells who waits for an answer that its message was taken back', async () => {
@@ -143,12 +143,12 @@ describe('svc session', () => {
     expect(command).toMatch(new RegExp(`^session respond ${id} allow\\|always\\|deny --request `));
     expect(await ok('session', 'pending')).toContain('1 Allow, 2 Always allow, 3 Deny');
     const wrong = await run(['session', 'respond', id, 'perhaps']);
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('allow, always, deny')]);
+    expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('allow, always, deny')]);
     expect(await ok('session', 'respond', id, '3')).toBe(`${id} is answered: deny\n`);
     await watching.untilOut(/-- the question is closed\n/);
     await watching.untilOut(/chosen: deny\n/);
     const late = await run(['session', 'respond', id, 'allow']);
-    expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('no_pending')]);
+    expect([late.code, late.stderr]).toEqual([4, expect.stringContaining('no_pending')]);
   });
 
   it('is answered by a person at a terminal', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
-import { killSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
+import { killSvc, startSvc, svc, type CliOptions, type CliRun } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
 
 /** The work of a city through the client: what it writes at one replica is read at the other. */
@@ -114,7 +114,7 @@ describe('svc bead', () => {
     expect(await read(`/bead/${first}`)).toMatchObject({ priority: 0, labels: ['web', 'urgent'], revision: 2 });
     const stale = await run(['bead', 'update', first, '--title', 'x', '--if-match', '1']);
     expect([stale.code, stale.stdout, stale.stderr]).toEqual([
-      1,
+      4,
       '',
       `svc bead update: revision_mismatch: bead ${first} is at revision 2, expected 1\n`,
     ]);
@@ -126,7 +126,7 @@ describe('svc bead', () => {
     const ready = rows(await ok('bead', 'ready', '--label', 'web', '--json'));
     expect(ready.map((bead) => bead.id)).toEqual([third]);
     const cycle = await run(['bead', 'dep', 'add', first, third]);
-    expect([cycle.code, cycle.stderr]).toEqual([1, expect.stringMatching(/^svc bead dep add: conflict: /)]);
+    expect([cycle.code, cycle.stderr]).toEqual([4, expect.stringMatching(/^svc bead dep add: conflict: /)]);
     expect(await ok('bead', 'dep', 'remove', third, first)).toContain(`${third} does not depend on ${first}`);
     expect(await ok('bead', 'reopen', first)).toBe(`${first} is open again\n`);
     expect(await ok('bead', 'delete', first, '--hard', '--force')).toBe(`${first} is deleted\n`);
@@ -152,7 +152,7 @@ describe('svc bead', () => {
     const [shown] = (await ok('bead', 'show', bead, '--json')).split('\n');
     expect(JSON.parse(shown!).claim).toEqual({ fence: Number(fence), attempts: 1, lease_until: expect.stringMatching(/Z$/) });
     for (const { code, stdout, stderr } of racers.filter((result) => result.code !== 0)) {
-      expect([code, stdout]).toEqual([1, '']);
+      expect([code, stdout]).toEqual([4, '']);
       expect(stderr).toContain(`svc bead claim: conflict: bead ${bead} is owned by ${owner}; see \`svc bead show ${bead}\``);
     }
     expect(await ok('bead', 'heartbeat', bead, '--assignee', owner!, '--fence', fence!)).toMatch(/is yours until /);
@@ -165,7 +165,7 @@ describe('svc bead', () => {
     await ok('bead', 'claim', bead, '--assignee', owner!);
     expect(await ok('bead', 'show', bead)).toMatch(/^claim: +fence 3, attempt 2, leased until /m);
     const lost = await run(['bead', 'heartbeat', bead, '--fence', fence!], { env });
-    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('the claim is lost')]);
+    expect([lost.code, lost.stderr]).toEqual([4, expect.stringContaining('the claim is lost')]);
   });
 });
 
@@ -210,11 +210,11 @@ describe('svc sling and svc hook', () => {
   it('tells of every bead of a batch how it went, and fails when one was refused', async () => {
     const [free, owned] = await Promise.all([id('bead', 'create', 'Free'), id('bead', 'create', 'Owned', '--assignee', 'dan')]);
     const refused = await run(['sling', 'mayor', owned]);
-    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect([refused.code, refused.stdout]).toEqual([4, '']);
     expect(refused.stderr).toContain(`svc sling: conflict: bead ${owned} is owned by dan`);
     const before = await told();
     const atomic = await run(['sling', 'mayor', free, owned, '--atomic']);
-    expect([atomic.code, atomic.stdout, await told()]).toEqual([1, '', before]);
+    expect([atomic.code, atomic.stdout, await told()]).toEqual([4, '', before]);
     const batch = await run(['sling', 'mayor', free, owned]);
     expect([batch.code, batch.stderr]).toEqual([1, 'svc sling: 1 of 2 refused\n']);
     expect(batch.stdout).toMatch(
@@ -238,13 +238,13 @@ describe('svc convoy', () => {
     expect(await ok('convoy', 'check', convoy)).toBe('2 of 2 closed, complete\n');
     expect((await read(`/bead/${convoy}`)).status).toBe('closed');
     const closed = await run(['convoy', 'add', convoy, a]);
-    expect([closed.code, closed.stderr]).toEqual([1, expect.stringContaining(`svc convoy add: conflict: convoy ${convoy} is closed`)]);
+    expect([closed.code, closed.stderr]).toEqual([4, expect.stringContaining(`svc convoy add: conflict: convoy ${convoy} is closed`)]);
 
     const owned = await id('convoy', 'create', 'Migration', '--owned');
     const member = await id('bead', 'create', 'Part c');
     expect(await ok('convoy', 'add', owned, member)).toBe(`${member} added to ${owned}\n`);
     const early = await run(['convoy', 'land', owned]);
-    expect([early.code, early.stderr]).toEqual([1, expect.stringContaining(member)]);
+    expect([early.code, early.stderr]).toEqual([4, expect.stringContaining(member)]);
     expect(await ok('convoy', 'remove', owned, member)).toBe(`${member} removed from ${owned}\n`);
     expect(await ok('convoy', 'land', owned, '--force')).toContain(`${owned} has landed`);
   });
@@ -289,9 +289,9 @@ describe('svc mail', () => {
     expect(await ok('mail', 'archive', message, answer)).toBe(`${message} is archived\n${answer} is archived\n`);
     expect(rows(await ok('mail', 'inbox', '--archived', '--json'))).toHaveLength(2);
     const gone = await run(['mail', 'show', message]);
-    expect([gone.code, gone.stderr]).toEqual([1, `svc mail show: not_found: message ${message} not found\n`]);
+    expect([gone.code, gone.stderr]).toEqual([3, `svc mail show: not_found: message ${message} not found\n`]);
     const unknown = await run(['mail', 'send', 'nobody', '--subject', 'x']);
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringMatching(/^svc mail send: invalid: /)]);
+    expect([unknown.code, unknown.stderr]).toEqual([4, expect.stringMatching(/^svc mail send: invalid: /)]);
     expect(await ok('mail', 'broadcast', '--subject', 'Freeze', '--to', 'mayor', '--to', 'human')).toMatch(
       /^al-\d+ to mayor\nal-\d+ to human\n$/,
     );
@@ -311,11 +311,53 @@ describe('svc wait', () => {
     const [ready] = rows(await ok('wait', 'show', wait, '--json'));
     expect(ready).toMatchObject({ state: 'ready', nudge_id: expect.stringContaining(wait) });
     const wrong = await run(['wait', 'accept', wait, '--nudge-id', 'wrong']);
-    expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringMatching(/^svc wait accept: conflict: /)]);
+    expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringMatching(/^svc wait accept: conflict: /)]);
     expect(await ok('wait', 'accept', wait, '--nudge-id', ready.nudge_id)).toBe(`${wait} is closed\n`);
     expect(await run(['wait', 'list'])).toEqual({ code: 0, stdout: '', stderr: 'nobody waits\n' });
     const manual = await id('wait', 'create', '--session', 'script', '--manual');
     expect(await ok('wait', 'cancel', manual, '--reason', 'done otherwise')).toBe(`${manual} is canceled\n`);
     expect(await ok('wait', 'ready', manual)).toMatch(new RegExp(`^al-\\d+ is ready, a new wait in place of ${manual}\n$`));
+  });
+});
+
+describe('svc why, svc top, and what is shown of the log', () => {
+  it('says what a bead, a convoy, a session and an agent wait for, and what would end it', async () => {
+    const [first, second] = [await id('bead', 'create', 'The ground'), await id('bead', 'create', 'The walls')];
+    await ok('bead', 'dep', 'add', second, first);
+    expect(await ok('why', second)).toMatch(
+      new RegExp(
+        `^bead ${second}: open, blocked\\n  it waits for ${first} \\(open, blocks\\): The ground\\n    ended by: svc why ${first}\\n$`,
+      ),
+    );
+    const later = await id('bead', 'create', 'The roof', '--defer', '2h');
+    expect(JSON.parse(await ok('why', later, '--json'))).toMatchObject({
+      kind: 'bead',
+      state: 'open, deferred',
+      reasons: [{ what: 'it is deferred', until: expect.stringMatching(/Z$/), ends: [`svc bead update ${later} --no-defer`] }],
+    });
+    await ok('bead', 'claim', first, '--assignee', 'mayor');
+    expect(await ok('why', first)).toMatch(/ {2}mayor works on it, until \S+Z \(.*\)\n {4}ended by: .*the end of the lease/);
+    const convoy = (await ok('convoy', 'create', 'The house', first, second, '-o', 'name')).trim();
+    expect(await ok('why', convoy)).toContain('2 of 2 members are open');
+    expect(await ok('why', 'mayor')).toMatch(/^agent mayor: \S+\n {2}\S/);
+    const none = await run(['why', 'nobody']);
+    expect([none.code, none.stderr]).toEqual([3, 'svc why: no bead, agent or session is called nobody\n']);
+    const shown = await ok('bead', 'show', second);
+    expect(shown).toMatch(/\nwhy:\n {2}it waits for /);
+    expect(shown).toMatch(/\nlast events:\n {2}\d+s ago {2}bead\.created/);
+    expect(await ok('top', '--no-city', '-o', 'name')).toContain('alpha\n');
+    expect(await ok('top')).toMatch(/^SESSION|^$/);
+  });
+
+  it('follows a convoy to its end as a tree, then a line a change', async () => {
+    const [first, second] = [await id('bead', 'create', 'One'), await id('bead', 'create', 'Two')];
+    const convoy = (await ok('convoy', 'create', 'Both', first, second, '-o', 'name')).trim();
+    const watching = startSvc(['convoy', 'watch', convoy], { env: { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' } });
+    await watching.untilOut(new RegExp(`${convoy} \\[open\\] Both .* 0 of 2\\n├─ ○ ${first} .*\\n└─ ○ ${second} `));
+    await ok('bead', 'close', first);
+    await watching.untilOut(new RegExp(`✓ ${first} \\[closed\\] One`));
+    await ok('bead', 'close', second);
+    const { code, stdout } = await watching.exited;
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/\[closed\] Both {2}█{20} 2 of 2\n$/)]);
   });
 });

@@ -67,7 +67,7 @@ describe('svc city', () => {
 
   it('refuses a second create on the same directory with the detail of the API', async () => {
     const { code, stdout, stderr } = await run('city', 'create', 'alpha', '--provider', 'loopback');
-    expect([code, stdout, stderr]).toEqual([1, '', `svc city create: conflict: city already initialized at ${dir}\n`]);
+    expect([code, stdout, stderr]).toEqual([4, '', `svc city create: conflict: city already initialized at ${dir}\n`]);
   });
 
   it('ends with the error code when the operation fails, and shows why', async () => {
@@ -87,7 +87,7 @@ describe('svc city', () => {
     expect((await ok('city', 'stop', 'round')).stdout).toBe('round is stopped; it stays registered\n');
     expect((await ok('city', 'status', 'round')).stdout).toContain('stopped');
     const gone = await run('events', '--city', 'round', '--follow');
-    expect([gone.code, gone.stderr]).toEqual([1, 'svc events: not_found: city not found or not running: round\n']);
+    expect([gone.code, gone.stderr]).toEqual([3, 'svc events: not_found: city not found or not running: round\n']);
     expect((await ok('city', 'start', 'round')).stdout).toBe('round is running\n');
     expect((await ok('city', 'unregister', 'round')).stdout).toContain('round is unregistered; its directory stays');
     const unknown = await run('city', 'status', 'round');
@@ -204,10 +204,10 @@ describe('svc events', () => {
 
   it('says in one line what the API refuses', async () => {
     const refused = await run('events', '--no-city', '--after-cursor', 'nonsense');
-    expect([refused.code, refused.stdout]).toEqual([1, '']);
+    expect([refused.code, refused.stdout]).toEqual([4, '']);
     expect(refused.stderr).toMatch(/^svc events: invalid_cursor: .*\n$/);
     const reserved = await run('event', 'emit', 'request.failed', '--city', 'alpha');
-    expect([reserved.code, reserved.stderr]).toEqual([1, expect.stringContaining('svc event emit: ')]);
+    expect([reserved.code, reserved.stderr]).toEqual([4, expect.stringContaining('svc event emit: ')]);
   });
 
   it('rotates', async () => {
@@ -226,9 +226,9 @@ describe('svc as a process', () => {
     const env = { SVC_API_URL: stack.urls[0]!, SVC_CITY: 'alpha' };
     for (const [args, code] of [
       [['city', 'list', '--json'], 0],
-      [['city', 'create', 'alpha', '--provider', 'loopback'], 1],
+      [['city', 'create', 'alpha', '--provider', 'loopback'], 4],
       [['--help'], 0],
-      [['events', '--bogus'], 1],
+      [['events', '--bogus'], 2],
     ] as const) {
       const [real, inner] = await Promise.all([spawned(args).exited, svc(args, { env })]);
       expect([args, real]).toEqual([args, inner]);

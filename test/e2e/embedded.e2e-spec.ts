@@ -113,7 +113,7 @@ describe('embedded mode', () => {
     await symlink(dir, join(cwd, '.svc'));
     const file = join(cwd, '.svc', 'server.json');
     const asked = () => svc(['health'], { cwd, env: { SVC_PORT: '1' } });
-    const nobody = { code: 1, stdout: '', stderr: expect.stringContaining('the default; no server runs in this directory') };
+    const nobody = { code: 5, stdout: '', stderr: expect.stringContaining('the default; no server runs in this directory') };
 
     expect(await asked()).toMatchObject(nobody);
     const first = start(dir);

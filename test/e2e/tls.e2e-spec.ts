@@ -204,7 +204,7 @@ describe('svc and a private authority', () => {
     expect(file.stderr).toContain(`--ca-cert: ${first.key} holds no certificate in PEM`);
     expect(name.stderr).toContain('is for another name');
     expect(plain.stderr).toContain('this port speaks HTTPS');
-    expect([file.code, name.code, plain.code]).toEqual([1, 1, 1]);
+    expect([file.code, name.code, plain.code]).toEqual([2, 1, 4]);
   });
 });
 

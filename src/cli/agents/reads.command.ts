@@ -3,7 +3,10 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { CliError } from '../errors.js';
+import { lastEvents } from '../events/last.js';
 import type { Io } from '../io.js';
+import { agentReasons } from '../why/why-agent.js';
+import { because } from '../why/why-lines.js';
 import { listAll, type AllFlags } from '../listing.js';
 import { defined } from '../values.js';
 import { addressOf } from './address.js';
@@ -58,7 +61,11 @@ export function addReads(agent: Command, io: Io): void {
           ? api.http.GET('/v0/city/{cityName}/agent/{dir}/{base}', { params: { path: { cityName: city, ...address } }, signal })
           : api.http.GET('/v0/city/{cityName}/agent/{base}', { params: { path: { cityName: city, ...address } }, signal }),
       );
-      await (flags.json === true ? printJson(io, data) : io.out(`${first ? '' : '\n'}${agentDetails(data)}`));
+      if (flags.json === true) await printJson(io, data);
+      else {
+        const [reasons, events] = await Promise.all([agentReasons(api, city, data), lastEvents(api, city, data.name)]);
+        await io.out(`${first ? '' : '\n'}${agentDetails(data)}${because(reasons)}${events}`);
+      }
       first = false;
     });
   });

@@ -29,9 +29,11 @@ export function agentTable(agents: readonly Agent[], io: Io): string {
     agent.provider ?? '',
     agent.pack ?? '',
     agent.active_bead ?? '',
+    ...(io.wide === true ? [agent.model ?? '', agent.rig ?? '', agent.pool ?? '', agent.session?.name ?? ''] : []),
     note(agent),
   ]);
-  return table(['AGENT', 'STATE', 'PROVIDER', 'PACK', 'BEAD', 'NOTE'], rows, io.width);
+  const wide = io.wide === true ? ['MODEL', 'RIG', 'POOL', 'SESSION'] : [];
+  return table(['AGENT', 'STATE', 'PROVIDER', 'PACK', 'BEAD', ...wide, 'NOTE'], rows, io.width);
 }
 
 /** `yes, by the files` or `no, resumed by hand`: what counts and who said so. */

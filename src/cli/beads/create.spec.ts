@@ -44,7 +44,7 @@ describe('svc bead create', () => {
 
   it('makes nothing when a blocker is not there', async () => {
     const missing: Handler = (_request, response) => problem(response, 404, 'not_found: bead al-1 not found');
-    expect(await create({ [`${city}/beads`]: missing }, ['--blocked-by', 'al-1'])).toBe(1);
+    expect(await create({ [`${city}/beads`]: missing }, ['--blocked-by', 'al-1'])).toBe(3);
     expect([io.stdout, io.stderr]).toEqual(['', 'svc bead create: not_found: bead al-1 not found\n']);
   });
 });

@@ -3,7 +3,10 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { ApiError } from '../errors.js';
+import { lastEvents } from '../events/last.js';
 import type { Io } from '../io.js';
+import { whyBead } from '../why/why-bead.js';
+import { because } from '../why/why-lines.js';
 import type { Session } from '../sessions/view.js';
 import { treeOf } from './tree.js';
 import { beadDetails, type Bead } from './view.js';
@@ -32,7 +35,10 @@ export function addShow(bead: Command, io: Io): void {
         }),
       );
       const holder = await holderOf(api, city, data);
-      await io.out(`${first ? '' : '\n'}${beadDetails(data, links.items ?? [], links.blocked_by ?? [], io, holder)}`);
+      const details = beadDetails(data, links.items ?? [], links.blocked_by ?? [], io, holder);
+      const [why, events] = await Promise.all([whyBead(api, city, data), lastEvents(api, city, data.id)]);
+      const reasons = data.status === 'closed' ? '' : because(why.reasons);
+      await io.out(`${first ? '' : '\n'}${details}${reasons}${events}`);
       first = false;
     });
   });

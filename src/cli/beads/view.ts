@@ -29,9 +29,11 @@ export function beadTable(beads: readonly Bead[], io: Io): string {
     bead.rig ?? '',
     bead.assignee ?? '',
     age(bead.created_at),
+    ...(io.wide === true ? [bead.parent ?? '', (bead.labels ?? []).join(','), bead.updated_at ?? '', String(bead.revision ?? '')] : []),
     bead.title,
   ]);
-  return table(['ID', 'STATUS', 'P', 'TYPE', 'RIG', 'ASSIGNEE', 'AGE', 'TITLE'], rows, io.width);
+  const wide = io.wide === true ? ['PARENT', 'LABELS', 'UPDATED', 'REVISION'] : [];
+  return table(['ID', 'STATUS', 'P', 'TYPE', 'RIG', 'ASSIGNEE', 'AGE', ...wide, 'TITLE'], rows, io.width);
 }
 
 const deferred = (instant: string): string => (Date.parse(instant) >= FOR_EVER ? 'indefinitely' : moment(instant));

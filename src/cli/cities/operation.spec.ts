@@ -34,7 +34,7 @@ async function create(events: Handler, ...flags: string[]): Promise<number> {
 
 describe('waiting for an operation', () => {
   it('takes the terminal event of its own request and says where the city is', async () => {
-    const other = result({ payload: { request_id: 'req-0', name: 'beta', path: '/c/beta' } });
+    const other = result({ seq: 4, payload: { request_id: 'req-0', name: 'beta', path: '/c/beta' } });
     const code = await create((_request, response) => {
       stream(response, other);
       void eventually(() => io.stderr.includes('starting_agents')).then(() => response.write(success));
@@ -88,7 +88,7 @@ describe('waiting for an operation', () => {
 
   it('stops waiting after --timeout and says what goes on', async () => {
     const code = await create((_request, response) => stream(response), '--timeout', '1500ms');
-    expect(code).toBe(1);
+    expect(code).toBe(124);
     expect(io.stderr).toMatch(/no end within the time-out, last phase \w+; the supervisor goes on with request req-1\n$/);
   });
 

@@ -1,9 +1,10 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
-import { contextOf, flagsOf, printJson, withCity, withExamples, withTarget } from '../command.js';
+import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { listAll, type AllFlags } from '../listing.js';
 import { asked } from '../sessions/questions.js';
 import { restLine } from '../sessions/rest.js';
 import { facts, plain, table } from '../table.js';
@@ -20,16 +21,12 @@ function addList(city: Command, io: Io): void {
   withTarget(list);
   withExamples(list, 'svc city list', 'svc city list --json');
   list.action(async (_options, command: Command) => {
-    const { api } = contextOf(command, io);
-    const items = await citiesOf(api);
-    if (flagsOf<{ json?: boolean }>(command).json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
-    if (items.length === 0) return io.err('no cities yet: make one with `svc city create alpha --provider loopback`\n');
-    return io.out(
-      table(
-        ['NAME', 'STATUS', 'PATH', 'ERROR'],
-        items.map((c) => [c.name, statusOf(c), c.path, c.error ?? '']),
-      ),
-    );
+    const context = { ...contextOf(command, io), city: '', flags: flagsOf<AllFlags>(command), path: pathOf(command) };
+    await listAll<Schemas['CityInfo']>(context, {
+      empty: 'no cities yet: make one with `svc city create alpha --provider loopback`',
+      show: (cities) => cityTable(cities),
+      page: async (query) => (await ask(context.api, (signal) => context.api.http.GET('/v0/cities', { params: { query }, signal }))).data,
+    });
   });
 }
 
@@ -54,6 +51,11 @@ function addStatus(city: Command, io: Io): void {
     if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``);
     return json ? printJson(io, entry) : io.out(listed(entry));
   });
+}
+
+function cityTable(cities: readonly Schemas['CityInfo'][]): string {
+  const rows = cities.map((c) => [c.name, statusOf(c), c.path, c.error ?? '']);
+  return table(['NAME', 'STATUS', 'PATH', 'ERROR'], rows);
 }
 
 function notRunning(error: unknown): undefined {

@@ -4,6 +4,9 @@ import { beadTable, stateOf, type Bead } from '../beads/view.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { age, moment } from '../duration.js';
 import { CliError } from '../errors.js';
+import { lastEvents } from '../events/last.js';
+import { whyBead } from '../why/why-bead.js';
+import { because } from '../why/why-lines.js';
 import type { Io } from '../io.js';
 import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { block, facts, table } from '../table.js';
@@ -70,7 +73,9 @@ function addShow(convoy: Command, io: Io): void {
     if (flags.json === true) return printJson(io, data);
     const { convoy: bead, children, progress } = data;
     if (bead === undefined || progress === undefined) throw new CliError(`${id} is not a convoy`);
-    return io.out(details(bead, children ?? [], progress, io));
+    const [why, events] = await Promise.all([whyBead(api, city, bead), lastEvents(api, city, bead.id)]);
+    const reasons = bead.status === 'closed' ? '' : because(why.reasons);
+    return io.out(`${details(bead, children ?? [], progress, io)}${reasons}${events}`);
   });
 }
 

@@ -7,6 +7,9 @@ export interface Envelope {
   readonly payload?: unknown;
   readonly subject?: string;
   readonly message?: string;
+  readonly actor?: string;
+  readonly city?: string;
+  readonly seq?: number;
 }
 
 export interface Filter {

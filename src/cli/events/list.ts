@@ -1,6 +1,7 @@
 import type { Io } from '../io.js';
 import type { Feed, Page } from './feed.js';
 import { matches, type Envelope } from './filter.js';
+import { eventLine } from './line.js';
 import type { EventsRequest } from './options.js';
 
 /** How many pages are kept while the beginning of the log is looked for. */
@@ -49,5 +50,6 @@ export function matching(page: Page, request: EventsRequest): Envelope[] {
 }
 
 export async function write(items: readonly Envelope[], io: Io): Promise<void> {
-  if (items.length > 0) await io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
+  const line = (item: Envelope): string => (io.readable === true ? eventLine(item, io) : `${JSON.stringify(item)}\n`);
+  if (items.length > 0) await io.out(items.map(line).join(''));
 }

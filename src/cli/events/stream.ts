@@ -2,11 +2,12 @@ import { showDuration } from '../duration.js';
 import { objectOf, readFrames } from '../../client/frames.js';
 import { ConnectionError } from '../../client/problems.js';
 import { telling, type Api } from '../api.js';
-import { CliError, InterruptedError } from '../errors.js';
+import { CliError, InterruptedError, TimedOutError } from '../errors.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
 import type { Feed } from './feed.js';
 import { matches, type Envelope } from './filter.js';
+import { eventLine } from './line.js';
 import { matching, pages, write } from './list.js';
 import type { EventsRequest } from './options.js';
 
@@ -15,7 +16,7 @@ export async function followEvents(feed: Feed, request: EventsRequest, api: Api,
   const { after } = request;
   const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), signal: io.signal });
   for await (const { event, text } of telling(api, events.withTexts())) {
-    const line = matchingLine(event as Envelope, text, request);
+    const line = matchingLine(event as Envelope, text, request, io);
     if (line !== undefined) await io.out(line);
   }
   throw new InterruptedError();
@@ -40,7 +41,7 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
     if (body === undefined) throw new CliError('the stream has ended for good');
     for await (const frame of readFrames(body, { signal })) {
       if (frame.event !== feed.frame) continue;
-      const line = matchingLine(envelopeOf(objectOf(frame.data, feed.frame, frame.id), feed, frame.id), frame.data, request);
+      const line = matchingLine(envelopeOf(objectOf(frame.data, feed.frame, frame.id), feed, frame.id), frame.data, request, io);
       if (line === undefined) continue;
       await io.out(line);
       return;
@@ -56,13 +57,10 @@ export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): P
   ranOut(request, io);
 }
 
-/** As `timeout` of the shell. */
-const TIMED_OUT = 124;
-
 /** @throws CliError when no match is to be a failure */
 function ranOut({ timeoutMs, failOnTimeout }: EventsRequest, io: Io): void {
   const what = `no matching event came within ${showDuration(timeoutMs)}`;
-  if (failOnTimeout) throw new CliError(what, TIMED_OUT);
+  if (failOnTimeout) throw new TimedOutError(what);
   io.err(`svc events: ${what}\n`);
 }
 
@@ -93,9 +91,10 @@ async function withinTime<T>(signal: AbortSignal, io: Io, work: () => Promise<T>
 const typesOf = (request: EventsRequest): string[] | undefined => (request.filter.type === undefined ? undefined : [request.filter.type]);
 
 /** The line of an event that matches. */
-function matchingLine(envelope: Envelope, text: string, request: EventsRequest): string | undefined {
+function matchingLine(envelope: Envelope, text: string, request: EventsRequest, io: Io): string | undefined {
   if (request.notBefore !== undefined && Date.parse(envelope.ts) < request.notBefore) return undefined;
   if (!matches(envelope, request.filter)) return undefined;
+  if (io.readable === true) return eventLine(envelope, io);
   return `${text.includes('\n') ? JSON.stringify(envelope) : text}\n`;
 }
 

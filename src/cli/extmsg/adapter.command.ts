@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask, MUTATION, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { age } from '../duration.js';
 import type { Io } from '../io.js';
+import { listAll, type AllFlags } from '../listing.js';
 import { table } from '../table.js';
 import { defined, numberOf } from '../values.js';
 
@@ -17,6 +18,8 @@ interface Flags {
   readonly idempotencyKey?: string;
   readonly json?: boolean;
 }
+
+type Adapter = Schemas['ExtmsgAdapterInfo'];
 
 const streams = (count: number): string => (count === 1 ? '1 stream' : `${count} streams`);
 
@@ -72,22 +75,26 @@ export function addAdapters(extmsg: Command, io: Io): void {
   const list = cityCommand(adapter, 'list', 'list adapters and how they are').option('--json', 'print one JSON line for each');
   withExamples(list, 'svc extmsg adapter list');
   list.action(async (_options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const context = await cityContextOf<AllFlags>(action, io);
+    const { api, city } = context;
     const params = { path: { cityName: city } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/extmsg/adapters', { params, signal }));
-    const items = data.items ?? [];
-    if (flags.json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
-    if (items.length === 0) return io.err('no adapters; register one with `svc extmsg adapter add`\n');
-    const rows = items.map((item) => [
-      item.provider,
-      item.account_id,
-      item.name,
-      item.health ?? '',
-      item.last_seen_at === undefined ? '' : age(item.last_seen_at),
-      item.callback_url ?? (item.transport === 'stream' ? streams(item.connections ?? 0) : ''),
-      item.last_error ?? '',
-    ]);
-    return io.out(table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io.width));
+    const page = async (): Promise<{ items: Adapter[] }> => {
+      const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/extmsg/adapters', { params, signal }));
+      return { items: data.items ?? [] };
+    };
+    const show = (items: readonly Adapter[]): string => {
+      const rows = items.map((item) => [
+        item.provider,
+        item.account_id,
+        item.name,
+        item.health ?? '',
+        item.last_seen_at === undefined ? '' : age(item.last_seen_at),
+        item.callback_url ?? (item.transport === 'stream' ? streams(item.connections ?? 0) : ''),
+        item.last_error ?? '',
+      ]);
+      return table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io.width);
+    };
+    await listAll<Adapter>(context, { empty: 'no adapters; register one with `svc extmsg adapter add`', show, page });
   });
 
   const remove = withAccount(cityCommand(adapter, 'remove', 'unregister an adapter; its token is good no more')).option(

@@ -31,7 +31,7 @@ export function addValidate(formula: Command, io: Io): void {
     if (flags.json === true) await io.out(`${JSON.stringify(valid ? { valid } : { valid, errors })}\n`);
     else await io.out(valid ? `${plain(name)} can be used\n` : errors.map((error) => `${plain(error)}\n`).join(''));
     // What is wrong has been said; the status says it to programs.
-    if (!valid) throw new CliError('');
+    if (!valid) throw new CliError('', 1);
   });
 }
 

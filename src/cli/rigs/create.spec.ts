@@ -80,7 +80,7 @@ describe('waiting for a clone', () => {
   it('ends at its time-out and at Ctrl-C also when what began the stream has been collected', async () => {
     const stop = collecting();
     try {
-      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '300ms')).toBe(1);
+      expect(await create((_request, response) => stream(response, step(7, 'clone')), '--timeout', '300ms')).toBe(124);
       await server.close();
       const interrupted = await create((_request, response) => {
         stream(response, step(7, 'clone'));
@@ -105,7 +105,7 @@ describe('waiting for a clone', () => {
       '--timeout',
       '1500ms',
     );
-    expect(await waited).toBe(1);
+    expect(await waited).toBe(124);
     expect(io.stderr).toContain(
       'svc rig create: no end within the time-out, last phase clone; the supervisor goes on with request req-1\n',
     );

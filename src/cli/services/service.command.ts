@@ -5,6 +5,7 @@ import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
+import { listAll, type AllFlags } from '../listing.js';
 import { facts, table } from '../table.js';
 import { addLogs } from './logs.command.js';
 
@@ -29,17 +30,26 @@ export function addService(program: Command, io: Io): void {
   const list = cityCommand(service, 'list', 'list services, by name, and how each is').option('--json', 'print one JSON line for each');
   withExamples(list, 'svc service list');
   list.action(async (_options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const context = await cityContextOf<AllFlags>(action, io);
+    const { api, city } = context;
     const params = { path: { cityName: city } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/services', { params, signal }));
-    const items = data.items ?? [];
-    if (flags.json === true) {
-      for (const item of items) await printJson(io, item);
-      return;
-    }
-    if (items.length === 0) return io.err('no services; write one as [[service]] in city.toml\n');
-    const rows = items.map((one) => [one.service_name, one.kind ?? '', one.local_state, one.publication_state, one.mount_path, why(one)]);
-    return io.out(table(['NAME', 'KIND', 'STATE', 'PUBLISHED', 'PATH', 'REASON'], rows, io.width));
+    await listAll<Service>(context, {
+      empty: 'no services; write one as [[service]] in city.toml',
+      show: (services) => {
+        const rows = services.map((one) => [
+          one.service_name,
+          one.kind ?? '',
+          one.local_state,
+          one.publication_state,
+          one.mount_path,
+          why(one),
+        ]);
+        return table(['NAME', 'KIND', 'STATE', 'PUBLISHED', 'PATH', 'REASON'], rows, io.width);
+      },
+      page: async () => ({
+        items: (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/services', { params, signal }))).data.items,
+      }),
+    });
   });
 
   const show = cityCommand(service, 'show', 'show a service, and how it is')

@@ -1,7 +1,7 @@
 import { TurnLost } from '../../client/conversation.js';
 import { told, type Api } from '../api.js';
 import { printJson, type CityContext } from '../command.js';
-import { CliError, InterruptedError } from '../errors.js';
+import { CliError, InterruptedError, TimedOutError } from '../errors.js';
 import { harmless, harmlessLine } from '../harmless.js';
 import type { Io } from '../io.js';
 
@@ -41,7 +41,7 @@ export async function answerTo({ api, city }: CityContext<object>, awaited: Awai
     return { session_id: session, message_id: messageId, answer: text };
   } catch (error) {
     if (api.signal.aborted) throw new InterruptedError(`interrupted; session ${session} goes on`);
-    if (signal.aborted) throw new CliError(`no answer within the time-out; session ${session} goes on`);
+    if (signal.aborted) throw new TimedOutError(`no answer within the time-out; session ${session} goes on`);
     if (error instanceof TurnLost) throw new CliError(harmlessLine(error.message));
     throw told(api, error);
   }

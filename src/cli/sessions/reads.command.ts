@@ -4,12 +4,15 @@ import { cityCommand, cityContextOf, collect, printJson, withExamples } from '..
 import { each } from '../each.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
+import { lastEvents } from '../events/last.js';
 import type { Io } from '../io.js';
 import { list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { defined, numberOf } from '../values.js';
 import type { Question } from '../../client/turns.js';
 import { lastFailure } from './last-failure.js';
 import { asked, questionsOf } from './questions.js';
+import { because } from '../why/why-lines.js';
+import { sessionReasons } from '../why/why-session.js';
 import { sessionDetails, sessionTable, type Session } from './view.js';
 
 interface Flags extends ListFlags {
@@ -77,11 +80,13 @@ function addShow(session: Command, io: Io): void {
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}', { params, signal }));
       if (flags.json === true) await printJson(io, data);
       else {
-        const [failure, questions] = await Promise.all([
+        const [failure, questions, reasons, events] = await Promise.all([
           lastFailure(api, city, data),
           data.running ? questionsOf(api, { cityName: city, id: data.id }) : [],
+          sessionReasons(api, city, data),
+          lastEvents(api, city, data.id),
         ]);
-        await io.out(`${first ? '' : '\n'}${sessionDetails(data, failure, questions)}`);
+        await io.out(`${first ? '' : '\n'}${sessionDetails(data, failure, questions)}${because(reasons)}${events}`);
       }
       first = false;
     });

@@ -3,7 +3,7 @@ import { showDuration } from '../duration.js';
 
 export type Rest = Schemas['SessionRest'];
 
-const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string | undefined>> = {
+export const ENDS: Readonly<Record<Rest['ended_by'][number], (name: string) => string | undefined>> = {
   time: () => undefined,
   message: (name) => (name === '' ? 'a message' : `svc session send ${name}`),
   demand: () => 'work or a message after that',

@@ -33,9 +33,13 @@ export function sessionTable(sessions: readonly Session[], io: Io, asked: Readon
     session.alias ?? '',
     session.active_bead ?? '',
     age(session.last_active ?? session.created_at),
+    ...(io.wide === true
+      ? [session.provider, session.model ?? '', session.rig ?? '', session.pool ?? '', session.session_name, session.work_dir ?? '']
+      : []),
     session.title,
   ]);
-  return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', 'TITLE'], rows, io.width);
+  const wide = io.wide === true ? ['PROVIDER', 'MODEL', 'RIG', 'POOL', 'NAME', 'DIRECTORY'] : [];
+  return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', ...wide, 'TITLE'], rows, io.width);
 }
 
 function asks(question: Question | undefined): string {

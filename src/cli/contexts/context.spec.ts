@@ -1,0 +1,79 @@
+import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { runCli } from '../program.js';
+import { fakeIo } from '../testing/io.js';
+import { json, testServer, type Handler, type TestServer } from '../testing/server.js';
+
+const health: Handler = (_request, response) =>
+  json(response, { status: 'ok', version: '1', uptime_sec: 1, cities_total: 0, cities_running: 0, startup: { ready: true } });
+const home = mkdtempSync(join(tmpdir(), 'svc-context-'));
+const keyFile = join(home, 'key');
+let work: TestServer;
+let other: TestServer;
+
+async function svc(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; stdout: string; stderr: string }> {
+  const io = fakeIo({ env: { HOME: home, ...env }, cwd: home });
+  const code = await runCli(args, io);
+  return { code, stdout: io.stdout, stderr: io.stderr };
+}
+const asked = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> =>
+  /address: +(.*)/.exec((await svc(['health', ...args], env)).stdout)?.[1] ?? 'none';
+
+beforeAll(async () => {
+  const beads: Handler = (_request, response) => json(response, { items: [], total: 0 });
+  work = await testServer({ '/health': health, '/v0/city/alpha/beads': beads });
+  other = await testServer({ '/health': health });
+  writeFileSync(keyFile, 'svc_secret\n');
+});
+afterAll(() => Promise.all([work.close(), other.close()]));
+
+it('keeps services under names, in a file that only its owner reads', async () => {
+  expect((await svc(['context', 'show'])).code).toBe(3);
+  expect((await svc(['context', 'set', 'work', '--server', work.url, '--key-file', 'key', '--city', 'alpha'])).stdout).toBe(
+    'work is set\n',
+  );
+  expect((await svc(['context', 'set', 'other', '--server', other.url])).code).toBe(0);
+  const file = join(home, '.config/svc/contexts.json');
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700);
+  expect((await svc(['context', 'list', '-o', 'name'])).stdout).toBe('other\nwork\n');
+  expect((await svc(['context', 'show'])).stdout).toContain(`key file:  ${keyFile}\n`);
+});
+
+it('is what counts behind flags and the environment, with its city and its key', async () => {
+  expect(await asked([])).toBe(`${work.url}, from context work`);
+  expect(await asked(['--context', 'other'])).toBe(`${other.url}, from context other`);
+  expect(await asked([], { SVC_CONTEXT: 'other' })).toBe(`${other.url}, from context other`);
+  expect(await asked([], { SVC_API_URL: other.url })).toBe(`${other.url}, from SVC_API_URL`);
+  expect(await asked(['--api', other.url], { SVC_CONTEXT: 'work' })).toBe(`${other.url}, from --api`);
+  expect(other.requests.filter(({ headers }) => headers.authorization !== undefined)).toEqual([]);
+  expect((await svc(['bead', 'list'])).code).toBe(0);
+  expect(work.requests.at(-1)).toMatchObject({
+    line: expect.stringContaining('/v0/city/alpha/beads'),
+    headers: { authorization: 'Bearer svc_secret' },
+  });
+  // Its city is one of its service: with another address it means nothing.
+  expect((await svc(['bead', 'list', '--api', other.url])).stderr).toContain('which city?');
+});
+
+it('is used, changed and forgotten', async () => {
+  expect((await svc(['context', 'use', 'other'])).code).toBe(0);
+  expect(await asked([])).toContain(other.url);
+  expect((await svc(['context', 'set', 'work', '--no-city'])).code).toBe(0);
+  expect((await svc(['context', 'show', 'work'])).stdout).not.toContain('alpha');
+  expect((await svc(['context', 'delete', 'other'])).code).toBe(0);
+  expect(await asked([], { SVC_PORT: new URL(work.url).port })).toContain('the default');
+  expect((await svc(['context', 'use', 'other'])).code).toBe(3);
+  expect((await svc(['health', '--context', 'gone'])).stderr).toContain('there is no context gone');
+});
+
+it.each([
+  [['context', 'set', 'x'], 'nothing to set'],
+  [['context', 'set', 'x', '--server', 'ftp://a'], 'not an http or https address'],
+  [['context', 'set', 'x', '--server', 'http://svc_k@a'], 'put the key into --key-file'],
+])('refuses %j', async (args, message) => {
+  const { code, stderr } = await svc(args);
+  expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
+});

@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from './program.js';
+import { fakeIo, type FakeIo } from './testing/io.js';
+import { anEvent, frame, json, problem, stream, testServer, type TestServer } from './testing/server.js';
+
+const BEADS = '/v0/city/alpha/beads';
+const bead = (id: string, title = 'a title', labels: string[] = []) => ({
+  id,
+  title,
+  labels,
+  status: 'open',
+  issue_type: 'task',
+  created_at: '2026-03-01T09:00:00Z',
+  updated_at: '2026-03-02T09:00:00Z',
+  revision: 3,
+});
+let server: TestServer;
+afterEach(() => server?.close());
+
+async function svc(args: readonly string[], given: Parameters<typeof fakeIo>[0] = {}): Promise<{ code: number; io: FakeIo }> {
+  const io = fakeIo(given);
+  const code = await runCli([...args, '--api', server.url, '--city', 'alpha'], io);
+  return { code, io };
+}
+
+describe('one list in every format', () => {
+  const items = [bead('al-2', 'two', ['urgent']), bead('al-1', 'one')];
+  const list = async (...args: string[]) => {
+    server = await testServer({ [BEADS]: (_request, response) => json(response, { items, total: 2 }) });
+    const { code, io } = await svc(['bead', 'list', ...args], { width: 60 });
+    expect([code, io.stderr]).toEqual([0, '']);
+    return io.stdout;
+  };
+
+  it.each<[string[], string]>([
+    [['-o', 'name'], 'al-2\nal-1\n'],
+    [['-o', 'jsonl'], items.map((item) => `${JSON.stringify(item)}\n`).join('')],
+    [['--json'], items.map((item) => `${JSON.stringify(item)}\n`).join('')],
+    [['-o', 'json'], `${JSON.stringify(items, null, 2)}\n`],
+    [['--jq', '.[].id'], 'al-2\nal-1\n'],
+    [['--jq', 'map(select(.labels | index("urgent"))) | length'], '1\n'],
+    [['--jq', '.[0] | {id, title}'], '{"id":"al-2","title":"two"}\n'],
+  ])('%j', async (args, expected) => {
+    expect(await list(...args)).toBe(expected);
+  });
+
+  it('as YAML, and as a table with all of its columns, which nothing cuts', async () => {
+    expect(await list('-o', 'yaml')).toMatch(/^- id: al-2\n {2}title: two\n {2}labels:\n {4}- urgent\n/);
+    await server.close();
+    const [head, first] = (await list('-o', 'wide')).split('\n');
+    expect(head).toMatch(/^ID +STATUS +TYPE +AGE +LABELS +UPDATED +REVISION +TITLE$/);
+    expect(first).toMatch(/urgent +2026-03-02T09:00:00Z +3 +two$/);
+  });
+});
+
+describe('what is not a list', () => {
+  const show = async (...args: string[]) => {
+    server = await testServer({
+      [`${BEADS.replace('beads', 'convoy')}/al-9/check`]: (_request, response) => json(response, { closed: 1, total: 2, complete: false }),
+    });
+    return (await svc(['convoy', 'check', 'al-9', ...args])).io.stdout;
+  };
+
+  it.each<[string[], string]>([
+    [['-o', 'json'], '{\n  "closed": 1,\n  "total": 2,\n  "complete": false\n}\n'],
+    [['-o', 'yaml'], 'closed: 1\ntotal: 2\ncomplete: false\n'],
+    [['--jq', '.total - .closed'], '1\n'],
+    [['-o', 'table'], '1 of 2 closed\n'],
+  ])('%j', async (args, expected) => {
+    expect(await show(...args)).toBe(expected);
+  });
+});
+
+it('an empty list is one, and a wrong expression is the command line that is wrong', async () => {
+  server = await testServer({ [BEADS]: (_request, response) => json(response, { items: [], total: 0 }) });
+  expect((await svc(['bead', 'list', '-o', 'json'])).io.stdout).toBe('[]\n');
+  expect((await svc(['bead', 'list', '-o', 'yaml'])).io.stdout).toBe('[]\n');
+  expect((await svc(['bead', 'list', '--jq', 'length'])).io.stdout).toBe('0\n');
+  const wrong = await svc(['bead', 'list', '--jq', '.[']);
+  expect([wrong.code, wrong.io.stderr]).toEqual([2, expect.stringMatching(/^svc bead list: --jq: .*syntax error/)]);
+});
+
+it('a list that is watched tells what is new or changed, and what is gone', async () => {
+  const states = [[bead('al-1')], [bead('al-1'), bead('al-2')], [bead('al-2', 'another title')]];
+  let wake = (): void => undefined;
+  server = await testServer({
+    [BEADS]: (_request, response, nth) => json(response, { items: states[Math.min(nth, 3) - 1], total: 1 }),
+    '/v0/city/alpha/events': (_request, response) => json(response, { items: [], total: 0 }, { 'x-svc-index': '5' }),
+    '/v0/city/alpha/events/stream': (_request, response) => {
+      stream(response, frame('6', 'event', anEvent(6)));
+      wake = () => response.write(frame('7', 'event', anEvent(7)));
+    },
+  });
+  const io = fakeIo();
+  const watching = runCli(['bead', 'list', '-w', '-o', 'jsonl', '--api', server.url, '--city', 'alpha'], io);
+  await io.untilOut('"id":"al-2"');
+  wake();
+  await io.untilOut('another title');
+  io.interrupt();
+  expect(await watching).toBe(130);
+  const told = io.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { id: string; title: string });
+  expect(told.map(({ id, title }) => [id, title])).toEqual([
+    ['al-1', 'a title'],
+    ['al-2', 'a title'],
+    ['al-2', 'another title'],
+  ]);
+  expect(io.stderr).toBe('al-1 is not listed any more\n');
+});
+
+it('events are lines for people on a terminal, and JSON for everything else', async () => {
+  const event = anEvent(1, { ts: '2026-03-01T09:16:54.1Z', type: 'bead.closed', subject: 'al-3', actor: 'mayor', message: 'it is built' });
+  server = await testServer({ '/v0/city/alpha/events': (_request, response) => json(response, { items: [event], total: 1 }) });
+  const onTerminal = { width: 120 };
+  expect((await svc(['events'], onTerminal)).io.stdout).toMatch(/^09:16:54 {2}bead\.closed +al-3 {2}mayor {2}it is built\n$/);
+  for (const { args, given } of [
+    { args: ['events'], given: {} },
+    { args: ['events', '-o', 'jsonl'], given: onTerminal },
+    { args: ['events', '--json'], given: onTerminal },
+  ])
+    expect((await svc(args, given)).io.stdout).toBe(`${JSON.stringify(event)}\n`);
+});
+
+describe('the exit code', () => {
+  it.each([
+    [404, 3],
+    [403, 4],
+    [409, 4],
+    [503, 5],
+  ])('of %i is %i', async (status, code) => {
+    server = await testServer({
+      [`${BEADS.replace('beads', 'bead')}/al-1`]: (_request, response) => problem(response, status, 'x: refused'),
+    });
+    expect((await svc(['bead', 'show', 'al-1'])).code).toBe(code);
+  });
+
+  it('of what nobody answers is 5, and of a wrong command line 2', async () => {
+    server = await testServer({});
+    expect((await svc(['bead', 'list', '--limit', 'x'])).code).toBe(2);
+    expect((await svc(['bead', 'nothing'])).code).toBe(2);
+    await server.close();
+    expect((await svc(['bead', 'list'])).code).toBe(5);
+  });
+});

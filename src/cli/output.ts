@@ -1,0 +1,195 @@
+import { Option, type Command } from 'commander';
+import { CliError } from './errors.js';
+import type { Io } from './io.js';
+import { nameOfItem } from './item-name.js';
+
+export const FORMATS = ['table', 'wide', 'json', 'jsonl', 'yaml', 'name'] as const;
+export type Format = (typeof FORMATS)[number];
+
+interface OutputFlags {
+  readonly output?: Format;
+  readonly jq?: string;
+  readonly json?: boolean;
+  readonly follow?: boolean;
+  readonly watch?: boolean;
+}
+
+/** What a command that lists says of `--json`: it prints many. */
+const EACH = /one JSON line for each|frames as JSON lines|accepted for old scripts/;
+/** Commands that go on until they are interrupted, whatever their flags. */
+const LIVE = new Set(['watch', 'connect']);
+/** Lists that can be followed: what changes is told by the streams. */
+const WATCHED = new Set(['list', 'ready', 'children', 'inbox', 'pending', 'messages', 'drift']);
+
+/** The flags that are typed most, as kubectl and gh have them. */
+const SHORT: Readonly<Record<string, string>> = {
+  '--city': '-c',
+  '--follow': '-f',
+  '--limit': '-L',
+  '--all': '-a',
+  '--label': '-l',
+  '--status': '-s',
+  '--type': '-t',
+  '--message': '-m',
+};
+
+/** Gives flags their short forms, where nothing else in the command has that one. */
+export function addShorts(command: Command): void {
+  const taken = new Set(command.options.map(({ short }) => short));
+  for (const option of command.options) {
+    const short = SHORT[option.long ?? ''];
+    if (short === undefined || option.short !== undefined || option.negate || taken.has(short)) continue;
+    option.short = short;
+    option.flags = `${short}, ${option.flags}`;
+  }
+  for (const sub of command.commands) addShorts(sub);
+}
+
+/** Gives every command that can print JSON the other formats too, and every list `--watch`. */
+export function addFormats(command: Command): void {
+  const json = command.options.find(({ long }) => long === '--json');
+  if (json !== undefined) {
+    command.addOption(new Option('-o, --output <format>', 'how to print it; wide and table are for people').choices(FORMATS));
+    command.option('--jq <expression>', 'print what this jq expression makes of the JSON, of a list as one array');
+    if (WATCHED.has(command.name()) && EACH.test(json.description) && !command.options.some(({ long }) => long === '--watch'))
+      command.option('-w, --watch', 'go on with what changes, until Ctrl-C');
+  }
+  for (const sub of command.commands) addFormats(sub);
+}
+
+/** What a command prints, in the format that its flags say. The commands themselves know tables and JSON Lines. */
+export class Output implements Io {
+  #format: Format = 'table';
+  #jq: string | undefined;
+  #many = false;
+  #live = false;
+  #paged = false;
+  /** Whether a request was made. */
+  asked = false;
+  #rest = '';
+  #count = 0;
+  #shown = '';
+  readonly #values: unknown[] = [];
+
+  constructor(private readonly io: Io) {}
+
+  get env(): Io['env'] {
+    return this.io.env;
+  }
+  get cwd(): string {
+    return this.io.cwd;
+  }
+  get interactive(): boolean {
+    return this.io.interactive;
+  }
+  get colour(): boolean {
+    return this.io.colour;
+  }
+  get columns(): number {
+    return this.io.columns;
+  }
+  get height(): number | undefined {
+    return this.io.height;
+  }
+  get lines(): Io['lines'] {
+    return this.io.lines;
+  }
+  get signal(): AbortSignal {
+    return this.io.signal;
+  }
+  /** Nothing is cut when all is wanted. */
+  get width(): number | undefined {
+    return this.wide ? undefined : this.io.width;
+  }
+  get wide(): boolean {
+    return this.#format === 'wide';
+  }
+  /** What a person looks at, as opposed to a file, a pipe or a program. */
+  get readable(): boolean {
+    return this.io.width !== undefined && this.#jq === undefined && (this.#format === 'table' || this.#format === 'wide');
+  }
+  input(): Promise<string> {
+    return this.io.input();
+  }
+  err(text: string): void {
+    this.io.err(text);
+  }
+
+  /** The command that runs, once its flags are known. @throws CliError */
+  begin(command: Command): void {
+    const flags = command.opts<OutputFlags>();
+    const json = command.options.find(({ long }) => long === '--json');
+    if (json === undefined) return;
+    const asText = flags.output === undefined || flags.output === 'table' || flags.output === 'wide';
+    if (flags.json === true && flags.output !== undefined && asText)
+      throw new CliError(`--json and --output ${flags.output} are mutually exclusive`);
+    if (flags.jq !== undefined && flags.output !== undefined && flags.output !== 'json')
+      throw new CliError('--jq prints what its expression makes: leave out --output');
+    this.#jq = flags.jq;
+    this.#format = flags.output ?? (flags.json === true ? 'jsonl' : 'table');
+    this.#many = EACH.test(json.description);
+    this.#live = flags.follow === true || flags.watch === true || LIVE.has(command.name());
+    this.#paged = !this.#live && this.readable && this.io.page !== undefined;
+    if (!asText || flags.jq !== undefined) command.setOptionValueWithSource('json', true, 'cli');
+  }
+
+  async out(text: string): Promise<void> {
+    if (this.#jq === undefined && (this.#format === 'jsonl' || this.#format === 'table' || this.#format === 'wide')) {
+      if (!this.#paged) return this.io.out(text);
+      this.#shown += text;
+      return;
+    }
+    const lines = (this.#rest + text).split('\n');
+    this.#rest = lines.pop()!;
+    for (const line of lines) if (line !== '') await this.#take(line);
+  }
+
+  /** The end of the command, also of one that has failed. */
+  async end(): Promise<void> {
+    if (this.#shown !== '') {
+      const rows = this.#shown.split('\n').length;
+      if (this.io.page !== undefined && this.io.height !== undefined && rows > this.io.height) await this.io.page(this.#shown);
+      else await this.io.out(this.#shown);
+    }
+    const asList = this.#many && !this.#live;
+    if (this.#jq !== undefined) {
+      if (!asList) return;
+      return this.#print(this.#values);
+    }
+    if (this.#format === 'json' && asList) await this.io.out(this.#count === 0 ? '[]\n' : '\n]\n');
+    if (this.#format === 'yaml' && asList && this.#count === 0) await this.io.out('[]\n');
+  }
+
+  async #take(line: string): Promise<void> {
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      // What is no JSON is what the command says instead of it.
+      return this.io.out(`${line}\n`);
+    }
+    const first = this.#count++ === 0;
+    const asList = this.#many && !this.#live;
+    if (this.#jq !== undefined) return asList ? void this.#values.push(value) : this.#print(value);
+    if (this.#format === 'name')
+      return this.io.out(
+        nameOfItem(value)
+          .map((name) => `${name}\n`)
+          .join(''),
+      );
+    if (this.#format === 'yaml') {
+      const { stringify } = await import('yaml');
+      return this.io.out(asList ? stringify([value]) : `${first ? '' : '---\n'}${stringify(value)}`);
+    }
+    if (this.#live) return this.io.out(`${line}\n`);
+    const pretty = JSON.stringify(value, null, 2);
+    return this.io.out(asList ? `${first ? '[\n' : ',\n'}${pretty.replaceAll(/^/gm, '  ')}` : `${pretty}\n`);
+  }
+
+  async #print(value: unknown): Promise<void> {
+    const { loadJq } = await import('jq-wasm');
+    const { stdout, stderr, exitCode } = (await loadJq()).raw(value as object, this.#jq!, ['-r', '-c']);
+    if (stdout !== '') await this.io.out(stdout.endsWith('\n') ? stdout : `${stdout}\n`);
+    if (exitCode !== 0) throw new CliError(`--jq: ${stderr.replace(/^jq: /, '').split('\n')[0]!}`, 2);
+  }
+}

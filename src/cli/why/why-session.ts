@@ -1,0 +1,65 @@
+import { ask, type Api } from '../api.js';
+import { questionsOf } from '../sessions/questions.js';
+import { respondCommand } from '../sessions/answers.js';
+import { ENDS, type Rest } from '../sessions/rest.js';
+import { startLine } from '../sessions/starts.js';
+import { stateOf, type Session } from '../sessions/view.js';
+import { harmlessLine } from '../harmless.js';
+import { reason, type Reason, type Why } from './reasons.js';
+
+export async function whySession(api: Api, city: string, session: Session): Promise<Why> {
+  return { kind: 'session', id: session.id, state: stateOf(session), reasons: await sessionReasons(api, city, session) };
+}
+
+/** What a rest waits for, and what ends it. */
+export function ofRest(rest: Rest, name: string): Reason {
+  const detail = rest.detail === undefined ? '' : `: ${harmlessLine(rest.detail)}`;
+  const tried = rest.attempt === undefined ? '' : `, attempt ${rest.attempt}${rest.attempts === undefined ? '' : ` of ${rest.attempts}`}`;
+  return reason(
+    `it rests, ${rest.reason}${tried}${detail}`,
+    rest.ended_by.flatMap((what) => ENDS[what](name) ?? []),
+    rest.until,
+  );
+}
+
+/** What a session waits for; nothing when it is at work. */
+export async function sessionReasons(api: Api, city: string, session: Session): Promise<Reason[]> {
+  const { id, state, rest, starting, circuit, running, activity, active_bead: bead } = session;
+  const path = { cityName: city, id };
+  const reasons: Reason[] = [];
+  const questions = running ? await questionsOf(api, path) : [];
+  for (const question of questions)
+    reasons.push(reason(`it asks: ${harmlessLine(question.prompt ?? question.kind)}`, [respondCommand(id, question)]));
+  if (rest !== undefined) reasons.push(ofRest(rest, id));
+  if (starting !== undefined) reasons.push(reason(`it starts: ${startLine(starting)}`, ['its process is ready'], starting.until));
+  if (circuit?.open_until !== undefined && rest === undefined)
+    reasons.push(
+      reason(`its circuit is open after ${circuit.restarts} ends without a finished turn`, [`svc session reset ${id}`], circuit.open_until),
+    );
+  const { data } = await ask(api, (signal) =>
+    api.http.GET('/v0/city/{cityName}/session/{id}/messages', {
+      params: { path, query: { status: ['queued', 'in_flight'], limit: 100 } },
+      signal,
+    }),
+  );
+  const queued = data.items.length;
+  if (state === 'closed') return [reason('it is closed: nothing starts it again', ['svc session create'])];
+  if (reasons.length === 0 && activity === 'in-turn')
+    reasons.push(
+      reason(`a turn is under way${bead === undefined ? '' : ` on ${bead}`}`, ['the end of the turn', `svc session stop ${id}`]),
+    );
+  else if (reasons.length === 0 && running)
+    reasons.push(reason(`it is idle${bead === undefined ? '' : ` and has ${bead}`}`, [`svc session send ${id} …`]));
+  else if (reasons.length === 0 && (state === 'start-pending' || state === 'creating'))
+    reasons.push(reason('it waits for a runner with room', ['a place at a runner: see `svc runner list` and `svc city status`']));
+  else if (reasons.length === 0)
+    reasons.push(
+      reason(`it has no process${session.reason === undefined ? '' : ` (${session.reason})`}`, [
+        `svc session send ${id} …`,
+        `svc session wake ${id}`,
+      ]),
+    );
+  if (queued > 0)
+    reasons.push(reason(`${queued} ${queued === 1 ? 'message waits' : 'messages wait'} in its queue`, [`see svc session messages ${id}`]));
+  return reasons;
+}
