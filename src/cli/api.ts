@@ -24,7 +24,7 @@ export function connect(target: Target, signal: AbortSignal, asking: () => void 
     asking();
     return globalThis.fetch(input, init);
   };
-  const client = new Client({ url: target.url, key: target.key, retryMs: 0, name: 'svc', fetch });
+  const client = new Client({ url: [target.url, ...(target.replicas ?? [])], key: target.key, retryMs: 0, name: 'svc', fetch });
   return { ...target, signal, client, http: client.http };
 }
 

@@ -1,8 +1,9 @@
 import { Help, type Command, type Option } from 'commander';
-import { connect, type Api } from './api.js';
+import { connect, telling, type Api } from './api.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
+import { plain } from './table.js';
 import { resolveTarget, type TargetOptions } from './target.js';
 import { trustAuthority } from './trust.js';
 
@@ -18,7 +19,7 @@ export function withTarget(command: Command): Command {
   return command
     .option(
       '--api <url>',
-      'address of the supervisor (SVC_API_URL; default the one that runs in your directory, then http://127.0.0.1:8372)',
+      'address of the supervisor, or of several replicas with commas between (SVC_API_URL; default the one that runs in your directory, then http://127.0.0.1:8372)',
     )
     .option('--context <name>', 'the service of this name (SVC_CONTEXT; default the one of `svc context use`)')
     .option('--key-file <path>', 'file that holds an API key (SVC_API_KEY; default $SVC_DATA_DIR/admin.key)')
@@ -60,6 +61,20 @@ export function contextOf(command: Command, io: Io): Context {
   return { io, api, scope: () => resolveScope(flags, io, api) };
 }
 
+/** The city that a person chooses who is there to be asked; undefined where nobody is, or there is none. */
+async function chosenCity({ io, api }: Context): Promise<string | undefined> {
+  if (io.lines === undefined) return undefined;
+  const names: string[] = [];
+  for await (const { name } of telling(api, api.client.items('/v0/cities', { signal: io.signal }))) names.push(name);
+  if (names.length === 0) return undefined;
+  io.err(`which city?\n${names.map((name, n) => `  ${n + 1}) ${plain(name)}\n`).join('')}number or name: `);
+  for await (const line of io.lines(io.signal)) {
+    const typed = line.trim();
+    return names[Number(typed) - 1] ?? names.find((name) => name === typed);
+  }
+  return undefined;
+}
+
 /** What the action of a command on one city works with. */
 export interface CityContext<T extends object> extends Context {
   readonly city: string;
@@ -71,7 +86,7 @@ export interface CityContext<T extends object> extends Context {
 /** @throws CliError when no city is named. */
 export async function cityContextOf<T extends object>(command: Command, io: Io): Promise<CityContext<T>> {
   const context = contextOf(command, io);
-  const { city } = await context.scope();
+  const city = (await context.scope()).city ?? (await chosenCity(context));
   if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY');
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }

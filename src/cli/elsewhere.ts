@@ -6,7 +6,6 @@ const MEANT: Readonly<Record<string, string>> = {
   'svc session attach': '`svc session watch` follows and answers; `svc session send` says something',
   get: 'lists are `svc city list`, `svc bead list`, `svc session list` …',
   describe: 'everything of one thing is `svc bead show`, `svc session show`, `svc agent show` …',
-  logs: '`svc agent output AGENT`, or `svc events`',
   apply: 'edit the files of the city, and see `svc config validate`',
   delete: '`svc bead delete`, `svc agent delete`, `svc city unregister` …',
   '-n': '--city names the city',

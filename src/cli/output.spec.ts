@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { runCli } from './program.js';
+import type { Command } from 'commander';
+import { pathOf } from './command.js';
+import { buildProgram, runCli } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, frame, json, problem, stream, testServer, type TestServer } from './testing/server.js';
 
@@ -123,6 +125,13 @@ it('events are lines for people on a terminal, and JSON for everything else', as
     expect((await svc(args, given)).io.stdout).toBe(`${JSON.stringify(event)}\n`);
 });
 
+it.each([['json'], ['yaml']])('a list that was refused is no empty one: -o %s', async (format) => {
+  server = await testServer({});
+  const { code, io } = await svc(['bead', 'list', '-o', format]);
+  expect([code, io.stdout]).toEqual([3, '']);
+  expect((await svc(['bead', 'list', '--jq', '.'])).io.stdout).toBe('');
+});
+
 describe('the exit code', () => {
   it.each([
     [404, 3],
@@ -143,4 +152,47 @@ describe('the exit code', () => {
     await server.close();
     expect((await svc(['bead', 'list'])).code).toBe(5);
   });
+});
+
+it('every list has the formats, jq and --watch', () => {
+  const leaves = (command: Command): Command[] => (command.commands.length === 0 ? [command] : command.commands.flatMap(leaves));
+  const lists = leaves(buildProgram(fakeIo())).filter((command) => command.name() === 'list');
+  const lacking = (flag: string): string[] => lists.filter(({ options }) => !options.some(({ long }) => long === flag)).map(pathOf);
+  expect(lists.length).toBeGreaterThan(15);
+  expect([lacking('--output'), lacking('--jq')]).toEqual([[], []]);
+  // No event tells of keys, and contexts are of this machine.
+  expect(lacking('--watch')).toEqual(['svc key list', 'svc context list']);
+});
+
+describe('what is missing', () => {
+  const typed = (text: string) =>
+    async function* () {
+      yield text;
+    };
+  const cities = { items: [{ name: 'alpha' }, { name: 'beta' }], total: 2 };
+
+  it.each([['2'], ['beta']])('is asked of a person who is there: the city, answered with %s', async (answer) => {
+    server = await testServer({
+      '/v0/cities': (_request, response) => json(response, cities),
+      '/v0/city/beta/beads': (_request, response) => json(response, { items: [], total: 0 }),
+    });
+    const io = fakeIo({ lines: typed(answer) });
+    expect(await runCli(['bead', 'list', '--api', server.url], io)).toBe(0);
+    expect(io.stderr).toMatch(/^which city\?\n {2}1\) alpha\n {2}2\) beta\nnumber or name: no open beads/);
+  });
+
+  it('is an error where nobody is', async () => {
+    server = await testServer({});
+    const io = fakeIo();
+    expect(await runCli(['bead', 'list', '--api', server.url], io)).toBe(2);
+    expect([io.stderr, server.requests]).toEqual([expect.stringContaining('which city?'), []]);
+  });
+});
+
+it('asks the next replica when one does not answer', async () => {
+  const gone = await testServer({});
+  await gone.close();
+  server = await testServer({ [BEADS]: (_request, response) => json(response, { items: [], total: 0 }) });
+  const io = fakeIo({ env: { SVC_API_URL: `${gone.url}, ${server.url}`, SVC_CITY: 'alpha' } });
+  expect([await runCli(['bead', 'list'], io), server.requests.length]).toEqual([0, 1]);
 });

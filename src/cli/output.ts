@@ -51,7 +51,13 @@ export function addFormats(command: Command): void {
   if (json !== undefined) {
     command.addOption(new Option('-o, --output <format>', 'how to print it; wide and table are for people').choices(FORMATS));
     command.option('--jq <expression>', 'print what this jq expression makes of the JSON, of a list as one array');
-    if (WATCHED.has(command.name()) && EACH.test(json.description) && !command.options.some(({ long }) => long === '--watch'))
+    const asksService = command.parent?.name() !== 'context';
+    if (
+      asksService &&
+      WATCHED.has(command.name()) &&
+      EACH.test(json.description) &&
+      !command.options.some(({ long }) => long === '--watch')
+    )
       command.option('-w, --watch', 'go on with what changes, until Ctrl-C');
   }
   for (const sub of command.commands) addFormats(sub);
@@ -144,16 +150,16 @@ export class Output implements Io {
     for (const line of lines) if (line !== '') await this.#take(line);
   }
 
-  /** The end of the command, also of one that has failed. */
-  async end(): Promise<void> {
+  /** The end of the command; of one that has failed what was shown is ended, and nothing said that it has not. */
+  async end(failed: boolean): Promise<void> {
     if (this.#shown !== '') {
       const rows = this.#shown.split('\n').length;
       if (this.io.page !== undefined && this.io.height !== undefined && rows > this.io.height) await this.io.page(this.#shown);
       else await this.io.out(this.#shown);
     }
-    const asList = this.#many && !this.#live;
+    const asList = this.#many && !this.#live && !(failed && this.#count === 0);
     if (this.#jq !== undefined) {
-      if (!asList) return;
+      if (!asList || failed) return;
       return this.#print(this.#values);
     }
     if (this.#format === 'json' && asList) await this.io.out(this.#count === 0 ? '[]\n' : '\n]\n');

@@ -1,6 +1,7 @@
 import { Argument, Command, CommanderError } from 'commander';
 import { VERSION } from '../contract/version.js';
 import { addAgent } from './agents/agent.command.js';
+import { addOutput } from './agents/output.command.js';
 import { addAudit } from './audit/audit.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
@@ -87,6 +88,7 @@ export function buildProgram(io: Io): Command {
   addOrder(program, io);
   addExtmsg(program, io);
   addService(program, io);
+  addOutput(program, io, 'logs');
   addUsage(program, io);
   addTop(program, io);
   addWhy(program, io);
@@ -145,7 +147,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   } catch (error) {
     code = tell(error);
   }
-  await io.end().catch((error: unknown) => {
+  await io.end(code !== 0).catch((error: unknown) => {
     code = code === 0 ? tell(error) : code;
   });
   return code;

@@ -8,6 +8,8 @@ import type { Io } from './io.js';
 /** Which supervisor a command talks to and as whom. */
 export interface Target {
   readonly url: string;
+  /** Other replicas of it, which are asked when that one does not answer. */
+  readonly replicas?: readonly string[];
   readonly key: string | undefined;
   /** Who has named the address, for a person who wonders: `from SVC_API_URL`. */
   readonly source: string;
@@ -34,6 +36,7 @@ export interface TargetOptions {
 
 interface Address {
   readonly url: URL;
+  readonly replicas?: readonly URL[];
   readonly source: string;
   /** Where the first key of the supervisor is left, when it is one of this machine. */
   readonly dataDir: string | undefined;
@@ -48,7 +51,8 @@ const DATA_DIR = '.svc';
 export function resolveTarget(options: TargetOptions, io: Io): Target {
   const address = addressOf(options, io);
   const found = apiKey(options, io, address);
-  return { url: address.url.href.replace(/\/+$/, ''), key: found?.key, source: address.source, keySource: found };
+  const [url, ...replicas] = [address.url, ...(address.replicas ?? [])].map(({ href }) => href.replace(/\/+$/, ''));
+  return { url: url!, ...(replicas.length === 0 ? {} : { replicas }), key: found?.key, source: address.source, keySource: found };
 }
 
 function addressOf(options: TargetOptions, io: Io): Address {
@@ -57,8 +61,8 @@ function addressOf(options: TargetOptions, io: Io): Address {
   const named = options.api === undefined ? 'SVC_API_URL' : '--api';
   const given = options.api ?? (io.env.SVC_API_URL || undefined);
   if (given !== undefined) {
-    const url = parse(given, named);
-    return { url, source: `from ${named}`, dataDir: local(url) };
+    const [url, ...replicas] = given.split(',').map((one) => parse(one.trim(), named));
+    return { url: url!, replicas, source: `from ${named}`, dataDir: replicas.length === 0 ? local(url!) : undefined };
   }
   const context = contextInUse(io, options.context);
   if (context?.server !== undefined) {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ask, telling, type Schemas } from '../api.js';
-import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
+import { cityCommand, cityContextOf, pathOf, printJson, withExamples } from '../command.js';
 import { InterruptedError } from '../errors.js';
 import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
@@ -19,13 +19,14 @@ interface Flags {
 type Output = Schemas['AgentOutputResponse'];
 
 /** What an agent says, whichever of its sessions says it. */
-export function addOutput(agent: Command, io: Io): void {
-  const output = cityCommand(agent, 'output', 'show what an agent has said, whichever session speaks for it')
+export function addOutput(parent: Command, io: Io, called = 'output'): void {
+  const output = cityCommand(parent, called, 'show what an agent has said, whichever session speaks for it')
     .argument('<name>', 'the agent: `mayor`, `core.worker`, `web/core.worker`')
     .option('-f, --follow', 'go on with what it says, until Ctrl-C')
     .option('--tail <n>', 'the last n segments of its conversation, which compactions divide; 0 for all', '1')
     .option('--json', 'print the answer as one JSON line; each frame with --follow');
-  withExamples(output, 'svc agent output mayor', 'svc agent output web/core.worker --follow', 'svc agent output mayor --tail 0 --json');
+  const path = pathOf(output);
+  withExamples(output, `${path} mayor`, `${path} web/core.worker --follow`, `${path} mayor --tail 0 --json`);
   output.action(async (name: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const path = { cityName: city, ...addressOf(name) };

@@ -18,6 +18,14 @@ interface SetFlags {
 /** Services under names: `svc context use work`. Nothing here asks a service. */
 export function addContext(program: Command, io: Io): void {
   const context = program.command('context').description('services that you work with, by names of your own');
+  context.addHelpText(
+    'after',
+    `
+--api, --key-file, --ca-cert and --city count before SVC_API_URL, SVC_API_KEY, SVC_CA_CERT and SVC_CITY, these before the
+context (--context, SVC_CONTEXT, or the one of \`svc context use\`), and that before the server and the city of the directory.
+The key and the city of a context are for its own server alone.
+`,
+  );
 
   const list = context
     .command('list')

@@ -4,6 +4,7 @@ import { cityCommand, cityContextOf, keyHeader, withExamples } from '../command.
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { plain } from '../table.js';
 import { positionOf } from './answer.js';
 import { messageOf, runOnSession, withWaiting, type WaitFlags } from './operation.js';
 
@@ -31,6 +32,7 @@ export function addSend(session: Command, io: Io): void {
     if (flags.followUp === true && flags.interrupt === true) throw new CliError('--follow-up and --interrupt are mutually exclusive');
     const intent = flags.followUp === true ? ('follow_up' as const) : flags.interrupt === true ? ('interrupt_now' as const) : undefined;
     const path = { cityName: city, id: nameOf('a session', name) };
+    if (typed === undefined && io.lines !== undefined) io.err(`what do you say to ${plain(name)}? (Ctrl-D ends it)\n`);
     const message = await messageOf(typed, () => io.input());
     await runOnSession(context, {
       operation: intent === undefined ? 'session.message' : 'session.submit',
