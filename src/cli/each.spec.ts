@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { runCli } from './program.js';
+import { runCli } from './cli.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { pathOf } from './command.js';
-import { buildProgram, runCli } from './program.js';
+import { runCli } from './cli.js';
+import { buildProgram } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, frame, json, problem, stream, testServer, type TestServer } from './testing/server.js';
 

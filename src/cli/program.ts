@@ -1,19 +1,14 @@
-import { Argument, Command, CommanderError } from 'commander';
-import { VERSION } from '../contract/version.js';
+import { Argument, type Command } from 'commander';
 import { addAgent } from './agents/agent.command.js';
 import { addOutput } from './agents/output.command.js';
 import { addAudit } from './audit/audit.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
-import { pathOf, withCity, withExamples, withTarget } from './command.js';
+import { withExamples } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { addConfig } from './config/config.command.js';
 import { addConvoy } from './convoys/convoy.command.js';
 import { addContext } from './contexts/context.command.js';
-import { withMeaning } from './elsewhere.js';
-import { oneLine } from './errors.js';
-import { EXIT_HELP, exitCodeOf } from './exit-codes.js';
-import { addFormats, addShorts, Output } from './output.js';
 import { addDoctor } from './doctor/doctor.command.js';
 import { addEvent } from './events/emit.command.js';
 import { addEvents } from './events/events.command.js';
@@ -33,6 +28,7 @@ import { addPack } from './packs/pack.command.js';
 import { addPatch } from './patches/patch.command.js';
 import { addProvider } from './providers/provider.command.js';
 import { addRig } from './rigs/rig.command.js';
+import { finish, rootOf } from './root.js';
 import { addRun } from './runs/run.command.js';
 import { addServe } from './serve.command.js';
 import { addRunner } from './sessions/runner.command.js';
@@ -40,31 +36,13 @@ import { addSession } from './sessions/session.command.js';
 import { addUsage } from './sessions/usage.command.js';
 import { addService } from './services/service.command.js';
 import { addSling } from './sling/sling.command.js';
-import { plain } from './table.js';
 import { addTop } from './top.command.js';
 import { addWhy } from './why/why.command.js';
 import { addWait } from './waits/wait.command.js';
 
-/** The tree of commands. */
+/** The tree of all commands. */
 export function buildProgram(io: Io): Command {
-  const program = new Command('svc')
-    .description('Client of the supervisor: cities of coding agents, their events and operations.')
-    .version(VERSION, '--version', 'print the version')
-    .enablePositionalOptions()
-    .showSuggestionAfterError()
-    .exitOverride();
-  withCity(withTarget(program));
-  program.configureOutput({ writeOut: (text) => void io.out(text), writeErr: (text) => io.err(text) });
-  withExamples(
-    program,
-    'svc serve',
-    'svc city create alpha --provider loopback',
-    'svc session create mayor --message "What is left to do?" --wait --city alpha',
-    'svc bead create "Fix the login page" --city alpha',
-    'svc config explain workspace --city alpha',
-    'svc events --city alpha --follow',
-    'eval "$(svc completion bash)"',
-  );
+  const program = rootOf(io);
   addInit(program, io);
   addCity(program, io);
   addEvents(program, io);
@@ -102,11 +80,7 @@ export function buildProgram(io: Io): Command {
   addServe(program, io);
   addCompletion(program, io);
   addNames(program, io);
-  addFormats(program);
-  addShorts(program);
-  program.addHelpText('after', EXIT_HELP);
-  prefixErrors(program, io);
-  return program;
+  return finish(program, io);
 }
 
 function addCompletion(program: Command, io: Io): void {
@@ -116,39 +90,4 @@ function addCompletion(program: Command, io: Io): void {
     .addArgument(new Argument('<shell>', 'your shell').choices(SHELLS));
   withExamples(completion, 'eval "$(svc completion bash)"', 'svc completion fish > ~/.config/fish/completions/svc.fish');
   completion.action((shell: Shell) => io.out(completionScript(shell, program)));
-}
-
-/** What is wrong with the command line is told like every other failure: one line that names the command. */
-function prefixErrors(command: Command, io: Io): void {
-  const path = pathOf(command);
-  command.configureOutput({ outputError: (text) => io.err(`${path}: ${withMeaning(path, oneLine(text.replace(/^error: /, '')))}\n`) });
-  for (const sub of command.commands) prefixErrors(sub, io);
-}
-
-/** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
-export async function runCli(args: readonly string[], around: Io): Promise<number> {
-  const io = new Output(around);
-  const program = buildProgram(io);
-  let running = program;
-  program.hook('preAction', (_program, action) => {
-    running = action;
-    io.begin(action);
-  });
-  const tell = (error: unknown): number => {
-    if (!(error instanceof CommanderError)) {
-      const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
-      if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
-    }
-    return exitCodeOf(error, io.asked);
-  };
-  let code = 0;
-  try {
-    await program.parseAsync(args, { from: 'user' });
-  } catch (error) {
-    code = tell(error);
-  }
-  await io.end(code !== 0).catch((error: unknown) => {
-    code = code === 0 ? tell(error) : code;
-  });
-  return code;
 }

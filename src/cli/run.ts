@@ -1,5 +1,5 @@
 import { processIo, type Surroundings } from './io.js';
-import { runCli } from './program.js';
+import { runCli } from './cli.js';
 
 /**
  * Runs one command line to its end in what surrounds it: the exit code, once what was written is taken. Ctrl-C once ends a

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
-import { runCli } from '../program.js';
+import { runCli } from '../cli.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, json, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { startOf } from '../../client/waiting.js';

@@ -2,7 +2,7 @@ import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { runCli } from '../program.js';
+import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
 import { json, testServer, type Handler, type TestServer } from '../testing/server.js';
 

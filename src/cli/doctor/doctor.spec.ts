@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { VERSION } from '../../contract/version.js';
 import type { Schemas } from '../api.js';
-import { runCli } from '../program.js';
+import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { clock, node, versions } from './client-checks.js';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
-import { runCli } from '../program.js';
+import { runCli } from '../cli.js';
 import { collecting } from '../testing/collect.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { anEvent, frame, stream, testServer, type Handler, type TestServer } from '../testing/server.js';

@@ -1,0 +1,64 @@
+import { CommanderError, type Command } from 'commander';
+import { pathOf } from './command.js';
+import { oneLine } from './errors.js';
+import { exitCodeOf } from './exit-codes.js';
+import { FAMILIES } from './families.js';
+import type { Io } from './io.js';
+import { Output } from './output.js';
+import { finish, rootOf } from './root.js';
+import { plain } from './table.js';
+
+/** Options of the root that are followed by their value. */
+const VALUED = new Set(['--api', '--context', '--key-file', '--ca-cert', '--city', '-c']);
+
+/** The first word that is none of the root's options, nor the value of one. */
+export function familyOf(args: readonly string[]): string | undefined {
+  for (let at = 0; at < args.length; at++) {
+    const word = args[at]!;
+    if (VALUED.has(word)) at++;
+    else if (!word.startsWith('-')) return word;
+  }
+  return undefined;
+}
+
+/**
+ * The commands that this command line needs: those of its family, of which loading all would cost twice as much; the whole tree for
+ * whatever is about all of them, such as help, completion and a word that is no command.
+ */
+async function programFor(args: readonly string[], io: Io): Promise<Command> {
+  if (args.length === 1 && args[0] === '--version') return finish(rootOf(io), io);
+  const name = familyOf(args) ?? '';
+  const family = Object.hasOwn(FAMILIES, name) ? FAMILIES[name] : undefined;
+  if (family === undefined) return (await import('./program.js')).buildProgram(io);
+  const program = rootOf(io);
+  (await family())(program, io);
+  return finish(program, io);
+}
+
+/** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
+export async function runCli(args: readonly string[], around: Io): Promise<number> {
+  const io = new Output(around);
+  const program = await programFor(args, io);
+  let running = program;
+  program.hook('preAction', (_program, action) => {
+    running = action;
+    io.begin(action);
+  });
+  const tell = (error: unknown): number => {
+    if (!(error instanceof CommanderError)) {
+      const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
+      if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
+    }
+    return exitCodeOf(error, io.asked);
+  };
+  let code = 0;
+  try {
+    await program.parseAsync(args, { from: 'user' });
+  } catch (error) {
+    code = tell(error);
+  }
+  await io.end(code !== 0).catch((error: unknown) => {
+    code = code === 0 ? tell(error) : code;
+  });
+  return code;
+}
