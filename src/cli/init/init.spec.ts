@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
 import { FILES, publishedSchema } from '../../../scripts/docs-gen/file-schemas.js';
-import { runCli } from '../program.js';
+import { runCli } from '../cli.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { filesOf, nextOf, TEMPLATES } from './templates.js';
 
