@@ -8300,13 +8300,25 @@ export interface components {
         };
         /** @description What limits the programs of cities: groups of the kernel (`cgroup`), which count all processes of a sandbox together, or limits of each process or user (`rlimit`, `nice`). */
         RunnerLimits: {
-            /** @enum {string} */
+            /**
+             * @description What limits processors: `nice` lets the service go first and no more.
+             * @enum {string}
+             */
             cpu: "cgroup" | "nice" | "none";
-            /** @enum {string} */
+            /**
+             * @description What limits open files, of each process.
+             * @enum {string}
+             */
             files: "rlimit" | "none";
-            /** @enum {string} */
+            /**
+             * @description What limits memory: of a sandbox together, or of each process.
+             * @enum {string}
+             */
             memory: "cgroup" | "rlimit" | "none";
-            /** @enum {string} */
+            /**
+             * @description What limits how many processes there are: of a sandbox, or of the user of the service.
+             * @enum {string}
+             */
             processes: "cgroup" | "rlimit" | "none";
         };
         /** @description How many runs there are. */

@@ -6,10 +6,12 @@ import { dateTime, int64 } from './scalars.js';
 export const LimitsBy = contract(
   'RunnerLimits',
   z.strictObject({
-    memory: z.enum(['cgroup', 'rlimit', 'none']),
-    processes: z.enum(['cgroup', 'rlimit', 'none']),
-    cpu: z.enum(['cgroup', 'nice', 'none']),
-    files: z.enum(['rlimit', 'none']),
+    memory: z.enum(['cgroup', 'rlimit', 'none']).meta({ description: 'What limits memory: of a sandbox together, or of each process.' }),
+    processes: z
+      .enum(['cgroup', 'rlimit', 'none'])
+      .meta({ description: 'What limits how many processes there are: of a sandbox, or of the user of the service.' }),
+    cpu: z.enum(['cgroup', 'nice', 'none']).meta({ description: 'What limits processors: `nice` lets the service go first and no more.' }),
+    files: z.enum(['rlimit', 'none']).meta({ description: 'What limits open files, of each process.' }),
   }),
   'What limits the programs of cities: groups of the kernel (`cgroup`), which count all processes of a sandbox together, or limits of each process or user (`rlimit`, `nice`).',
 );
