@@ -6,7 +6,8 @@ import { CAUSED, CHURN_MS, ENDS_BY_HAND, MAX_CHURN_MS, type Resting } from '../.
 export type StatusRow = Readonly<Record<'name' | 'dir', string>> &
   Readonly<Record<'agent_count' | 'rig_count' | 'uptime', number>> &
   Readonly<Record<'stream_id' | 'head' | 'open' | 'in_progress' | 'ready' | 'mail' | 'unread', number>> &
-  Readonly<Record<'live' | 'active_sessions' | 'suspended_sessions' | 'live_agents' | 'quarantined_agents', number>> & {
+  Readonly<Record<'live' | 'active_sessions' | 'suspended_sessions' | 'live_agents' | 'quarantined_agents', number>> &
+  WantingRow & {
     /** A person's choice wins over what the files say. */
     readonly suspended: boolean;
   };
@@ -20,7 +21,7 @@ export interface RestingRows {
 }
 const RESTING_SHOWN = 20;
 
-/** What of a city waits for runners, and what places these have. */
+/** Sessions of a city that have been wanted for 2 s and that no runner has, and the places there are. */
 export interface WantingRow {
   readonly waiting: number;
   readonly places: number;
@@ -40,8 +41,17 @@ const COUNTS = `cross join lateral (
       count(distinct x.agent) filter (where x.live) as live_agents,
       count(distinct x.agent) filter (where x.state = 'quarantined') as quarantined_agents
     from sessions x where x.stream_id = c.stream_id and x.state <> 'closed'
-  ) n`;
-const NOT_COUNTED = `0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread, 0 as live, 0 as active_sessions, 0 as suspended_sessions,
+  ) n cross join lateral (
+    select coalesce(sum(r.capacity), 0)::int as places, count(*)::int as runners,
+      coalesce(sum((select count(*) from sessions x where x.runner_id = r.id)), 0)::int as taken
+    from runners r where r.state = 'active' and r.lease_until > clock_timestamp()
+  ) p cross join lateral (
+    select (select count(*) from sessions x where x.stream_id = c.stream_id and x.wake_request is not null and x.runner_id is null
+        and x.state in ('start-pending', 'asleep') and x.stop_request is null
+        and greatest(x.wake_requested_at, x.not_before, x.held_until, x.quarantined_until) < clock_timestamp() - interval '2 s')::int as waiting,
+      (select count(*) from sessions x where x.stream_id = c.stream_id and x.runner_id is not null)::int as own
+  ) q`;
+const NOT_COUNTED = `0 as waiting, 0 as places, 0 as taken, 0 as runners, 0 as own, 0 as open, 0 as in_progress, 0 as ready, 0 as mail, 0 as unread, 0 as live, 0 as active_sessions, 0 as suspended_sessions,
   0 as live_agents, 0 as quarantined_agents`;
 const COLUMNS = `c.name, c.dir, coalesce(c.suspended, c.suspended_on_start) as suspended, c.agent_count, c.rig_count,
   floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
@@ -51,11 +61,11 @@ const COLUMNS = `c.name, c.dir, coalesce(c.suspended, c.suspended_on_start) as s
 export class CityCountsRepository {
   constructor(private readonly pool: PgPool) {}
 
-  /** A running city with the head of its stream and, when asked, the counts of its work and mail, in one snapshot. */
+  /** A running city with the head of its stream and, when asked, the counts of its work, mail and sessions, in one snapshot. */
   async load(name: string, counted: boolean): Promise<StatusRow | undefined> {
     const { rows } = await this.pool.query<StatusRow>({
       name: counted ? 'city-status-counted' : 'city-status',
-      text: `select ${COLUMNS}, s.id as stream_id, s.head, ${counted ? 'w.*, m.total as mail, m.unread, n.*' : NOT_COUNTED}
+      text: `select ${COLUMNS}, s.id as stream_id, s.head, ${counted ? 'w.*, m.total as mail, m.unread, n.*, p.*, q.*' : NOT_COUNTED}
         from cities c join event_streams s on s.id = c.stream_id ${counted ? COUNTS : ''} where c.name = $1 and c.running`,
       values: [name],
     });
@@ -81,25 +91,5 @@ export class CityCountsRepository {
       values: [name, ENDS_BY_HAND, MAX_CHURN_MS, CHURN_MS, CAUSED],
     });
     return { total: rows[0]?.total ?? 0, rows };
-  }
-
-  /** Sessions of the city that have been wanted for 2 s and that no runner has, and the places there are. */
-  async wanting(name: string): Promise<WantingRow> {
-    const { rows } = await this.pool.query<WantingRow>({
-      name: 'city-wanting',
-      text: `select coalesce(w.waiting, 0)::int as waiting, p.places::int, p.taken::int, p.runners::int, coalesce(w.own, 0)::int as own from (
-          select coalesce(sum(r.capacity), 0) as places, count(*) as runners,
-            coalesce(sum((select count(*) from sessions x where x.runner_id = r.id)), 0) as taken
-          from runners r where r.state = 'active' and r.lease_until > clock_timestamp()
-        ) p left join lateral (
-          select (select count(*) from sessions x where x.stream_id = c.stream_id and x.wake_request is not null and x.runner_id is null
-              and x.state in ('start-pending', 'asleep') and x.stop_request is null
-              and greatest(x.wake_requested_at, x.not_before, x.held_until, x.quarantined_until) < clock_timestamp() - interval '2 s') as waiting,
-            (select count(*) from sessions x where x.stream_id = c.stream_id and x.runner_id is not null) as own
-          from cities c where c.name = $1
-        ) w on true`,
-      values: [name],
-    });
-    return rows[0]!;
   }
 }

@@ -33,7 +33,7 @@ export class CityCounts {
     if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, query, caller);
     const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
     const pools = query.lite ? new Map<string, never>() : await this.emptyRuns.rests(row.stream_id);
-    const waiting = query.lite ? [] : await this.waiting.of(name);
+    const waiting = query.lite ? [] : await this.waiting.of(name, row);
     return { head: row.head, streamId: row.stream_id, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
   }
 

@@ -4,7 +4,7 @@ import { Db } from '../../../platform/database/database.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import type { Backlog } from '../../../platform/operations/operations.repository.js';
 import { WaitingRequests, type CityRequests } from '../../../platform/turns/waiting-requests.js';
-import { CityCountsRepository, type WantingRow } from './city-counts.repository.js';
+import type { WantingRow } from './city-counts.repository.js';
 import type { StatusBody } from './city-status.schemas.js';
 
 type Waiting = NonNullable<StatusBody['waiting']>;
@@ -23,16 +23,15 @@ interface Wanting {
 @Injectable()
 export class WaitingWork {
   constructor(
-    private readonly repository: CityCountsRepository,
     private readonly operations: Operations,
     private readonly requests: WaitingRequests,
     private readonly config: AppConfig,
     private readonly db: Db,
   ) {}
 
-  async of(name: string): Promise<Waiting> {
+  async of(name: string, sessions: WantingRow): Promise<Waiting> {
     const { operationSlots: places, operationSlotsPerCity: perCity = Math.ceil(places / 2) } = this.config;
-    const [operations, sessions] = await Promise.all([this.operations.backlog(this.db, name), this.repository.wanting(name)]);
+    const operations = await this.operations.backlog(this.db, name);
     return waitingOf({ requests: this.requests.of(name), operations, sessions, slots: { places, perCity } });
   }
 }
