@@ -16363,6 +16363,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "bad-gateway",
+                 *       "detail": "bad_gateway: the repository did not answer",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 502,
+                 *       "title": "Bad Gateway",
+                 *       "type": "urn:supervisor:error:bad-gateway"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16373,6 +16383,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "invalid-cursor",
+                 *       "detail": "invalid_cursor: the cursor is not one of this list",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 400,
+                 *       "title": "Invalid Cursor",
+                 *       "type": "urn:supervisor:error:invalid-cursor"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16383,6 +16403,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "conflict-wrong-state",
+                 *       "detail": "conflict: the bead is closed",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 409,
+                 *       "title": "Wrong State Conflict",
+                 *       "type": "urn:supervisor:error:conflict-wrong-state"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16393,6 +16423,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "csrf",
+                 *       "detail": "csrf: X-SVC-Request header required on mutation endpoints",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 403,
+                 *       "title": "Cross-Site Request Refused",
+                 *       "type": "urn:supervisor:error:csrf"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16403,6 +16443,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "cursor-expired",
+                 *       "detail": "cursor_expired: the log begins at 4001",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 410,
+                 *       "title": "Cursor Expired",
+                 *       "type": "urn:supervisor:error:cursor-expired"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16413,6 +16463,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "internal",
+                 *       "detail": "internal: internal error",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 500,
+                 *       "title": "Internal Server Error",
+                 *       "type": "urn:supervisor:error:internal"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16423,6 +16483,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "city-not-found",
+                 *       "detail": "not_found: city not found or not running: my-city",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 404,
+                 *       "title": "City Not Found",
+                 *       "type": "urn:supervisor:error:city-not-found"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16433,6 +16503,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "not-implemented",
+                 *       "detail": "not_implemented: this service has no such thing",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 501,
+                 *       "title": "Not Implemented",
+                 *       "type": "urn:supervisor:error:not-implemented"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16443,6 +16523,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "payload-too-large",
+                 *       "detail": "payload_too_large: the body is larger than 1 MiB",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 413,
+                 *       "title": "Content Too Large",
+                 *       "type": "urn:supervisor:error:payload-too-large"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16453,6 +16543,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "revision-mismatch",
+                 *       "detail": "revision_mismatch: the bead is at revision 4",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 412,
+                 *       "title": "Revision Mismatch",
+                 *       "type": "urn:supervisor:error:revision-mismatch"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16463,6 +16563,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "host-not-allowed",
+                 *       "detail": "host_not_allowed: this host is not served here",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 421,
+                 *       "title": "Misdirected Request",
+                 *       "type": "urn:supervisor:error:host-not-allowed"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16475,6 +16585,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "service-unavailable",
+                 *       "detail": "unavailable: the database does not answer",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 503,
+                 *       "title": "Service Unavailable",
+                 *       "type": "urn:supervisor:error:service-unavailable"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16491,6 +16611,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "rate-limited",
+                 *       "detail": "rate_limited: the key has made too many requests",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 429,
+                 *       "title": "Too Many Requests",
+                 *       "type": "urn:supervisor:error:rate-limited"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16501,6 +16631,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "uri-too-long",
+                 *       "detail": "uri_too_long: the target is longer than 16 KiB",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 414,
+                 *       "title": "URI Too Long",
+                 *       "type": "urn:supervisor:error:uri-too-long"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16513,6 +16653,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "unauthorized",
+                 *       "detail": "unauthorized: an API key is required: Authorization: Bearer svc_…",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 401,
+                 *       "title": "Unauthorized",
+                 *       "type": "urn:supervisor:error:unauthorized"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16523,6 +16673,22 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "validation-failed",
+                 *       "detail": "validation_failed: body.title is required",
+                 *       "errors": [
+                 *         {
+                 *           "location": "body.title",
+                 *           "message": "is required"
+                 *         }
+                 *       ],
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 422,
+                 *       "title": "Validation Failed",
+                 *       "type": "urn:supervisor:error:validation-failed"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };
@@ -16533,6 +16699,16 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
+                /**
+                 * @example {
+                 *       "code": "validation-failed",
+                 *       "detail": "validation_failed: the body must be application/json",
+                 *       "instance": "urn:supervisor:request:0123456789abcdef",
+                 *       "status": 415,
+                 *       "title": "Unsupported Media Type",
+                 *       "type": "urn:supervisor:error:validation-failed"
+                 *     }
+                 */
                 "application/problem+json": components["schemas"]["ErrorModel"];
             };
         };

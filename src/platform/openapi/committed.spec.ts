@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import addFormats from 'ajv-formats';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -35,6 +36,7 @@ interface Document {
     readonly securitySchemes: Readonly<Record<string, { readonly description?: string }>>;
   };
 }
+const NAMES = new Map(Object.entries(STATUS_CODES).map(([status, name]) => [name!.replace(/[^A-Za-z]/g, ''), Number(status)]));
 const text = readFileSync(new URL('../../../openapi/openapi.json', import.meta.url), 'utf8');
 const document = JSON.parse(text) as Document;
 const { schemas, responses, securitySchemes } = document.components;
@@ -146,6 +148,18 @@ describe('examples', () => {
       Object.values(requestBody?.content ?? {}).flatMap((media) => faultsOf(operationId, media)),
     );
     expect(faults).toEqual([]);
+  });
+
+  it('of every refusal are problems of its status', () => {
+    const faults = Object.entries(responses).flatMap(([name, { content = {} }]) =>
+      Object.values(content).flatMap((media) => faultsOf(name, media)),
+    );
+    expect(faults).toEqual([]);
+    const told = Object.entries(responses).map(([name, { content }]) => [
+      name,
+      (content!['application/problem+json']!.example as { status: number }).status,
+    ]);
+    expect(told).toEqual(told.map(([name, status]) => [name, name === 'Problem' ? 421 : (NAMES.get(String(name)) ?? status)]));
   });
 
   it('of every answer in JSON are what its schema says', () => {

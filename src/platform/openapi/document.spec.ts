@@ -127,8 +127,11 @@ describe('buildDocument', () => {
       description: expect.stringMatching(/\. `conflict-wrong-state`, `idempotency-in-flight`$/),
     });
     expect(dig(create, 'responses', '413')).toEqual({ $ref: '#/components/responses/PayloadTooLarge' });
-    expect(dig(document.components, 'responses', 'Conflict', 'content')).toEqual({
-      'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } },
+    expect(dig(document.components, 'responses', 'Conflict', 'content')).toMatchObject({
+      'application/problem+json': {
+        schema: { $ref: '#/components/schemas/ErrorModel' },
+        example: { status: 409, code: 'conflict-wrong-state' },
+      },
     });
     for (const response of Object.values(dig(document.components, 'responses') as Record<string, { headers: object }>))
       expect(response.headers).toHaveProperty('X-SVC-Request-Id');

@@ -1,4 +1,5 @@
 import { STATUS_CODES } from 'node:http';
+import { PROBLEMS, type ProblemName } from '../../contract/problems.js';
 
 /**
  * The answers that operations share: each is one component, to which they refer. What is an operation's own, the codes of its problems, stands
@@ -45,7 +46,42 @@ const MEANING: Readonly<Record<string, string>> = {
   default: 'Any other problem, such as a host that is not served.',
 };
 
-const CONTENT = { 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' } } };
+/** What an answer of each status may say: the problem, and its words. */
+const SAID: Readonly<Record<string, readonly [ProblemName, string, object?]>> = {
+  400: ['invalid_cursor', 'the cursor is not one of this list'],
+  401: ['unauthorized', 'an API key is required: Authorization: Bearer svc_…'],
+  403: ['csrf', 'X-SVC-Request header required on mutation endpoints'],
+  404: ['city_not_found', 'city not found or not running: my-city'],
+  409: ['wrong_state', 'the bead is closed'],
+  410: ['cursor_expired', 'the log begins at 4001'],
+  412: ['revision_mismatch', 'the bead is at revision 4'],
+  413: ['payload_too_large', 'the body is larger than 1 MiB'],
+  414: ['uri_too_long', 'the target is longer than 16 KiB'],
+  415: ['unsupported_media_type', 'the body must be application/json'],
+  422: ['validation_failed', 'body.title is required', { errors: [{ message: 'is required', location: 'body.title' }] }],
+  429: ['rate_limited', 'the key has made too many requests'],
+  500: ['internal', 'internal error'],
+  501: ['not_implemented', 'this service has no such thing'],
+  502: ['bad_gateway', 'the repository did not answer'],
+  503: ['unavailable', 'the database does not answer'],
+  default: ['host_not_allowed', 'this host is not served here'],
+};
+
+function content(status: string): object {
+  const [name, words, more] = SAID[status]!;
+  const { code, prefix, title, status: number } = PROBLEMS[name];
+  const detail = `${prefix}: ${words}`;
+  const example = {
+    type: `urn:supervisor:error:${code}`,
+    title,
+    status: number,
+    detail,
+    instance: 'urn:supervisor:request:0123456789abcdef',
+    ...more,
+    code,
+  };
+  return { 'application/problem+json': { schema: { $ref: '#/components/schemas/ErrorModel' }, example } };
+}
 
 const nameOf = (status: string): string => (status === 'default' ? 'Problem' : STATUS_CODES[status]!.replace(/[^A-Za-z]/g, ''));
 
@@ -53,7 +89,7 @@ const nameOf = (status: string): string => (status === 'default' ? 'Problem' : S
 export const REFUSALS: Readonly<Record<string, object>> = Object.fromEntries(
   Object.entries(MEANING).map(([status, description]) => [
     nameOf(status),
-    { description, headers: { ...REQUEST_ID, ...HEADERS[status] }, content: CONTENT },
+    { description, headers: { ...REQUEST_ID, ...HEADERS[status] }, content: content(status) },
   ]),
 );
 
