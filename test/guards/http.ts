@@ -378,6 +378,22 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/openapi/page-plugin.spec.ts',
   },
   {
+    guard: 'What a rule of its own asks for is required in the document.',
+    file: 'src/platform/openapi/components.ts',
+    find: '    demand(schema as JsonSchema, name, member);\n',
+    replace: '',
+    test: 'src/platform/openapi/document.spec.ts',
+    name: 'must be there although',
+  },
+  {
+    guard: 'What changes something is told to carry the header that a page of another site cannot send.',
+    file: 'src/platform/http/operation.documentation.ts',
+    find: '? { [CHANGE_SCHEME]: [] } : {};',
+    replace: '? {} : {};',
+    test: 'src/platform/openapi/document.spec.ts',
+    name: 'describes refusals as problems',
+  },
+  {
     guard: 'A key that is limited to cities hears nothing of the deployment.',
     file: 'src/modules/administration/system/info.service.ts',
     find: 'caller.cities === undefined ? { deployment: await this.#deployment() } : {}',
