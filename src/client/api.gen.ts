@@ -16956,6 +16956,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "actor": "mayor",
+                     *           "address": "address",
+                     *           "city": "alpha",
+                     *           "code": "conflict-wrong-state",
+                     *           "count": 1,
+                     *           "ids": {},
+                     *           "key_id": "key id",
+                     *           "last_time": "2026-11-21T09:16:54.137060Z",
+                     *           "method": "method",
+                     *           "operation": "operation",
+                     *           "operation_request_id": "operation request id",
+                     *           "outcome": "accepted",
+                     *           "path": "/srv/cities/alpha",
+                     *           "reason": "on-demand",
+                     *           "request_id": "req-ae771114c827963fbec716d0",
+                     *           "session_city": "session city",
+                     *           "session_id": "al-4",
+                     *           "status": 1,
+                     *           "time": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "audit"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["AuditRecordResponse"];
                         /** @constant */
@@ -17479,7 +17507,7 @@ export interface operations {
                      *       },
                      *       "turns": [
                      *         {
-                     *           "role": "role",
+                     *           "role": "assistant",
                      *           "text": "The parser is done."
                      *         }
                      *       ]
@@ -17532,6 +17560,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
@@ -17858,7 +17896,7 @@ export interface operations {
                      *       },
                      *       "turns": [
                      *         {
-                     *           "role": "role",
+                     *           "role": "assistant",
                      *           "text": "The parser is done."
                      *         }
                      *       ]
@@ -17913,6 +17951,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
@@ -18172,6 +18220,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
@@ -21158,6 +21216,24 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "actor": "mayor",
+                     *           "payload": {
+                     *             "agent": "mayor",
+                     *             "changed": [],
+                     *             "revision": 3
+                     *           },
+                     *           "seq": 1,
+                     *           "ts": "2026-11-21T09:16:54.137060Z",
+                     *           "type": "agent.created"
+                     *         },
+                     *         "event": "event"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["TypedEventStreamEnvelope"];
                         /** @constant */
@@ -21911,7 +21987,7 @@ export interface operations {
                      *         "Attachments": [
                      *           {
                      *             "provider_id": "provider id",
-                     *             "url": "url"
+                     *             "url": "https://example.org/"
                      *           }
                      *         ],
                      *         "Conversation": {
@@ -22038,7 +22114,7 @@ export interface operations {
                      *         "Attachments": [
                      *           {
                      *             "provider_id": "provider id",
-                     *             "url": "url"
+                     *             "url": "https://example.org/"
                      *           }
                      *         ],
                      *         "Conversation": {
@@ -22311,6 +22387,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
@@ -22411,7 +22497,7 @@ export interface operations {
                      *           "Attachments": [
                      *             {
                      *               "provider_id": "provider id",
-                     *               "url": "url"
+                     *               "url": "https://example.org/"
                      *             }
                      *           ],
                      *           "Conversation": {
@@ -28292,6 +28378,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */
@@ -29505,6 +29601,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "activity": "in-turn"
+                     *         },
+                     *         "event": "activity"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["SessionActivityEvent"];
                         /** @constant */
@@ -30148,7 +30254,7 @@ export interface operations {
                      * @example {
                      *       "items": [
                      *         {
-                     *           "activity": "idle",
+                     *           "activity": "in-turn",
                      *           "differs": [
                      *             "differs"
                      *           ],
@@ -31348,6 +31454,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example [
+                     *       {
+                     *         "data": {
+                     *           "timestamp": "2026-11-21T09:16:54.137060Z"
+                     *         },
+                     *         "event": "heartbeat"
+                     *       }
+                     *     ]
+                     */
                     "text/event-stream": ({
                         data: components["schemas"]["HeartbeatEvent"];
                         /** @constant */

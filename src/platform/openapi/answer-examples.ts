@@ -2,6 +2,7 @@ import type { JsonSchema } from './components.js';
 
 /** What stands in the examples of answers, by the names of members, where their schemas alone say too little. */
 const WORDS: Readonly<Record<string, unknown>> = {
+  activity: 'in-turn',
   actor: 'mayor',
   agent: 'mayor',
   alias: 'login',
@@ -41,6 +42,7 @@ const WORDS: Readonly<Record<string, unknown>> = {
   reason: 'on-demand',
   revision: 3,
   rig: 'web',
+  role: 'assistant',
   root_bead_id: 'al-9',
   run_id: 'al-9',
   scope_kind: 'city',
@@ -58,6 +60,7 @@ const WORDS: Readonly<Record<string, unknown>> = {
   title: 'The parser',
   to: 'human',
   type: 'blocks',
+  url: 'https://example.org/',
   version: '0.1.0',
   workflow_id: 'al-9',
 };

@@ -162,10 +162,12 @@ describe('examples', () => {
     expect(told).toEqual(told.map(([name, status]) => [name, name === 'Problem' ? 421 : (NAMES.get(String(name)) ?? status)]));
   });
 
-  it('of every answer in JSON are what its schema says', () => {
+  it('of every answer in JSON, and of every stream, are what its schema says', () => {
     const faults = operations.flatMap(({ operationId, responses: answers }) =>
       Object.values(answers).flatMap(({ content = {} }) =>
-        Object.entries(content).flatMap(([type, media]) => (type === 'application/json' ? faultsOf(operationId, media) : [])),
+        Object.entries(content).flatMap(([type, media]) =>
+          /^(application\/json|text\/event-stream)$/.test(type) ? faultsOf(operationId, media) : [],
+        ),
       ),
     );
     expect(faults).toEqual([]);

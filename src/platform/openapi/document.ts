@@ -126,14 +126,18 @@ function check(path: string, { operationId, 'x-name': name, parameters = [] }: O
   }
 }
 
+const SHOWN = ['application/json', 'text/event-stream'] as const;
+
 /** Whoever tries an operation out sends what it must have, and nothing that he has not chosen; he sees what may come of it. */
 function giveExamples(operation: Operation, schemas: Readonly<Record<string, JsonSchema>>): void {
   const given = operation[BODY_EXAMPLE];
   delete operation[BODY_EXAMPLE];
   for (const media of Object.values(operation.requestBody?.content ?? {})) media.example = given ?? smallest(media.schema ?? {}, schemas);
   for (const answer of Object.values(operation.responses)) {
-    const media = answer.content?.['application/json'];
-    if (media?.schema !== undefined) media.example = sample(media.schema, schemas);
+    for (const type of SHOWN) {
+      const media = answer.content?.[type];
+      if (media?.schema !== undefined) media.example = sample(media.schema, schemas);
+    }
   }
   for (const parameter of operation.parameters ?? []) if (parameter.name === 'cityName') parameter.example = 'my-city';
 }
