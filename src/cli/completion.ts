@@ -123,11 +123,15 @@ ${some.join('\n')}
 function bash(name: string, words: readonly Words[]): string {
   return `# ${name} completion bash: put it into ~/.bashrc as: eval "$(${name} completion bash)"
 _${name}_names() {
-  local kind
-  for kind in $kinds; do ${name} names "$kind" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null | cut -f1; done
+  local kind word rest
+  # Not by compgen, which expands the words that it is given: names come from other people.
+  while IFS=$'\\t' read -r word rest; do
+    if [[ "$word" == "$current"* ]]; then COMPREPLY+=("$word"); fi
+  done < <(for kind in $kinds; do ${name} names "$kind" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null; done)
 }
 _${name}_complete() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next i kinds="" choices=""
+  COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
     word="\${COMP_WORDS[i]}"
     next="$at $word"
@@ -138,10 +142,10 @@ ${cases(words, 'at')}
 ${values(words)}
   local IFS=$' \\t\\n'
   if [ -n "$choices" ]; then COMPREPLY=($(compgen -W "$choices" -- "$current")); return; fi
-  if [ -n "$kinds" ]; then COMPREPLY=($(compgen -W "$(_${name}_names)" -- "$current")); return; fi
+  if [ -n "$kinds" ]; then _${name}_names; return; fi
   case "$current" in -*) ;; *)
 ${named(words)}
-    if [ -n "$kinds" ]; then COMPREPLY=($(compgen -W "$(_${name}_names)" -- "$current")); return; fi
+    if [ -n "$kinds" ]; then _${name}_names; return; fi
   ;; esac
   case "$at" in
 ${words.map((entry) => `    "${entry.path}") COMPREPLY=($(compgen -W "${offer(entry)}" -- "$current")) ;;`).join('\n')}

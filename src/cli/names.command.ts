@@ -4,6 +4,7 @@ import { Argument, type Command } from 'commander';
 import type { Api } from './api.js';
 import { contextOf, flagsOf, withCity, withExamples, withTarget } from './command.js';
 import { readContexts } from './contexts/file.js';
+import { harmlessLine } from './harmless.js';
 import type { Io } from './io.js';
 
 /** What shells complete by name. */
@@ -28,11 +29,14 @@ export function addNames(program: Command, io: Io): void {
   withExamples(names, 'svc names beads svc bead show --city alpha');
   names.action(async (kind: NameKind, typed: string[], _options, action: Command) => {
     const found = await namesOf(kind, { ...flagsOf<Record<string, string>>(action), ...flagsIn(typed) }, io, action).catch(() => []);
-    await io.out(found.map(([name, about]) => `${oneWord(name)}\t${oneWord(about)}\n`).join(''));
+    const safe = found.filter(([name]) => SAFE.test(name));
+    await io.out(safe.map(([name, about]) => `${name}\t${harmlessLine(about).slice(0, ABOUT)}\n`).join(''));
   });
 }
 
-const oneWord = (text: string): string => text.replaceAll(/\s+/g, ' ').trim().slice(0, 80);
+/** Names come from other people, and a shell would carry out what some of them say: those are left to be typed. */
+const SAFE = /^[\w./:@+,=-]{1,255}$/;
+const ABOUT = 80;
 
 const FLAGS: Readonly<Record<string, string>> = {
   '--city': 'city',

@@ -1,4 +1,5 @@
 import { AUDIT } from './audit.js';
+import { CLIENT } from './client.js';
 import { CONFIGURATION } from './configuration.js';
 import { FORMULAS } from './formulas.js';
 import { DIRECTORIES } from './directories.js';
@@ -38,5 +39,6 @@ export const GUARDS: readonly Guard[] = [
   ...AUDIT,
   ...NETWORK,
   ...TLS,
+  ...CLIENT,
   ...THREADS,
 ];

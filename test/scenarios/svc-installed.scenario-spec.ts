@@ -1,4 +1,5 @@
 import { execFile, execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -37,7 +38,10 @@ beforeAll(async () => {
         total: 2,
       }),
     '/v0/city/alpha/beads': (_request, response) =>
-      json(response, { items: [bead('al-1', 'The parser'), bead('al-2', 'The docs')], total: 2 }),
+      json(response, {
+        items: [bead('al-1', 'The parser'), bead('al-2', 'The docs'), bead('al-$(touch ${HOME}/taken)', 'Hostile \u001b[31m')],
+        total: 2,
+      }),
     '/v0/city/alpha/agents': (_request, response) => json(response, { items: [{ name: 'mayor' }], total: 1 }),
     '/v0/city/alpha/sessions': (_request, response) =>
       json(response, { items: [{ id: 'al-7', alias: 'login', title: 'Login' }], total: 1 }),
@@ -116,4 +120,11 @@ describe.each(Object.keys(SHELLS))('completion in %s', (shell) => {
     const words = await SHELLS[shell]!(line);
     expect(words).toEqual(expect.arrayContaining(expected));
   });
+});
+
+it('offers no name that a shell would carry out', async () => {
+  const { stdout } = await run('svc', ['names', 'beads'], { cwd: home, env });
+  expect(stdout).toBe('al-1\tThe parser\nal-2\tThe docs\n');
+  await SHELLS.bash!('svc bead show al-');
+  expect(existsSync(join(home, 'taken'))).toBe(false);
 });

@@ -1,0 +1,46 @@
+import { mkdtempSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, it } from '@jest/globals';
+import { runCli } from './cli.js';
+import { fakeIo } from './testing/io.js';
+import { json, testServer, type Handler, type TestServer } from './testing/server.js';
+
+let server: TestServer | undefined;
+afterEach(() => server?.close());
+
+const beads =
+  (...ids: string[]): Handler =>
+  (_request, response) =>
+    json(response, { items: ids.map((id) => ({ id, title: 'a\u001b[31m\ntitle' })), total: ids.length });
+
+async function names(args: readonly string[], env: Record<string, string>): Promise<{ code: number; stdout: string; stderr: string }> {
+  const io = fakeIo({ env });
+  const code = await runCli(['names', ...args], io);
+  return { code, stdout: io.stdout, stderr: io.stderr };
+}
+
+it('are those of the city that was typed, asked once in a while, and kept for their owner alone', async () => {
+  const home = mkdtempSync(join(tmpdir(), 'svc-names-'));
+  server = await testServer({ '/v0/city/alpha/beads': beads('al-1'), '/v0/city/beta/beads': beads('be-1') });
+  const env = { HOME: home, SVC_API_URL: server.url, SVC_CITY: 'alpha' };
+  expect((await names(['beads', '--', 'bead', 'show', '--city', 'beta'], env)).stdout).toMatch(/^be-1\t/);
+  expect((await names(['beads'], env)).stdout).toMatch(/^al-1\t/);
+  expect((await names(['beads'], env)).stdout).toMatch(/^al-1\t/);
+  expect(server.requests).toHaveLength(2);
+  expect(statSync(join(home, '.cache/svc/names.json')).mode & 0o777).toBe(0o600);
+});
+
+it('are left out when a shell would carry them out, and nothing of them reaches the terminal unseen', async () => {
+  server = await testServer({ '/v0/city/alpha/beads': beads('al-$(id)', '`id`', 'a b', 'al-1;id', 'al-2') });
+  const { stdout } = await names(['beads'], { SVC_API_URL: server.url, SVC_CITY: 'alpha' });
+  expect(stdout).toBe('al-2\ta\u241b[31m title\n');
+});
+
+it('are nothing, without a word, where nobody answers or nothing is known', async () => {
+  const gone = await testServer({});
+  await gone.close();
+  const env = { SVC_API_URL: gone.url, SVC_CITY: 'alpha' };
+  expect(await names(['beads'], env)).toEqual({ code: 0, stdout: '', stderr: '' });
+  expect(await names(['contexts'], env)).toEqual({ code: 0, stdout: '', stderr: '' });
+});

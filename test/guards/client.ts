@@ -1,0 +1,56 @@
+import type { Guard } from './guard.js';
+
+const TRANSPORT = 'src/client/transport.spec.ts';
+const EVENTS = 'src/client/events.spec.ts';
+
+/** The library for programs, and what the command line does with it. */
+export const CLIENT: readonly Guard[] = [
+  {
+    guard: 'A create carries a key, so that its second try makes nothing new.',
+    file: 'src/client/client.ts',
+    find: "headers.set('idempotency-key', newKey());",
+    replace: 'void newKey();',
+    test: TRANSPORT,
+    name: 'under the same key',
+  },
+  {
+    guard: 'What may have been carried out and has no key is not sent again.',
+    file: 'src/client/transport.ts',
+    find: '(sent && !repeatable) || ',
+    replace: '',
+    test: TRANSPORT,
+    name: 'may have been carried out',
+  },
+  {
+    guard: 'What a stream sends again is told once.',
+    file: 'src/client/events.ts',
+    find: 'if (seq <= (seen.get(stream) ?? 0)) continue;',
+    replace: 'if (seq < 0) continue;',
+    test: EVENTS,
+    name: 'leave out what they have told',
+  },
+  {
+    guard: 'A stream that begins now begins at one position, whichever connection is the first to say something.',
+    file: 'src/client/events.ts',
+    find: 'return this.options.after === undefined ? feed.head(signal) : String(this.options.after);',
+    replace: 'return this.options.after === undefined ? undefined : String(this.options.after);',
+    test: EVENTS,
+    name: 'begin at one position',
+  },
+  {
+    guard: "A context's city is not looked for at another service.",
+    file: 'src/cli/scope.ts',
+    find: 'const named = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context)?.city : undefined;',
+    replace: 'const named = contextInUse(io, options.context)?.city;',
+    test: 'src/cli/contexts/context.spec.ts',
+    name: 'is what counts',
+  },
+  {
+    guard: 'A name that a shell would carry out is not offered to it.',
+    file: 'src/cli/names.command.ts',
+    find: 'SAFE.test(name)',
+    replace: "(SAFE.test(name) || name !== '')",
+    test: 'src/cli/names.spec.ts',
+    name: 'carry them out',
+  },
+];
