@@ -43,7 +43,6 @@ export const CLIENT: readonly Guard[] = [
     find: 'const named = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context)?.city : undefined;',
     replace: 'const named = contextInUse(io, options.context)?.city;',
     test: 'src/cli/contexts/context.spec.ts',
-    name: 'is what counts',
   },
   {
     guard: 'A name that a shell would carry out is not offered to it.',
