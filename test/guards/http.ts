@@ -364,6 +364,27 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/openapi/docs.spec.ts',
   },
   {
+    guard: 'Of the guide only what readers are meant to have is served.',
+    file: 'src/platform/openapi/guide.ts',
+    find: ".filter((entry) => entry.isFile() && !entry.name.startsWith('.'))",
+    replace: '.filter((entry) => entry.isFile())',
+    test: 'src/platform/openapi/guide.spec.ts',
+  },
+  {
+    guard: 'The pages of the guide run no script but their own, and load nothing from elsewhere.',
+    file: 'src/platform/openapi/guide.ts',
+    find: "script-src 'self'; style-src 'self';",
+    replace: "script-src *; style-src 'self';",
+    test: 'src/platform/openapi/guide.spec.ts',
+  },
+  {
+    guard: 'What the server does not take leaves no files behind.',
+    file: 'src/cli/init/init.command.ts',
+    find: 'if (error instanceof ApiError) await written.undo();',
+    replace: 'if (error instanceof ApiError && error.status === 0) await written.undo();',
+    test: 'src/cli/init/init.spec.ts',
+  },
+  {
     guard: 'What a page shows before something is opened is an outline: it builds a tree of all that it is given.',
     file: 'src/platform/openapi/outline.ts',
     find: 'const SHOWN = [',
