@@ -2,7 +2,7 @@
  * The guide: the Markdown pages of `docs`, with SECURITY.md and the page of the examples, as HTML without scripts but the search, and its
  * index. Pages link to each other by their files, as on any other reader of Markdown; here these are addresses below /guide.
  */
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join, posix } from 'node:path';
 import { Marked } from 'marked';
@@ -16,11 +16,10 @@ const BASE = '/guide';
 /** Of a text as much as finds it. */
 const TEXT = 400;
 
-/** Writes the guide and the schemas of files into `out`. */
+/** Writes the guide and the schemas of files into `out`, beside what is there until they are whole. */
 export async function buildGuide(root, out) {
-  const guide = join(out, 'guide');
-  await rm(guide, { recursive: true, force: true });
-  await rm(join(out, 'schemas'), { recursive: true, force: true });
+  const fresh = join(out, `.pages-${process.pid}`);
+  const guide = join(fresh, 'guide');
   const pages = await render(root);
   for (const { path, html } of pages.all) await write(join(guide, `${path}.html`), html);
   await write(join(guide, 'search.json'), JSON.stringify(pages.index));
@@ -28,8 +27,12 @@ export async function buildGuide(root, out) {
   const library = createRequire(import.meta.url).resolve('minisearch');
   const module = (await readFile(join(dirname(library), '../es/index.js'), 'utf8')).replace(/^\/\/# sourceMappingURL=.*$/m, '');
   await writeFile(join(guide, 'minisearch.js'), module);
-  await mkdir(join(out, 'schemas'), { recursive: true });
-  for (const name of await readdir(join(root, 'schemas'))) await copyFile(join(root, 'schemas', name), join(out, 'schemas', name));
+  await cp(join(root, 'schemas'), join(fresh, 'schemas'), { recursive: true });
+  for (const folder of ['guide', 'schemas']) {
+    await rm(join(out, folder), { recursive: true, force: true });
+    await rename(join(fresh, folder), join(out, folder));
+  }
+  await rm(fresh, { recursive: true });
 }
 
 /** All pages, and the index of what they say. @throws Error for a link that leads nowhere */
