@@ -108,6 +108,17 @@ export const LISTS: Readonly<Record<string, LongList>> = {
     ],
     count: 9,
   },
+  'get-v0-pending': {
+    path: '/v0/pending',
+    rows: [
+      ...session(1, 1),
+      `insert into session_interactions (stream_id, session_pk, request_id, generation, kind, prompt, options, opened_rev)
+       select $1, s.pk, 'everywhere-' || n, 0, 'approval', ${LONG}, '[]', n from sessions s, generate_series(1, 9) n where s.stream_id = $1`,
+    ],
+    // With those of the cities of the tests before it.
+    count: 9,
+    of: ({ request_id }) => /^everywhere-/.test(request_id),
+  },
   'get-v0-city-by-city-name-session-by-id-transcript': {
     path: 'session/s-1/transcript?format=structured',
     rows: [

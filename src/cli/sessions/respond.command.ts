@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
-import { cityCommand, cityContextOf, keyHeader, withExamples, withKey } from '../command.js';
+import { cityCommand, cityContextOf, contextOf, flagsOf, keyHeader, pathOf, withExamples, withKey } from '../command.js';
 import { nameOf, told } from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -66,15 +66,19 @@ async function numbered(
   return { action: body.action, request_id: question.request_id };
 }
 
-type Asked = Question & { readonly session_id?: string; readonly alias?: string };
+type Asked = Question & { readonly session_id?: string; readonly alias?: string; readonly city?: string };
 
 function addPending(session: Command, io: Io): void {
   const pending = withLimit(
     cityCommand(session, 'pending', 'list what sessions ask people, the oldest first').argument('[session]', 'only of this session'),
-  );
-  withExamples(pending, 'svc session pending', 'svc session pending al-7 --json');
+  ).option('--all-cities', 'what is asked in every city');
+  withExamples(pending, 'svc session pending', 'svc session pending al-7 --json', 'svc session pending --all-cities');
   pending.action(async (name: string | undefined, _options, action: Command) => {
-    const context = await cityContextOf<ListFlags>(action, io);
+    const everywhere = flagsOf<{ allCities?: boolean }>(action).allCities === true;
+    if (everywhere && name !== undefined) throw new CliError('--all-cities and a session are mutually exclusive');
+    const context = everywhere
+      ? { ...contextOf(action, io), city: '', flags: flagsOf<ListFlags>(action), path: pathOf(action) }
+      : await cityContextOf<ListFlags>(action, io);
     const { api, city } = context;
     const path = { cityName: city };
     await list<Asked>(context, {
@@ -82,16 +86,18 @@ function addPending(session: Command, io: Io): void {
       empty: 'nobody waits for an answer',
       show: (questions) => {
         const rows = questions.map((q) => [
+          ...(everywhere ? [q.city ?? ''] : []),
           q.session_id ?? name ?? '',
           q.request_id,
           (q.choices ?? []).map(({ label }, i) => `${i + 1} ${label}`).join(', '),
           q.opened_at === undefined ? '' : age(q.opened_at),
           q.prompt ?? q.kind,
         ]);
-        return table(['SESSION', 'REQUEST', 'CHOICES', 'AGE', 'QUESTION'], rows, io.width);
+        return table([...(everywhere ? ['CITY'] : []), 'SESSION', 'REQUEST', 'CHOICES', 'AGE', 'QUESTION'], rows, io.width);
       },
       page: async (page) => {
         if (name !== undefined) return { items: await questionsOf(api, { ...path, id: nameOf('a session', name) }) };
+        if (everywhere) return (await ask(api, (signal) => api.http.GET('/v0/pending', { params: { query: page }, signal }))).data;
         const params = { path, query: page };
         return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/pending', { params, signal }))).data;
       },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../registry.js';
 import { dateTime, int64 } from '../scalars.js';
+import { InteractionChoice } from '../interactions.schemas.js';
 import { SessionResponse } from '../sessions.schemas.js';
 import { defineEvent, NoPayload } from './define.js';
 
@@ -107,8 +108,17 @@ export const SessionInteractionPayload = contract(
     status: z.string().describe('`open`, `answered`, `cancelled` or `expired`.'),
     action: z.string().optional().describe('What was answered.'),
     prompt: z.string().optional(),
+    prompt_cut: z.boolean().optional(),
+    choices: z.array(InteractionChoice).optional(),
+    metadata: z.record(z.string(), z.string()).optional(),
+    opened_at: z.string().optional(),
+    agent: z.string().optional(),
+    alias: z.string().optional(),
+    title: z.string().optional(),
+    template: z.string().optional(),
   }),
-  'A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired.',
+  'A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired. When it is opened, it says what the list of ' +
+    'the city does; the prompt is for a glance, and `prompt_cut` says that there is more of it. Choices and metadata that are long together are left to the list.',
 );
 export const SessionMessagePayload = contract(
   'SessionMessagePayload',
@@ -142,7 +152,7 @@ export const SessionArchived = defineEvent('session.archived', 1, SessionTransit
 export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload, 'A session was ended.');
 export const SessionInteractionOpened = defineEvent(
   'session.interaction.opened',
-  1,
+  2,
   SessionInteractionPayload,
   'A session asks a person something.',
 );

@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/database/database.js';
 import { sessionFixture, type SessionProcess, type SessionFixture } from '../messages/testing/session-fixture.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import type { InteractionRow, NewInteraction } from './interaction-row.js';
-import { PendingQuery } from './interactions.schemas.js';
+import { PendingQuery, SupervisorPendingQuery } from './interactions.schemas.js';
 
 let fixture: SessionFixture;
 beforeAll(async () => {
@@ -73,7 +73,20 @@ describe('a question', () => {
       [
         'session.interaction.opened',
         'runner',
-        { session_id: session.id, request_id: 'q1', kind: 'approval', status: 'open', prompt: 'p'.repeat(500) },
+        {
+          session_id: session.id,
+          request_id: 'q1',
+          kind: 'approval',
+          status: 'open',
+          prompt: 'p'.repeat(500),
+          prompt_cut: true,
+          choices: OPTIONS,
+          metadata: { tool_name: 'sh' },
+          opened_at: opened.opened_at.toISOString(),
+          title: 'x',
+          template: session.template,
+          agent: 'mayor',
+        },
       ],
       [
         'session.interaction.resolved',
@@ -280,6 +293,19 @@ describe("a city's list", () => {
     }
     expect(seen).toEqual(made);
     expect(await refusal(list({ cursor: 'v1:e30' }))).toMatch(/^400 invalid_cursor: /);
+
+    const everywhere = async (query: object, caller = ANYBODY) =>
+      fixture.a.responses.everywhere(SupervisorPendingQuery.parse(query), caller);
+    const { items, total, event_cursor } = await everywhere({});
+    expect(items).toEqual(all.items!.map((entry) => ({ ...entry, city: fixture.city.name })));
+    expect({ total, event_cursor }).toEqual({ total: 5, event_cursor: expect.stringContaining(fixture.city.name) });
+    const first = await everywhere({ limit: '2', cities: fixture.city.name });
+    const rest = await everywhere({ cursor: first.next_cursor });
+    expect([...first.items, ...rest.items]).toEqual(items);
+    expect(rest.next_cursor).toBeUndefined();
+    const other: Principal = { ...ANYBODY, cities: ['another'] };
+    for (const unseen of [await everywhere({}, other), await everywhere({ cities: fixture.city.name }, other)])
+      expect([unseen.items, unseen.total, unseen.event_cursor.includes(fixture.city.name)]).toEqual([[], 0, false]);
     const plan = await fixture.db.transaction().execute(async (tx) => {
       await sql`set local enable_seqscan = off; set local enable_bitmapscan = off; set local enable_sort = off`.execute(tx);
       return (

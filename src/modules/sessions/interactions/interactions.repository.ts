@@ -8,6 +8,15 @@ import type { AnswerToApply, InteractionRow, NewInteraction } from './interactio
 const ROW = sql`i.pk, i.stream_id, i.session_pk, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.generation, i.kind, i.prompt,
   i.options, i.metadata, i.status, i.action, i.answer, i.answered_by, i.applied, i.opened_rev, i.closed_rev, i.opened_at, i.closed_at`;
 
+/** What a list tells of a question `i` and its session `s`. */
+const LISTED = sql`i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at, (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
+  s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent`;
+
+const past = (from: { us: string; pk: number } | undefined): RawBuilder<unknown> =>
+  from === undefined
+    ? sql``
+    : sql`and (i.opened_at, i.pk) > (timestamptz 'epoch' + ${from.us}::bigint * interval '1 microsecond', ${from.pk}::bigint)`;
+
 /** The log's next position, with its row locked: to be joined as `l`. */
 const nextRev = (sessionPk: number): RawBuilder<unknown> =>
   sql`l as (update session_logs set head = head + 1 where session_pk = ${sessionPk} returning head)`;
@@ -139,6 +148,27 @@ export class InteractionsRepository {
     return rows;
   }
 
+  /** A page of those in all running cities, or in these, with the number of all, in one snapshot. */
+  async everywhere(
+    db: Kysely<Database>,
+    cities: readonly string[] | undefined,
+    limit: number,
+    from: { us: string; pk: number } | undefined,
+  ): Promise<{ readonly total: number; readonly items: readonly (CityPendingRow & { readonly city: string })[]; readonly more: boolean }> {
+    const open = sql`session_interactions i join cities c on c.stream_id = i.stream_id and c.running
+      and (${cities === undefined} or c.name = any(${[...(cities ?? [])]}::text[]))`;
+    const found = sql`
+      select r.*, octet_length(row_to_json(r)::text) as bytes from (
+        select ${LISTED}, c.name as city from ${open} join sessions s on s.pk = i.session_pk
+        where i.status = 'open' ${past(from)} order by i.opened_at, i.pk limit ${limit + 1}
+      ) r`;
+    const { rows } = await sql<CityPendingRow & Fitted & { city: string; total: number }>`
+      select t.total, p.* from (select count(*)::int as total from ${open} where i.status = 'open') t
+      left join (${fitting(found, sql`opened_at, pk`, wholePage(limit))}) p on true order by p.opened_at, p.pk`.execute(db);
+    const page = fitted(rows.filter((row) => (row.pk as number | null) !== null));
+    return { total: rows[0]!.total, items: page.rows, more: page.more };
+  }
+
   /** A page, oldest question first, with the number of all and the head of the city's stream, in one snapshot. */
   async city(
     db: Kysely<Database>,
@@ -146,17 +176,10 @@ export class InteractionsRepository {
     limit: number,
     from: { us: string; pk: number } | undefined,
   ): Promise<{ readonly head: number; readonly total: number; readonly items: readonly CityPendingRow[]; readonly more: boolean }> {
-    const past =
-      from === undefined
-        ? sql``
-        : sql`and (i.opened_at, i.pk) > (timestamptz 'epoch' + ${from.us}::bigint * interval '1 microsecond', ${from.pk}::bigint)`;
     const found = sql`
       select r.*, octet_length(row_to_json(r)::text) as bytes from (
-        select i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at,
-          (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
-          s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent
-        from session_interactions i join sessions s on s.pk = i.session_pk
-        where i.stream_id = ${streamId} and i.status = 'open' ${past} order by i.opened_at, i.pk limit ${limit + 1}
+        select ${LISTED} from session_interactions i join sessions s on s.pk = i.session_pk
+        where i.stream_id = ${streamId} and i.status = 'open' ${past(from)} order by i.opened_at, i.pk limit ${limit + 1}
       ) r`;
     const { rows } = await sql<CityPendingRow & Fitted & { head: number; total: number }>`
       select e.head, (select count(*)::int from session_interactions i where i.stream_id = e.id and i.status = 'open') as total, p.*

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { InteractionChoice, PendingInteraction } from '../../../contract/interactions.schemas.js';
-import { queryInt, queryText } from '../../../contract/query.js';
+import { queryInt, queryList, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { int64, text } from '../../../contract/scalars.js';
 
@@ -80,5 +80,22 @@ export const ListBodyCityPendingEntry = contract(
 );
 export type ListBodyCityPendingEntry = z.infer<typeof ListBodyCityPendingEntry>;
 
+export const SupervisorPendingEntry = contract('SupervisorPendingEntry', CityPendingEntry.extend({ city: z.string() }));
+export type SupervisorPendingEntry = z.infer<typeof SupervisorPendingEntry>;
+
+export const SupervisorPendingOutputBody = contract(
+  'SupervisorPendingOutputBody',
+  z.strictObject({
+    event_cursor: z.string().meta({ description: 'From before the items were read: a stream that begins here misses nothing.' }),
+    items: z.array(SupervisorPendingEntry),
+    total: int64,
+    next_cursor: z.string().optional(),
+  }),
+);
+export type SupervisorPendingOutputBody = z.infer<typeof SupervisorPendingOutputBody>;
+
 export const PendingQuery = z.strictObject({ limit: queryInt({ min: 0, max: 1000, default: 1000 }), cursor: queryText() });
 export type PendingQuery = z.infer<typeof PendingQuery>;
+
+export const SupervisorPendingQuery = PendingQuery.extend({ cities: queryList() });
+export type SupervisorPendingQuery = z.infer<typeof SupervisorPendingQuery>;

@@ -1,6 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Kysely } from 'kysely';
-import { SessionInteractionOpened, SessionInteractionResolved } from '../../../contract/events/sessions.events.js';
+import type { z } from 'zod';
+import {
+  SessionInteractionOpened,
+  SessionInteractionResolved,
+  type SessionInteractionPayload,
+} from '../../../contract/events/sessions.events.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { event } from '../../../platform/event-log/event.js';
@@ -9,11 +14,14 @@ import { SessionChangesService } from '../session-store/session-changes.service.
 import type { SessionRow } from '../session-store/session-row.js';
 import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 import { InteractionsRepository, type Answer } from './interactions.repository.js';
+import { toPendingInteraction } from './pending-interaction.js';
 
 export type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 
 /** The event's prompt is for a glance; the whole of it is in the interaction. */
 const PROMPT_IN_EVENT = 500;
+/** Characters of choices and metadata that an event carries: an agent may offer thousands. */
+const OFFER_IN_EVENT = 8 * 1024;
 
 /**
  * Questions that agents put to people. What changes one takes the next position of the session's log and tells it in the
@@ -38,9 +46,7 @@ export class Interactions implements OnModuleInit {
     const before = await this.repository.openOne(changes.tx, row, question.requestId);
     if (before !== undefined) return before;
     const opened = await this.repository.insert(changes.tx, row, question);
-    const { request_id, kind, status } = opened;
-    const payload = { session_id: row.id, request_id, kind, status, prompt: opened.prompt.slice(0, PROMPT_IN_EVENT) };
-    changes.emit(event(SessionInteractionOpened, { ...changes.facts(row), payload }));
+    changes.emit(event(SessionInteractionOpened, { ...changes.facts(row), payload: told(row, opened) }));
     touch(changes, row);
     return opened;
   }
@@ -89,6 +95,26 @@ export class Interactions implements OnModuleInit {
     changes.emit(event(SessionInteractionResolved, { ...changes.facts(row), payload }));
     touch(changes, row);
   }
+}
+
+/** What can be answered without another look, as the list of the city has it. */
+function told(row: SessionRow, opened: InteractionRow): z.infer<typeof SessionInteractionPayload> {
+  const { kind, prompt = '', choices, metadata, opened_at, request_id } = toPendingInteraction(opened);
+  const agent = row.agent_name ?? row.agent;
+  return {
+    session_id: row.id,
+    request_id,
+    kind,
+    status: opened.status,
+    prompt: prompt.slice(0, PROMPT_IN_EVENT),
+    ...(prompt.length > PROMPT_IN_EVENT ? { prompt_cut: true } : {}),
+    ...(JSON.stringify([choices, metadata]).length > OFFER_IN_EVENT ? {} : { choices, metadata }),
+    opened_at,
+    title: row.title,
+    template: row.template,
+    ...(agent === null ? {} : { agent }),
+    ...(row.alias === '' ? {} : { alias: row.alias }),
+  };
 }
 
 /** Later changes of the row in this transaction have been announced already. */

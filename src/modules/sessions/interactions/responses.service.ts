@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Principal } from '../../../contract/principal.js';
+import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { decodeToken, encodeToken } from '../../../contract/token.js';
 import { Db } from '../../../platform/database/database.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
@@ -13,13 +14,16 @@ import type { SessionRow } from '../session-store/session-row.js';
 import type { Done } from '../../work/work/work.service.js';
 import { chosen } from './chosen.js';
 import type { InteractionRow } from './interaction-row.js';
-import { InteractionsRepository } from './interactions.repository.js';
+import { InteractionsRepository, type CityPendingRow } from './interactions.repository.js';
 import type {
+  CityPendingEntry,
   ListBodyCityPendingEntry,
   PendingQuery,
   SessionPendingResponse,
   SessionRespondInput,
   SessionRespondOutputBody,
+  SupervisorPendingOutputBody,
+  SupervisorPendingQuery,
 } from './interactions.schemas.js';
 import { Interactions } from './interactions.service.js';
 import { toPendingInteraction } from './pending-interaction.js';
@@ -37,6 +41,7 @@ export class ResponsesService {
     private readonly interactions: Interactions,
     private readonly repository: InteractionsRepository,
     private readonly idempotency: Idempotency,
+    private readonly eventLog: EventLog,
   ) {}
 
   /** @throws ProblemError session_not_found, ambiguous; wrong_state when it is closed. */
@@ -57,13 +62,18 @@ export class ResponsesService {
     const { head, total, items, more: goesOn } = await this.repository.city(this.db, city.streamId, limit, from);
     const last = items.at(-1);
     const more = goesOn && last !== undefined ? { next_cursor: encodeToken({ k: 'pending', us: last.us, pk: last.pk }) } : {};
-    const entries = items.map((row) => {
-      const { session_id, alias, title, template, agent } = row;
-      const named = { ...(agent === null ? {} : { agent }), ...(alias === '' ? {} : { alias }) };
-      const { options, ...rest } = toPendingInteraction(row);
-      return { session_id, ...rest, options: options ?? [], title, template, ...named };
-    });
-    return { value: { items: entries, total, ...more }, index: head };
+    return { value: { items: items.map(toEntry), total, ...more }, index: head };
+  }
+
+  /** Everything that waits for a person in the cities that the caller may see. @throws ProblemError invalid_cursor */
+  async everywhere(query: SupervisorPendingQuery, caller: Principal): Promise<SupervisorPendingOutputBody> {
+    const cities = query.cities?.filter((city) => maySee(caller, city)) ?? caller.cities;
+    const from = parsePlace(query.cursor);
+    const event_cursor = await this.eventLog.captureCursor(this.db, caller.cities);
+    const { total, items, more } = await this.repository.everywhere(this.db, cities, query.limit === 0 ? PAGE : query.limit, from);
+    const last = more ? items.at(-1) : undefined;
+    const next = last === undefined ? {} : { next_cursor: encodeToken({ k: 'pending', us: last.us, pk: last.pk }) };
+    return { event_cursor, items: items.map((row) => ({ ...toEntry(row), city: row.city })), total, ...next };
   }
 
   /**
@@ -117,6 +127,13 @@ export class ResponsesService {
     if (open.length === 0) return problem('no_pending', was);
     return problem('invalid_interaction', `${was}; open: ${open.map((one) => one.request_id).join(', ')}`);
   }
+}
+
+function toEntry(row: CityPendingRow): CityPendingEntry {
+  const { session_id, alias, title, template, agent } = row;
+  const named = { ...(agent === null ? {} : { agent }), ...(alias === '' ? {} : { alias }) };
+  const { options, ...rest } = toPendingInteraction(row);
+  return { session_id, ...rest, options: options ?? [], title, template, ...named };
 }
 
 function refuseClosed(row: SessionRow): void {

@@ -269,7 +269,7 @@ function processOn(
     messages: new MessagesService(db, resolver, suspension, sessions, queue, repository, operations, idempotency),
     list: new MessageListService(db, resolver, sessions, queue, repository),
     interactions,
-    responses: new ResponsesService(db, resolver, sessions, interactions, questions, idempotency),
+    responses: new ResponsesService(db, resolver, sessions, interactions, questions, idempotency, eventLog),
     reconciler,
     sweeper: new OperationSweeper(config, db, operationRows, transactions, idempotency, runner, failpoints, timings, log),
     operations,
