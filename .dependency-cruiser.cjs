@@ -25,6 +25,7 @@ const rooms = {
   threads: [...base, 'turns'],
   http: [...base, 'audit', 'turns'],
   openapi: [...base, 'http'],
+  page: ['http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
   git: ['outgoing', 'isolation', 'runtime'],
@@ -176,6 +177,20 @@ module.exports = {
       severity: 'error',
       from: { path: '^test/e2e/' },
       to: { path: '^src/', pathNot: '^src/(contract|client)/' },
+    },
+    {
+      name: 'page-speaks-http',
+      comment: "The operator's page knows the API by its generated types alone.",
+      severity: 'error',
+      from: { path: '^ui/' },
+      to: { path: '^(src|db|test|scripts|bench)/', dependencyTypesNot: ['type-only'] },
+    },
+    {
+      name: 'page-apart',
+      comment: 'Nothing of the service imports the page.',
+      severity: 'error',
+      from: { path: '^(src|db)/' },
+      to: { path: '^ui/' },
     },
     {
       name: 'no-test-code-in-the-product',

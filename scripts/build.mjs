@@ -1,6 +1,7 @@
 /**
- * `npm run build`: compiles src and db into dist, or into the folder that is named, and renders docs there. Only what is not as it was at the last time,
- * so that `npm start` after `npm ci` has nothing to do. Specs and what only they use are left out.
+ * `npm run build`: compiles src and db into dist, or into the folder that is named, renders docs there, and builds the operator's page into
+ * dist. Only what is not as it was at the last time, so that `npm start` after `npm ci` has nothing to do. Specs and what only they use are
+ * left out.
  */
 import { createRequire } from 'node:module';
 import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
@@ -8,6 +9,7 @@ import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { guideSources } from './guide/sources.mjs';
+import { buildPage } from './ui-build.mjs';
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)));
 const out = process.argv[2] ?? 'dist';
@@ -44,6 +46,7 @@ if (stale.length > 0 || gone.length > 0) {
   await writeFile(`${stamp}.${process.pid}`, JSON.stringify({ settings, sources }));
   await rename(`${stamp}.${process.pid}`, stamp);
 }
+if (out === 'dist') await buildPage(out);
 
 await buildPages();
 

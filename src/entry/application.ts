@@ -8,6 +8,7 @@ import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
 import { serveGuide } from '../platform/openapi/guide.js';
+import { servePage } from '../platform/page/page.js';
 import { receiveWebhooks } from '../modules/orchestration/orders/webhooks/receive.js';
 import { isForService, serveServices } from '../modules/integrations/services/proxy/serve.js';
 import { RootModule } from './root.module.js';
@@ -33,6 +34,7 @@ export interface ApplicationOptions {
 function serveOthers(app: NestFastifyApplication): void {
   serveDocs(app);
   serveGuide(app);
+  servePage(app);
   serveServices(app);
   receiveWebhooks(app);
 }

@@ -16,6 +16,7 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
     '',
     `  supervisor is ready${config.databaseUrl === undefined ? '' : ' (database: SVC_DATABASE_URL)'}`,
     '',
+    `  Page    ${url}/ui/`,
     `  API     ${url}`,
     `  Guide   ${url}/guide`,
     `  Docs    ${url}/docs`,

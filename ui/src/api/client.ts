@@ -1,0 +1,69 @@
+import { keyNow } from './key.js';
+
+/** What the service refuses, or that it does not answer (status 0). */
+export class Refusal extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    detail: string,
+    readonly requestId: string | undefined,
+    readonly errors: readonly { readonly message?: string; readonly location?: string }[] = [],
+  ) {
+    super(detail);
+  }
+}
+
+export interface Call {
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
+  readonly body?: unknown;
+  readonly ifMatch?: number | undefined;
+  /** One a wish, kept when it is tried again. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+type Unauthorized = () => void;
+let unauthorized: Unauthorized = () => undefined;
+export const onUnauthorized = (tell: Unauthorized): void => void (unauthorized = tell);
+
+export const get = <T>(path: string, call: Call = {}): Promise<T> => request<T>('GET', path, call);
+export const post = <T>(path: string, body?: unknown, call: Call = {}): Promise<T> => request<T>('POST', path, { ...call, body });
+
+/** @throws Refusal */
+export async function request<T>(method: string, path: string, { query = {}, body, ifMatch, idempotencyKey, signal }: Call): Promise<T> {
+  const given = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') given.set(name, String(value));
+  const key = keyNow();
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+    ...(method === 'GET' ? {} : { 'x-svc-request': 'ui' }),
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
+    ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+  };
+  const response = await fetch(given.size === 0 ? path : `${path}?${given}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  }).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new Refusal(0, 'unreachable', 'the service cannot be reached', undefined);
+  });
+  const answer = (await response.json().catch(() => undefined)) as unknown;
+  if (response.ok) return answer as T;
+  if (response.status === 401) unauthorized();
+  const { code, detail, errors } = (answer ?? {}) as { code?: string; detail?: string; errors?: Refusal['errors'] };
+  throw new Refusal(
+    response.status,
+    code ?? 'unknown',
+    detail ?? `the service answers ${response.status}`,
+    response.headers.get('x-svc-request-id') ?? undefined,
+    errors ?? [],
+  );
+}
+
+export const inCity = (city: string, path = ''): string => `/v0/city/${encodeURIComponent(city)}${path === '' ? '' : `/${path}`}`;
+export const part = encodeURIComponent;
+export const newKey = (): string => crypto.randomUUID();

@@ -1,0 +1,74 @@
+import { hub } from '../live/hub.js';
+
+/**
+ * The key of this page: kept for the tab, and in the shared worker, so that a link opened in another tab needs none. It is in no address,
+ * no cookie and no text of an error.
+ */
+const NAME = 'svc.key';
+let key: string | null = null;
+const listeners = new Set<() => void>();
+
+/** `#key=…`, from `svc ui`: taken out of the address before anything else, and never in the place of a key that is there. */
+function fromFragment(): string | null {
+  const found = /^#key=([\w-]{1,512})$/.exec(location.hash)?.[1];
+  if (location.hash.startsWith('#key=')) history.replaceState(history.state, '', location.pathname + location.search);
+  return found ?? null;
+}
+
+function stored(): string | null {
+  try {
+    return sessionStorage.getItem(NAME) ?? localStorage.getItem(NAME);
+  } catch {
+    return null;
+  }
+}
+
+/** Before anything is asked of the service. */
+export async function findKey(): Promise<void> {
+  const given = fromFragment();
+  const shared = await hub.ready;
+  key = stored() ?? shared ?? given;
+  if (key !== shared) hub.useKey(key);
+  hub.onKey((next) => {
+    if (next === key) return;
+    key = next;
+    if (next === null) forgetStored();
+    for (const tell of listeners) tell();
+  });
+}
+
+export const keyNow = (): string | null => key;
+
+export function useKey(next: string, remember: boolean): void {
+  key = next;
+  try {
+    sessionStorage.setItem(NAME, next);
+    if (remember) localStorage.setItem(NAME, next);
+  } catch {
+    // Then it lasts as long as the page.
+  }
+  hub.useKey(next);
+  for (const tell of listeners) tell();
+}
+
+/** In all tabs. */
+export function forgetKey(): void {
+  key = null;
+  forgetStored();
+  hub.useKey(null);
+  for (const tell of listeners) tell();
+}
+
+export function onKeyChange(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function forgetStored(): void {
+  try {
+    sessionStorage.removeItem(NAME);
+    localStorage.removeItem(NAME);
+  } catch {
+    // There is nothing then.
+  }
+}

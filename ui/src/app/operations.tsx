@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+import { dismiss, useOperations } from '../live/operations.js';
+import { Button, State } from '../parts/basics.js';
+
+/** What was asked for and goes on: small cards that end with their event. */
+export function Operations(): ReactNode {
+  const operations = useOperations().filter(({ quiet, state }) => quiet !== true || state === 'failed');
+  if (operations.length === 0) return null;
+  return (
+    <ul
+      aria-label="What goes on"
+      className="pointer-events-none fixed inset-x-3 bottom-16 z-30 flex flex-col items-end gap-2 md:bottom-4 md:left-auto md:w-96"
+    >
+      {operations.map(({ requestId, label, state, detail }) => (
+        <li
+          key={requestId}
+          data-operation={state}
+          className="pointer-events-auto flex w-full items-start gap-3 rounded-lg border border-line bg-panel px-3 py-2 shadow-lg"
+        >
+          <div className="min-w-0 flex-1">
+            <p className="words text-sm font-medium">{label}</p>
+            <State tone={state === 'failed' ? 'bad' : state === 'done' ? 'good' : 'accent'}>
+              {state === 'running' ? 'in progress' : state === 'done' ? 'done' : 'failed'}
+            </State>
+            {detail !== undefined && <p className="words mt-1 max-h-32 overflow-auto text-sm text-muted">{detail}</p>}
+          </div>
+          {state !== 'running' && (
+            <Button look="quiet" onClick={() => dismiss(requestId)}>
+              Dismiss
+            </Button>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,130 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useId, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
+import { toggleTheme } from '../lib/theme.js';
+import { cities } from '../live/supervisor.js';
+import { Modal } from '../parts/basics.js';
+
+interface Entry {
+  readonly label: string;
+  readonly about: string;
+  readonly run: () => void;
+}
+const SHOWN = 12;
+
+/** Go to: views, cities by their names, and straight to a bead or a session by its id. */
+export function Palette({ city, onClose }: { city: string | undefined; onClose: () => void }): ReactNode {
+  const navigate = useNavigate();
+  const all = useSyncExternalStore(cities.subscribe, cities.snapshot).rows;
+  const [typed, setTyped] = useState('');
+  const [at, setAt] = useState(0);
+  const list = useId();
+  const entries = useMemo(() => {
+    const words = typed.trim().toLowerCase();
+    const views: Entry[] = [
+      { label: 'Inbox', about: 'what waits for a person', run: () => void navigate({ to: '/' }) },
+      { label: 'Cities', about: 'start, stop, create', run: () => void navigate({ to: '/cities' }) },
+      { label: 'Settings', about: 'theme, keys', run: () => void navigate({ to: '/settings' }) },
+      { label: 'Light or dark', about: 'theme', run: toggleTheme },
+    ];
+    if (city !== undefined)
+      views.push(
+        { label: 'Sessions', about: city, run: () => void navigate({ to: '/c/$city/sessions', params: { city } }) },
+        {
+          label: 'New session',
+          about: city,
+          run: () => void navigate({ to: '/c/$city/sessions', params: { city }, search: { new: '1' } }),
+        },
+        { label: 'Beads', about: city, run: () => void navigate({ to: '/c/$city/beads', params: { city } }) },
+        { label: 'New bead', about: city, run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { new: '1' } }) },
+        { label: 'Events', about: city, run: () => void navigate({ to: '/c/$city/events', params: { city } }) },
+      );
+    const fits = ({ label }: Entry): boolean => label.toLowerCase().includes(words);
+    const names = all
+      .filter(({ name }) => name.toLowerCase().includes(words))
+      .slice(0, SHOWN)
+      .map(({ name }): Entry => ({
+        label: name,
+        about: 'city',
+        run: () => void navigate({ to: '/c/$city/sessions', params: { city: name } }),
+      }));
+    const direct: Entry[] =
+      city === undefined || words === ''
+        ? []
+        : [
+            ...(/^[a-z][\w.]*-\w+$/i.test(typed.trim())
+              ? [
+                  {
+                    label: `Bead ${typed.trim()}`,
+                    about: city,
+                    run: () => void navigate({ to: '/c/$city/beads/$id', params: { city, id: typed.trim() } }),
+                  },
+                  {
+                    label: `Session ${typed.trim()}`,
+                    about: city,
+                    run: () => void navigate({ to: '/c/$city/sessions/$id', params: { city, id: typed.trim() } }),
+                  },
+                ]
+              : []),
+            {
+              label: `Beads with “${typed.trim()}”`,
+              about: city,
+              run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { text: typed.trim() } }),
+            },
+          ];
+    return [...views.filter(fits), ...names, ...direct].slice(0, SHOWN);
+  }, [all, city, navigate, typed]);
+
+  const go = (entry: Entry | undefined): void => {
+    if (entry === undefined) return;
+    onClose();
+    entry.run();
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.nativeEvent.isComposing) return;
+    const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0;
+    if (step !== 0) {
+      event.preventDefault();
+      setAt((before) => Math.max(0, Math.min(entries.length - 1, before + step)));
+    } else if (event.key === 'Enter') {
+      event.preventDefault();
+      go(entries[at]);
+    }
+  };
+  return (
+    <Modal title="Go to" onClose={onClose}>
+      <input
+        role="combobox"
+        aria-label="Go to"
+        aria-expanded="true"
+        aria-controls={list}
+        aria-activedescendant={entries[at] === undefined ? undefined : `${list}-${at}`}
+        autoFocus
+        value={typed}
+        onChange={(event) => {
+          setTyped(event.target.value);
+          setAt(0);
+        }}
+        onKeyDown={onKeyDown}
+        placeholder="A view, a city, a bead's id, words of beads"
+        className="field"
+      />
+      <ul id={list} role="listbox" aria-label="Where to" className="flex flex-col">
+        {entries.map((entry, i) => (
+          <li
+            key={`${entry.label} ${entry.about}`}
+            id={`${list}-${i}`}
+            role="option"
+            aria-selected={i === at}
+            onClick={() => go(entry)}
+            onPointerMove={() => setAt(i)}
+            className="flex cursor-pointer items-baseline gap-3 rounded-md px-2.5 py-1.5 aria-selected:bg-tint"
+          >
+            <span className="truncate">{entry.label}</span>
+            <span className="ml-auto truncate text-xs text-muted">{entry.about}</span>
+          </li>
+        ))}
+      </ul>
+      {entries.length === 0 && <p className="text-sm text-muted">Nothing has that name.</p>}
+    </Modal>
+  );
+}

@@ -1,0 +1,49 @@
+import { useState, type ReactNode } from 'react';
+import { ask } from '../api/info.js';
+import { keyNow, useKey } from '../api/key.js';
+import { Button, Field } from '../parts/basics.js';
+
+export function SignIn({ why }: { why: string }): ReactNode {
+  const [key, setKey] = useState('');
+  const [remember, setRemember] = useState(false);
+  return (
+    <div className="flex min-h-full items-center justify-center p-4">
+      <form
+        className="flex w-full max-w-sm flex-col gap-4 rounded-xl border border-line bg-panel p-6"
+        onSubmit={(event) => {
+          event.preventDefault();
+          useKey(key.trim(), remember);
+          void ask();
+        }}
+      >
+        <h1 className="text-lg font-semibold">Sign in</h1>
+        {keyNow() !== null && (
+          <p role="alert" className="text-sm text-bad">
+            {why}
+          </p>
+        )}
+        <Field label="API key" hint="Of the administrator it is in admin.key of the data directory. `svc ui` opens this page signed in.">
+          {(id) => (
+            <input
+              id={id}
+              type="password"
+              autoComplete="off"
+              required
+              autoFocus
+              value={key}
+              onChange={(event) => setKey(event.target.value)}
+              className="field"
+            />
+          )}
+        </Field>
+        <label className="flex items-center gap-2 text-sm">
+          <input type="checkbox" checked={remember} onChange={(event) => setRemember(event.target.checked)} />
+          Remember on this device
+        </label>
+        <Button type="submit" look="primary">
+          Sign in
+        </Button>
+      </form>
+    </div>
+  );
+}

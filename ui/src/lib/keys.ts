@@ -1,0 +1,112 @@
+import { useEffect, useRef, useSyncExternalStore } from 'react';
+
+/** One registry of keys: what a view binds is what `?` lists. */
+export interface Binding {
+  /** `g i`, `j`, `mod+k`, `ctrl+.`; as `KeyboardEvent.key` has it. */
+  readonly keys: string;
+  readonly label: string;
+  readonly run: () => void;
+  /** Also while somebody writes. */
+  readonly inText?: boolean;
+}
+interface Group {
+  readonly name: string;
+  readonly bindings: () => readonly Binding[];
+}
+
+const SEQUENCE_MS = 1_200;
+const NAME = 'svc.keys';
+let groups: readonly Group[] = [];
+const listeners = new Set<() => void>();
+let first: { key: string; at: number } | undefined;
+let blocked = 0;
+
+export function singleKeysOn(): boolean {
+  try {
+    return localStorage.getItem(NAME) !== 'off';
+  } catch {
+    return true;
+  }
+}
+export function setSingleKeys(on: boolean): void {
+  try {
+    localStorage.setItem(NAME, on ? 'on' : 'off');
+  } catch {
+    // Then they stay as they are.
+  }
+  changed();
+}
+
+function changed(): void {
+  for (const tell of listeners) tell();
+}
+
+/** Binds keys while the component is there; what is bound last comes first. */
+export function useKeys(name: string, bindings: readonly Binding[]): void {
+  const now = useRef(bindings);
+  now.current = bindings;
+  useEffect(() => {
+    const group: Group = { name, bindings: () => now.current };
+    groups = [group, ...groups];
+    changed();
+    return () => {
+      groups = groups.filter((one) => one !== group);
+      changed();
+    };
+  }, [name]);
+}
+
+export const useGroups = (): readonly Group[] =>
+  useSyncExternalStore(
+    (tell) => {
+      listeners.add(tell);
+      return () => listeners.delete(tell);
+    },
+    () => groups,
+  );
+
+/** While a dialog is open its own keys are the only ones. */
+export function blockKeys(): () => void {
+  blocked++;
+  return () => void blocked--;
+}
+
+const inText = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+function nameOf(event: KeyboardEvent): string {
+  const key = event.key === ' ' ? 'Space' : event.key;
+  if (event.metaKey || (event.ctrlKey && key.toLowerCase() === 'k')) return `mod+${key.toLowerCase()}`;
+  if (event.ctrlKey) return key === 'Enter' ? 'mod+enter' : `ctrl+${key}`;
+  return key;
+}
+
+export function listenForKeys(): void {
+  document.addEventListener('keydown', (event) => {
+    if (event.isComposing || event.altKey || event.defaultPrevented || blocked > 0) return;
+    const key = nameOf(event);
+    const text = inText(event.target);
+    const plain = !/^(mod|ctrl)\+/.test(key);
+    if (plain && !text && key.length === 1 && !singleKeysOn()) return;
+    const all = groups.flatMap(({ bindings }) => bindings());
+    const sequence = first !== undefined && performance.now() - first.at < SEQUENCE_MS ? `${first.key} ${key}` : undefined;
+    const found = (sequence === undefined ? undefined : all.find(({ keys }) => keys === sequence)) ?? all.find(({ keys }) => keys === key);
+    if (found !== undefined && (!text || found.inText === true)) {
+      first = undefined;
+      event.preventDefault();
+      found.run();
+      return;
+    }
+    if (!text && plain && all.some(({ keys }) => keys.startsWith(`${key} `))) first = { key, at: performance.now() };
+    else if (key.length === 1) first = undefined;
+  });
+}
+
+const mac = /mac|iphone|ipad/i.test(navigator.platform);
+export const shownKeys = (keys: string): string =>
+  keys
+    .replace('mod+', mac ? '⌘' : 'Ctrl+')
+    .replace('ctrl+', mac ? '⌃' : 'Ctrl+')
+    .replace('enter', 'Enter')
+    .replace(/\+k$/, '+K')
+    .replace(/⌘k$/, '⌘K');

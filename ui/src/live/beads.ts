@@ -1,0 +1,56 @@
+import { get, inCity } from '../api/client.js';
+import type { Bead, LoggedEvent } from '../api/types.js';
+import { onFrame } from './frame.js';
+import { LiveList } from './list.js';
+import type { Made } from './use-list.js';
+
+/** The first page is there to be seen, the others to be complete. */
+const FIRST = 100;
+const PAGE = 1000;
+
+export interface BeadFilter {
+  readonly status?: string;
+  readonly type?: string;
+  readonly label?: string;
+  readonly assignee?: string;
+  readonly priority?: string;
+  readonly text?: string;
+}
+
+/** Whether a bead is on the list that the service gives for a filter: the same conditions, on the bead itself. */
+export function matches(bead: Bead, { status, type, label, assignee, priority, text }: BeadFilter): boolean {
+  if (status === undefined ? bead.status === 'closed' : status !== 'all' && bead.status !== status) return false;
+  if (type !== undefined && bead.issue_type !== type) return false;
+  if (label !== undefined && bead.labels?.includes(label) !== true) return false;
+  if (assignee !== undefined && bead.assignee !== assignee) return false;
+  if (priority !== undefined && String(bead.priority) !== priority) return false;
+  if (text === undefined) return true;
+  const words = text.toLowerCase();
+  return bead.title.toLowerCase().includes(words) || (bead.description ?? '').toLowerCase().includes(words);
+}
+
+export function beadsOf(city: string, filter: BeadFilter): Made<Bead> {
+  const { status, ...rest } = filter;
+  const query = { ...rest, ...(status === 'all' ? { all: true } : { status }) };
+  const list = new LiveList<Bead>({
+    read: async (cursor) => {
+      const page = await get<{ items: Bead[] | null; total: number; next_cursor?: string }>(inCity(city, 'beads'), {
+        query: { ...query, cursor, limit: cursor === undefined ? FIRST : PAGE },
+      });
+      return { items: page.items ?? [], total: page.total, next: page.next_cursor };
+    },
+    id: ({ id }) => id,
+    version: ({ revision = 0 }) => revision,
+    matches: (bead) => matches(bead, filter),
+    // As the service orders them.
+    order: (a, b) => (a.created_at === b.created_at ? (a.id < b.id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1),
+    schedule: onFrame,
+  });
+  const event = ({ type, payload, subject }: LoggedEvent): void => {
+    if (!type.startsWith('bead.')) return;
+    const { bead } = payload as { bead?: Bead };
+    if (type === 'bead.deleted') list.remove(bead?.id ?? subject ?? '');
+    else if (bead?.id !== undefined && bead.revision !== undefined) list.put(bead);
+  };
+  return { list, event };
+}

@@ -1,0 +1,153 @@
+import workerUrl from './worker.ts?sharedworker&url';
+import { browser } from './around.js';
+import type { Down, StreamState, Up } from './messages.js';
+import { Streams, type Listener } from './streams.js';
+
+/** Somebody on this page who listens to a stream. */
+export interface Subscriber {
+  frame?(frame: { event: string; id: string; data: unknown }): void;
+  /** Joined. With `gap` everything is to be read, now. */
+  live?(gap: boolean): void;
+  state?(state: StreamState): void;
+}
+
+/** A hidden page lets go of what nobody sees. */
+const HIDDEN_MS = 60_000;
+
+interface Trusted {
+  createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): string };
+}
+
+/** The streams of this page, wherever they are held. */
+class Hub {
+  readonly #subscribers = new Map<string, Map<Subscriber, boolean>>();
+  readonly #states = new Map<string, StreamState>();
+  readonly #send: (message: Up) => void;
+  readonly #keys = new Set<(key: string | null) => void>();
+  #asleep = false;
+  /** Settled once it is known whether another page has a key already. */
+  readonly ready: Promise<string | null>;
+
+  constructor() {
+    let known: (key: string | null) => void = () => undefined;
+    this.ready = new Promise((resolve) => (known = resolve));
+    this.#keys.add((key) => known(key));
+    this.#send = this.#connect((message) => this.#receive(message));
+    // A worker that cannot be loaded keeps nobody waiting.
+    setTimeout(() => known(null), 1_000);
+    this.#watch();
+  }
+
+  onKey(listener: (key: string | null) => void): void {
+    this.#keys.add(listener);
+  }
+
+  useKey(key: string | null): void {
+    this.#send({ t: 'key', key });
+  }
+
+  /** @param keep stays open while the page is hidden. */
+  join(url: string, subscriber: Subscriber, keep = false): () => void {
+    const all = this.#subscribers.get(url) ?? new Map<Subscriber, boolean>();
+    this.#subscribers.set(url, all);
+    const wanted = all.size > 0 && (!keep || [...all.values()].some(Boolean));
+    all.set(subscriber, keep);
+    const state = this.#states.get(url);
+    if (!wanted) this.#send({ t: 'join', url, keep });
+    else if (state !== undefined)
+      queueMicrotask(() => {
+        subscriber.state?.(state);
+        if (state.kind === 'live' && all.has(subscriber)) subscriber.live?.(true);
+      });
+    return () => {
+      all.delete(subscriber);
+      if (all.size > 0) return;
+      this.#subscribers.delete(url);
+      this.#states.delete(url);
+      this.#send({ t: 'leave', url });
+    };
+  }
+
+  /** For one that was paused. */
+  resume(url: string): void {
+    this.#send({ t: 'join', url, keep: false });
+  }
+
+  stateOf(url: string): StreamState | undefined {
+    return this.#states.get(url);
+  }
+
+  #receive(message: Down): void {
+    if (message.t === 'key') {
+      for (const tell of this.#keys) tell(message.key);
+      return;
+    }
+    const all = this.#subscribers.get(message.url);
+    if (all === undefined) return;
+    if (message.t === 'state') this.#states.set(message.url, message.state);
+    for (const one of [...all.keys()]) {
+      if (message.t === 'frame') one.frame?.(message.frame);
+      else if (message.t === 'live') one.live?.(message.gap);
+      else one.state?.(message.state);
+    }
+  }
+
+  #connect(receive: (message: Down) => void): (message: Up) => void {
+    if (typeof SharedWorker === 'function' && 'locks' in navigator) {
+      try {
+        const worker = new SharedWorker(trusted(workerUrl) as URL, { type: 'module', name: 'svc' });
+        worker.port.onmessage = ({ data }: MessageEvent<Down>) => receive(data);
+        const lock = `svc-page-${crypto.randomUUID()}`;
+        void navigator.locks.request(lock, () => {
+          worker.port.postMessage({ t: 'hello', lock } satisfies Up);
+          return new Promise(() => undefined);
+        });
+        return (message) => worker.port.postMessage(message);
+      } catch {
+        // Then the page holds them itself.
+      }
+    }
+    const streams = new Streams(browser);
+    const listener: Listener = { tell: receive };
+    queueMicrotask(() => streams.add(listener));
+    return (message) => streams.handle(listener, message);
+  }
+
+  #watch(): void {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    document.addEventListener('visibilitychange', () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(() => this.#sleep(), HIDDEN_MS);
+      else this.#awake();
+    });
+    addEventListener('online', () => this.#send({ t: 'wake' }));
+  }
+
+  #sleep(): void {
+    this.#asleep = true;
+    for (const [url, all] of this.#subscribers) if (![...all.values()].some(Boolean)) this.#send({ t: 'leave', url });
+  }
+
+  #awake(): void {
+    this.#send({ t: 'wake' });
+    if (!this.#asleep) return;
+    this.#asleep = false;
+    for (const [url, all] of this.#subscribers) if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false });
+  }
+}
+
+/** The address of the worker, under the page's one policy: nothing but our own files. */
+function trusted(url: string): unknown {
+  const types = (globalThis as { trustedTypes?: Trusted }).trustedTypes;
+  if (types === undefined) return url;
+  const policy = types.createPolicy('svc-worker', {
+    createScriptURL: (asked) => {
+      const { origin, pathname } = new URL(asked, location.href);
+      if (origin !== location.origin || !pathname.startsWith('/ui/')) throw new TypeError(`not a script of this page: ${pathname}`);
+      return asked;
+    },
+  });
+  return policy.createScriptURL(url);
+}
+
+export const hub = new Hub();

@@ -1,0 +1,169 @@
+/** A list that is exact to the last event: joined first, read second, and what comes applied by version. Knows neither React nor a browser. */
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly total: number;
+  readonly next?: string | undefined;
+}
+
+export interface Source<T> {
+  /** A page of what the service has. */
+  readonly read: (cursor: string | undefined) => Promise<Page<T>>;
+  readonly id: (item: T) => string;
+  /** Of two states of one thing the higher counts. Where things have no version, the time of the read that brought them does. */
+  readonly version?: (item: T) => number;
+  /** Whether it belongs to the list. */
+  readonly matches?: (item: T) => boolean;
+  readonly order: (a: T, b: T) => number;
+  /** When a flush is due: once a frame. */
+  readonly schedule: (flush: () => void) => void;
+  readonly most?: number;
+}
+
+export interface Snapshot<T> {
+  readonly rows: readonly T[];
+  readonly total: number;
+  /** `first`: nothing was read yet. */
+  readonly phase: 'first' | 'reading' | 'live';
+  /** Why the last read has failed; what is shown is what was there before. */
+  readonly error: unknown;
+  readonly asOf: number;
+  /** There is more than the list keeps. */
+  readonly cut: boolean;
+}
+
+interface Row<T> {
+  readonly item: T;
+  readonly version: number;
+  readonly shown: boolean;
+  /** Which read has seen it last, or was under way when an event brought it. */
+  readonly round: number;
+}
+
+const MOST = 20_000;
+
+export class LiveList<T> {
+  readonly #rows = new Map<string, Row<T>>();
+  /** What is gone is gone: ids are never used twice. */
+  readonly #gone = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+  #snapshot: Snapshot<T> = { rows: [], total: 0, phase: 'first', error: undefined, asOf: 0, cut: false };
+  #dirty = false;
+  #scheduled = false;
+  #round = 0;
+  #stamp = 0;
+  #phase: Snapshot<T>['phase'] = 'first';
+  #error: unknown;
+  #cut = false;
+  /** What the service counts, while not everything is here. */
+  #counted = 0;
+
+  constructor(private readonly source: Source<T>) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  readonly snapshot = (): Snapshot<T> => this.#snapshot;
+
+  get(id: string): T | undefined {
+    return this.#rows.get(id)?.item;
+  }
+
+  /** The stream is joined, or frames of it may be missing: everything is read, and takes the place of what is shown when it is all there. */
+  async read(): Promise<void> {
+    const round = ++this.#round;
+    const first = this.#phase === 'first';
+    if (!first) this.#phase = 'reading';
+    const most = this.source.most ?? MOST;
+    try {
+      let seen = 0;
+      let cut = false;
+      for (let cursor: string | undefined; ;) {
+        const stamp = ++this.#stamp;
+        const page = await this.source.read(cursor);
+        if (round !== this.#round) return;
+        for (const item of page.items) this.#put(item, this.source.version?.(item) ?? stamp, round);
+        seen += page.items.length;
+        this.#counted = page.total;
+        cursor = page.next;
+        if (first) {
+          this.#phase = 'reading';
+          this.#changed();
+        }
+        if (cursor === undefined) break;
+        if (seen >= most) {
+          cut = true;
+          break;
+        }
+      }
+      // What no page had, and no event has brought meanwhile, is no longer there.
+      for (const [id, row] of this.#rows) if (row.round < round) this.#rows.delete(id);
+      this.#cut = cut;
+      this.#error = undefined;
+    } catch (error) {
+      if (round !== this.#round) return;
+      this.#error = error;
+    }
+    this.#phase = this.#error === undefined || !first ? 'live' : 'first';
+    this.#changed();
+  }
+
+  /** A read that somebody makes on his own: its number, for what it brings. */
+  stamp(): number {
+    return ++this.#stamp;
+  }
+
+  /** What an event, an answer or a read of its own tells. */
+  put(item: T, stamp?: number): void {
+    this.#put(item, this.source.version?.(item) ?? stamp ?? ++this.#stamp, this.#round);
+  }
+
+  remove(id: string): void {
+    this.#gone.add(id);
+    if (this.#gone.size > MOST) this.#gone.delete(this.#gone.values().next().value!);
+    if (this.#rows.delete(id)) this.#changed();
+  }
+
+  removeWhere(fits: (item: T) => boolean): void {
+    for (const [id, { item }] of this.#rows) if (fits(item)) this.remove(id);
+  }
+
+  #put(item: T, version: number, round: number): void {
+    const id = this.source.id(item);
+    if (this.#gone.has(id)) return;
+    const before = this.#rows.get(id);
+    if (before !== undefined && before.version >= version) {
+      if (before.round < round) this.#rows.set(id, { ...before, round });
+      return;
+    }
+    this.#rows.set(id, { item, version, shown: this.source.matches?.(item) ?? true, round });
+    this.#changed();
+  }
+
+  #changed(): void {
+    this.#dirty = true;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.source.schedule(() => this.flush());
+  }
+
+  /** Makes what has changed visible. */
+  flush(): void {
+    this.#scheduled = false;
+    if (!this.#dirty) return;
+    this.#dirty = false;
+    const rows: T[] = [];
+    for (const row of this.#rows.values()) if (row.shown) rows.push(row.item);
+    rows.sort(this.source.order);
+    const whole = this.#phase === 'live' && !this.#cut;
+    this.#snapshot = {
+      rows,
+      total: whole ? rows.length : Math.max(rows.length, this.#counted),
+      phase: this.#phase,
+      error: this.#error,
+      asOf: this.#error === undefined ? Date.now() : this.#snapshot.asOf,
+      cut: this.#cut,
+    };
+    for (const listener of this.#listeners) listener();
+  }
+}

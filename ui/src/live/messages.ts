@@ -1,0 +1,36 @@
+/** What is said between a page and whoever holds its streams. */
+export interface Frame {
+  readonly event: string;
+  /** The position of the stream; '' before the first. Opaque. */
+  readonly id: string;
+  readonly data: unknown;
+}
+
+export type StreamState =
+  | { readonly kind: 'connecting' }
+  | { readonly kind: 'live' }
+  /** The connection was lost; it is tried again. */
+  | { readonly kind: 'waiting'; readonly retryAt: number; readonly why: string }
+  /** The key is not good for it: nothing is tried before there is another one. */
+  | { readonly kind: 'refused'; readonly status: number; readonly why: string }
+  /** Its city does not run, or is not there. */
+  | { readonly kind: 'missing'; readonly why: string }
+  /** More streams than a browser has connections for: this one has to wait until somebody looks at it. */
+  | { readonly kind: 'paused' }
+  /** Nothing more will come. */
+  | { readonly kind: 'ended' };
+
+export type Down =
+  | { readonly t: 'frame'; readonly url: string; readonly frame: Frame }
+  /** Joined: whatever happens from now on comes as frames. `gap`: nothing of what was before, so that is to be read. */
+  | { readonly t: 'live'; readonly url: string; readonly gap: boolean }
+  | { readonly t: 'state'; readonly url: string; readonly state: StreamState }
+  | { readonly t: 'key'; readonly key: string | null };
+
+export type Up =
+  | { readonly t: 'hello'; readonly lock: string }
+  | { readonly t: 'join'; readonly url: string; readonly keep: boolean }
+  | { readonly t: 'leave'; readonly url: string }
+  | { readonly t: 'key'; readonly key: string | null }
+  /** The network is back, or somebody looks again. */
+  | { readonly t: 'wake' };

@@ -1,0 +1,166 @@
+import { createParser } from 'eventsource-parser';
+import type { Down, StreamState } from './messages.js';
+
+/** What a stream needs of its surroundings; tests have their own. */
+export interface Surroundings {
+  readonly fetch: (url: string, init: { headers: Record<string, string>; signal: AbortSignal; cache: 'no-store' }) => Promise<Response>;
+  readonly now: () => number;
+  readonly random: () => number;
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+const FIRST_MS = 500;
+const LONGEST_MS = 15_000;
+const MISSING_MS = 3_000;
+/** Until the gap between heartbeats is known. */
+const SILENCE_MS = 35_000;
+
+/**
+ * One event stream, opened again for as long as somebody listens: after a loss where it was (`Last-Event-ID`), from now on where that
+ * position is no longer there. Whoever listens is told whether frames may be missing in between.
+ */
+export class Stream {
+  state: StreamState = { kind: 'connecting' };
+  /** True from the moment at which every frame arrives. */
+  live = false;
+  #position = '';
+  #retryMs = FIRST_MS;
+  #stop = new AbortController();
+  #hurry = new AbortController();
+
+  constructor(
+    readonly url: string,
+    private readonly key: () => string | null,
+    private readonly tell: (message: Down) => void,
+    private readonly around: Surroundings,
+  ) {
+    void this.#run(this.#stop.signal);
+  }
+
+  stop(): void {
+    this.#stop.abort();
+    this.#hurry.abort();
+  }
+
+  /** Tries again at once, if it waits. */
+  wake(): void {
+    this.#hurry.abort();
+  }
+
+  async #run(stop: AbortSignal): Promise<void> {
+    for (let failures = 0; !stop.aborted;) {
+      const pause = await this.#once(stop, () => (failures = 0));
+      if (pause === undefined || stop.aborted) return;
+      const ms = pause === 'again' ? Math.min(LONGEST_MS, this.#retryMs * 2 ** failures++) * (0.5 + this.around.random()) : pause.ms;
+      if (ms > 0) await this.#rest(ms, pause === 'again' ? undefined : pause.state);
+    }
+  }
+
+  async #rest(ms: number, state: StreamState | undefined): Promise<void> {
+    this.#set(state ?? { kind: 'waiting', retryAt: this.around.now() + ms, why: this.#why });
+    this.#hurry = new AbortController();
+    await this.around.wait(ms, this.#hurry.signal);
+  }
+
+  #why = 'the connection was lost';
+
+  /** One connection until its end. How long to wait before the next; undefined for good. */
+  async #once(stop: AbortSignal, connected: () => void): Promise<'again' | { ms: number; state?: StreamState } | undefined> {
+    this.#set({ kind: 'connecting' });
+    const here = new AbortController();
+    const abort = (): void => here.abort();
+    stop.addEventListener('abort', abort);
+    const key = this.key();
+    try {
+      const response = await this.around.fetch(this.url, {
+        headers: {
+          accept: 'text/event-stream',
+          ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+          ...(this.#position === '' ? {} : { 'last-event-id': this.#position }),
+        },
+        signal: here.signal,
+        cache: 'no-store',
+      });
+      if (response.status === 204) return this.#end({ kind: 'ended' });
+      if (!response.ok || response.body === null) return await this.#refused(response);
+      connected();
+      // Without a position it begins with what comes next.
+      const gap = this.#position === '';
+      this.live = true;
+      this.#set({ kind: 'live' });
+      this.tell({ t: 'live', url: this.url, gap });
+      await this.#read(response.body, here);
+      this.#why = 'the service has ended the stream';
+    } catch (error) {
+      if (stop.aborted) return undefined;
+      this.#why = error instanceof Error && error.message !== '' ? error.message : 'the connection was lost';
+    } finally {
+      this.live = false;
+      stop.removeEventListener('abort', abort);
+      here.abort();
+    }
+    return 'again';
+  }
+
+  async #refused(response: Response): Promise<'again' | { ms: number; state?: StreamState } | undefined> {
+    const { status } = response;
+    const why = await detailOf(response);
+    this.#why = why;
+    if (status === 401 || status === 403) return this.#end({ kind: 'refused', status, why });
+    if (status === 404) return { ms: MISSING_MS, state: { kind: 'missing', why } };
+    if ((status === 410 || status === 400) && this.#position !== '') {
+      this.#position = '';
+      return { ms: 0 };
+    }
+    const seconds = Number(response.headers.get('retry-after'));
+    if (seconds > 0) return { ms: seconds * 1000, state: { kind: 'waiting', retryAt: this.around.now() + seconds * 1000, why } };
+    return 'again';
+  }
+
+  #end(state: StreamState): undefined {
+    this.#set(state);
+    return undefined;
+  }
+
+  async #read(body: ReadableStream<Uint8Array>, here: AbortController): Promise<void> {
+    const parser = createParser({
+      onEvent: ({ event = 'message', id, data }) => {
+        if (id !== undefined) this.#position = id;
+        this.tell({ t: 'frame', url: this.url, frame: { event, id: id ?? '', data: parsed(data) } });
+      },
+      onRetry: (ms) => (this.#retryMs = Math.max(100, ms)),
+    });
+    const reader = body.getReader();
+    const decoder = new TextDecoder();
+    let longest = 0;
+    for (;;) {
+      const began = this.around.now();
+      const silence = new AbortController();
+      void this.around.wait(longest === 0 ? SILENCE_MS : Math.max(5_000, longest * 2.5), silence.signal).then(() => {
+        if (!silence.signal.aborted) here.abort(new Error('the service says nothing any more'));
+      });
+      const { done, value } = await reader.read().finally(() => silence.abort());
+      if (done) return;
+      longest = Math.max(longest, this.around.now() - began);
+      parser.feed(decoder.decode(value, { stream: true }));
+    }
+  }
+
+  #set(state: StreamState): void {
+    this.state = state;
+    this.tell({ t: 'state', url: this.url, state });
+  }
+}
+
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data) as unknown;
+  } catch {
+    return data;
+  }
+}
+
+async function detailOf(response: Response): Promise<string> {
+  const body = (await response.json().catch(() => undefined)) as { detail?: unknown } | undefined;
+  return typeof body?.detail === 'string' ? body.detail : `the service answers ${response.status}`;
+}

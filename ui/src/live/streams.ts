@@ -1,0 +1,119 @@
+import type { Down, Up } from './messages.js';
+import { Stream, type Surroundings } from './stream.js';
+
+/** Of the six connections that a browser has for an origin, so that there are always some for requests. */
+const MOST = 4;
+
+/** One page, or one part of it, that listens. */
+export interface Listener {
+  readonly tell: (message: Down) => void;
+}
+
+interface Held {
+  stream: Stream;
+  readonly listeners: Map<Listener, { keep: boolean }>;
+  joined: number;
+}
+
+/** The streams of all pages of a browser, each opened once however many listen. Lives in the shared worker, or in the page where there is none. */
+export class Streams {
+  readonly #held = new Map<string, Held>();
+  readonly #listeners = new Set<Listener>();
+  #key: string | null = null;
+  #turn = 0;
+
+  constructor(private readonly around: Surroundings) {}
+
+  get key(): string | null {
+    return this.#key;
+  }
+
+  get open(): number {
+    return [...this.#held.values()].filter(({ stream }) => active(stream)).length;
+  }
+
+  add(listener: Listener): void {
+    this.#listeners.add(listener);
+    listener.tell({ t: 'key', key: this.#key });
+  }
+
+  remove(listener: Listener): void {
+    this.#listeners.delete(listener);
+    for (const url of [...this.#held.keys()]) this.#leave(listener, url);
+  }
+
+  handle(listener: Listener, message: Up): void {
+    if (message.t === 'join') this.#join(listener, message.url, message.keep);
+    else if (message.t === 'leave') this.#leave(listener, message.url);
+    else if (message.t === 'wake') for (const { stream } of this.#held.values()) stream.wake();
+    else if (message.t === 'key') this.#use(message.key);
+  }
+
+  /** Another key is somebody else: every stream begins anew, and what it had is read again. */
+  #use(key: string | null): void {
+    if (key === this.#key) return;
+    this.#key = key;
+    for (const listener of this.#listeners) listener.tell({ t: 'key', key });
+    for (const held of this.#held.values()) this.#restart(held);
+  }
+
+  #join(listener: Listener, url: string, keep: boolean): void {
+    const held = this.#held.get(url);
+    if (held === undefined) {
+      this.#makeRoom(url);
+      const listeners = new Map([[listener, { keep }]]);
+      this.#held.set(url, { stream: this.#start(url, listeners), listeners, joined: ++this.#turn });
+      return;
+    }
+    held.listeners.set(listener, { keep });
+    held.joined = ++this.#turn;
+    if (!active(held.stream) && held.stream.state.kind !== 'refused') {
+      this.#makeRoom(url);
+      this.#restart(held);
+      return;
+    }
+    listener.tell({ t: 'state', url, state: held.stream.state });
+    if (held.stream.live) listener.tell({ t: 'live', url, gap: true });
+  }
+
+  #leave(listener: Listener, url: string): void {
+    const held = this.#held.get(url);
+    if (held === undefined || !held.listeners.delete(listener) || held.listeners.size > 0) return;
+    held.stream.stop();
+    this.#held.delete(url);
+  }
+
+  #start(url: string, listeners: Held['listeners']): Stream {
+    const tell = (message: Down): void => {
+      // One that was replaced may still have something to say.
+      if (this.#held.get(url)?.stream === stream || !this.#held.has(url)) for (const listener of listeners.keys()) listener.tell(message);
+    };
+    const stream: Stream = new Stream(
+      url,
+      () => this.#key,
+      (message) => queueMicrotask(() => tell(message)),
+      this.around,
+    );
+    return stream;
+  }
+
+  #restart(held: Held): void {
+    const { url } = held.stream;
+    held.stream.stop();
+    held.stream = this.#start(url, held.listeners);
+  }
+
+  /** The stream that nobody has asked for for the longest time waits, unless it is one that must not. */
+  #makeRoom(but: string): void {
+    if (this.open < MOST) return;
+    const [oldest] = [...this.#held.values()]
+      .filter(({ stream, listeners }) => stream.url !== but && active(stream) && ![...listeners.values()].some(({ keep }) => keep))
+      .sort((a, b) => a.joined - b.joined);
+    if (oldest === undefined) return;
+    oldest.stream.stop();
+    oldest.stream.state = { kind: 'paused' };
+    for (const listener of oldest.listeners.keys()) listener.tell({ t: 'state', url: oldest.stream.url, state: { kind: 'paused' } });
+  }
+}
+
+const active = ({ state }: Stream): boolean => !['paused', 'ended', 'refused'].includes(state.kind);

@@ -1,0 +1,98 @@
+import { get } from '../api/client.js';
+import type { Ask, City, LoggedEvent } from '../api/types.js';
+import { onFrame } from './frame.js';
+import { hub } from './hub.js';
+import { LiveList } from './list.js';
+import { Reader } from './reader.js';
+import { lookAgain, settle } from './operations.js';
+
+/** What concerns all cities: one stream for inbox, fleet, badge and requests, for as long as there is a page. */
+const TYPES = [
+  'city.created',
+  'city.resumed',
+  'city.suspended',
+  'city.unregister_requested',
+  'controller.started',
+  'controller.stopped',
+  'request.failed',
+  'request.result.city.create',
+  'request.result.city.register',
+  'request.result.city.start',
+  'request.result.city.stop',
+  'request.result.city.unregister',
+  'request.result.session.create',
+  'request.result.session.message',
+  'request.result.session.submit',
+  'session.interaction.opened',
+  'session.interaction.resolved',
+];
+export const SUPERVISOR = `/v0/events/stream?type=${TYPES.join(',')}`;
+const PAGE = 1000;
+
+const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id' | 'request_id'>): string =>
+  JSON.stringify([city, session_id, request_id]);
+
+/** Everything that waits for a person. The badge, the title and the inbox read this and nothing else. */
+export const asks = new LiveList<Ask>({
+  read: async (cursor) => {
+    const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', { query: { limit: PAGE, cursor } });
+    return { items: page.items, total: page.total, next: page.next_cursor };
+  },
+  id: askId,
+  // What an agent asks does not change: what was read first stays.
+  version: () => 1,
+  order: (a, b) => (a.opened_at ?? '').localeCompare(b.opened_at ?? '') || askId(a).localeCompare(askId(b)),
+  schedule: onFrame,
+});
+
+export const cities = new LiveList<City>({
+  read: async (cursor) => {
+    const page = await get<{ items: City[] | null; total: number; next_cursor?: string }>('/v0/cities', { query: { cursor } });
+    return { items: page.items ?? [], total: page.total, next: page.next_cursor };
+  },
+  id: ({ name }) => name,
+  order: (a, b) => a.name.localeCompare(b.name),
+  schedule: onFrame,
+});
+
+/** Who has answered, told for a while: whoever was too late learns who was first. */
+const answered = new Map<string, { readonly by: string; readonly action: string }>();
+export const answerOf = (ask: Ask): { by: string; action: string } | undefined => answered.get(askId(ask));
+
+export function followSupervisor(): void {
+  const fleet = new Reader(async () => cities.read());
+  hub.join(
+    SUPERVISOR,
+    {
+      live: (gap) => {
+        if (!gap && asks.snapshot().phase === 'live' && asks.snapshot().error === undefined) return;
+        void asks.read();
+        void cities.read();
+        lookAgain();
+      },
+      frame: ({ event, data }) => {
+        if (event !== 'tagged_event') return;
+        const told = data as LoggedEvent & { readonly city: string };
+        if (told.type.startsWith('session.interaction.')) interaction(told);
+        else if (told.type.startsWith('request.')) settle(told);
+        if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) fleet.want('all');
+        // What a city that has ended asked nobody can answer any more.
+        if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') void asks.read();
+      },
+    },
+    true,
+  );
+}
+
+function interaction({ city, type, payload, actor }: LoggedEvent & { readonly city: string }): void {
+  const asked = { ...(payload as unknown as Ask), city };
+  if (type === 'session.interaction.opened') {
+    // What the event has not room for is read with the list.
+    if (asked.choices === undefined || payload.prompt_cut === true) void asks.read();
+    else asks.put(asked);
+    return;
+  }
+  answered.set(askId(asked), { by: actor, action: typeof payload.action === 'string' ? payload.action : 'withdrawn' });
+  if (answered.size > 500) answered.delete(answered.keys().next().value!);
+  asks.remove(askId(asked));
+}

@@ -1,0 +1,98 @@
+import type { Schemas } from '../api/types.js';
+import type { Frame } from './messages.js';
+
+export type Message = Schemas['SessionStructuredMessage'];
+export type Question = Schemas['PendingInteraction'];
+type StructuredFrame = Schemas['SessionStreamStructuredMessageEvent'];
+
+export interface Conversation {
+  readonly messages: readonly Message[];
+  readonly activity: string;
+  readonly questions: readonly Question[];
+  readonly begun: boolean;
+  /** Where older entries go on; undefined when there are none. */
+  readonly before: string | undefined;
+}
+
+const MOST = 2_000;
+const EMPTY: Conversation = { messages: [], activity: '', questions: [], begun: false, before: undefined };
+
+/** What a session has said, and asks, as its stream tells it: an entry that has changed comes again, whole. */
+export class Transcript {
+  #messages = new Map<string, Message>();
+  #questions = new Map<string, Question>();
+  #activity = '';
+  #begun = false;
+  #before: string | undefined;
+  #snapshot = EMPTY;
+  #scheduled = false;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(private readonly schedule: (flush: () => void) => void) {}
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+  readonly snapshot = (): Conversation => this.#snapshot;
+
+  apply({ event, data }: Frame): void {
+    if (event === 'structured') this.#structured(data as StructuredFrame);
+    else if (event === 'activity') this.#activity = (data as { activity: string }).activity;
+    else if (event === 'pending') this.#questions.set((data as Question).request_id, data as Question);
+    else if (event === 'pending_cleared') this.#questions.delete((data as { request_id: string }).request_id);
+    else return;
+    this.changed();
+  }
+
+  /** A stream that begins anew tells all that is open. */
+  joined(gap: boolean): void {
+    if (gap) this.#questions.clear();
+  }
+
+  /** Older entries, in their order, before those that are there. */
+  prepend(messages: readonly Message[], before: string | undefined): void {
+    const older = new Map(messages.filter(isShown).map((message) => [message.id, message]));
+    for (const [id, message] of this.#messages) older.set(id, message);
+    this.#messages = older;
+    this.#before = before;
+    this.changed();
+  }
+
+  #structured({ operation, structured_messages, pagination }: StructuredFrame): void {
+    if (operation !== 'upsert') {
+      this.#messages.clear();
+      this.#begun = true;
+      this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
+    }
+    for (const message of structured_messages) {
+      if (isShown(message)) this.#messages.set(message.id, message);
+      else this.#messages.delete(message.id);
+    }
+    for (const id of this.#messages.keys()) {
+      if (this.#messages.size <= MOST) break;
+      this.#messages.delete(id);
+      this.#before = this.#messages.keys().next().value;
+    }
+  }
+
+  changed(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    this.schedule(() => this.flush());
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    this.#snapshot = {
+      messages: [...this.#messages.values()],
+      activity: this.#activity,
+      questions: [...this.#questions.values()],
+      begun: this.#begun,
+      before: this.#before,
+    };
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+const isShown = ({ status, blocks }: Message): boolean => status !== 'superseded' && blocks.length > 0;

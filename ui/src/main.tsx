@@ -1,0 +1,28 @@
+import { RouterProvider } from '@tanstack/react-router';
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import './styles.css';
+import { ask, watchSigning } from './api/info.js';
+import { findKey } from './api/key.js';
+import { router } from './app/router.js';
+import { listenForKeys } from './lib/keys.js';
+import { followSupervisor } from './live/supervisor.js';
+
+/** After an update a page that is open asks for files that are gone: it is loaded anew, once. */
+addEventListener('vite:preloadError', (event) => {
+  if (sessionStorage.getItem('svc.reloaded') === '1') return;
+  sessionStorage.setItem('svc.reloaded', '1');
+  event.preventDefault();
+  location.reload();
+});
+
+await findKey();
+watchSigning();
+listenForKeys();
+void ask();
+followSupervisor();
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <RouterProvider router={router} />
+  </StrictMode>,
+);

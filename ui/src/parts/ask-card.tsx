@@ -1,0 +1,165 @@
+import { Link } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
+import { get, inCity, newKey, part, post, Refusal } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Ask, Schemas } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { visible } from '../lib/text.js';
+import { answerOf } from '../live/supervisor.js';
+import { Age, Button, Problem } from './basics.js';
+import { ToolInput } from './tool.js';
+
+type ToolUse = Schemas['SessionStructuredBlockToolUse'];
+type Detail = { kind: 'reading' } | { kind: 'known'; tool: ToolUse | undefined } | { kind: 'failed'; error: unknown };
+
+/** Clicks this soon after something has moved were meant for what was there before. */
+const SETTLED_MS = 250;
+const LOOKED_AT = 50;
+
+/** What the transcript says that the tool would do, where the question names a call. */
+function useToolUse(ask: Ask): { detail: Detail; again: () => void } {
+  const call = ask.metadata?.tool_call_id;
+  const [detail, setDetail] = useState<Detail>(call === undefined ? { kind: 'known', tool: undefined } : { kind: 'reading' });
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    if (call === undefined) return;
+    const stop = new AbortController();
+    get<{ structured_messages?: Schemas['SessionStructuredMessage'][] }>(inCity(ask.city, `session/${part(ask.session_id)}/transcript`), {
+      query: { format: 'structured', limit: LOOKED_AT },
+      signal: stop.signal,
+    })
+      .then(({ structured_messages = [] }) => {
+        const uses = structured_messages.flatMap(({ blocks }) => blocks).filter((block): block is ToolUse => block.type === 'tool_use');
+        setDetail({ kind: 'known', tool: uses.findLast(({ id }) => id === call) });
+      })
+      .catch((error: unknown) => {
+        if (!stop.signal.aborted) setDetail({ kind: 'failed', error });
+      });
+    return () => stop.abort();
+  }, [ask.city, ask.session_id, call, turn]);
+  return { detail, again: useCallback(() => setTurn((before) => before + 1), []) };
+}
+
+interface CardProps {
+  readonly ask: Ask;
+  /** Its keys are the ones that count. */
+  readonly focused: boolean;
+  readonly onFocus?: () => void;
+  /** When the list moved last. */
+  readonly movedAt?: { readonly current: number };
+  /** Within the session itself its name is known. */
+  readonly bare?: boolean;
+}
+
+/** One question of an agent: exactly what is approved, and one button for each answer. */
+export function AskCard({ ask, focused, onFocus, movedAt, bare = false }: CardProps): ReactNode {
+  const { detail, again } = useToolUse(ask);
+  const [sent, setSent] = useState<string>();
+  const [armed, setArmed] = useState<string>();
+  const [error, setError] = useState<unknown>();
+  const [word, setWord] = useState('');
+  const keys = useRef(new Map<string, string>());
+  const card = useRef<HTMLElement>(null);
+  const forbidden = useForbidden('operate');
+  const choices = ask.choices ?? [];
+  const not = forbidden ?? (detail.kind === 'known' ? undefined : 'what it would do is not read yet');
+
+  useEffect(() => {
+    if (focused && !bare) card.current?.scrollIntoView({ block: 'nearest' });
+  }, [focused, bare]);
+
+  const answer = (action: string, kind = ''): void => {
+    if (not !== undefined || sent !== undefined || action === '') return;
+    if (movedAt !== undefined && performance.now() - movedAt.current < SETTLED_MS) return;
+    // What lasts is asked once more.
+    if (kind.endsWith('_always') && armed !== action) return setArmed(action);
+    const key = keys.current.get(action) ?? newKey();
+    keys.current.set(action, key);
+    setSent(action);
+    setError(undefined);
+    post(
+      inCity(ask.city, `session/${part(ask.session_id)}/respond`),
+      { action, request_id: ask.request_id },
+      { idempotencyKey: key },
+    ).catch((refused: unknown) => {
+      setSent(undefined);
+      const first = answerOf(ask);
+      setError(
+        refused instanceof Refusal && refused.status === 409 && first !== undefined
+          ? new Error(`${first.by} was first, and has chosen “${first.action}”`)
+          : refused,
+      );
+    });
+  };
+  useKeys(
+    'The question',
+    focused ? choices.slice(0, 9).map(({ id, label, kind }, i) => ({ keys: String(i + 1), label, run: () => answer(id, kind) })) : [],
+  );
+
+  const name = [ask.alias, ask.agent, ask.title].find((one) => one !== undefined && one !== '') ?? ask.session_id;
+  const tool = ask.metadata?.tool_name ?? (detail.kind === 'known' ? detail.tool?.name : undefined);
+  return (
+    <article
+      ref={card}
+      data-ask={ask.request_id}
+      aria-label={`Question of ${name}`}
+      aria-current={focused ? 'true' : undefined}
+      onFocus={onFocus}
+      onPointerDown={onFocus}
+      className="flex flex-col gap-3 rounded-xl border border-line bg-panel p-4 aria-[current]:border-accent aria-[current]:shadow-sm"
+    >
+      {!bare && (
+        <header className="flex flex-wrap items-baseline gap-x-2 gap-y-0.5 text-sm">
+          <Link to="/c/$city/sessions/$id" params={{ city: ask.city, id: ask.session_id }} className="font-semibold hover:underline">
+            {visible(name)}
+          </Link>
+          <span className="text-muted">in {ask.city}</span>
+          {ask.title !== undefined && ask.title !== '' && ask.title !== name && (
+            <span className="truncate text-muted">· {visible(ask.title)}</span>
+          )}
+          <span className="ml-auto text-xs text-muted">
+            waits <Age at={ask.opened_at} />
+          </span>
+        </header>
+      )}
+      <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
+      {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
+      {detail.kind === 'known' && <ToolInput input={detail.tool?.input} />}
+      {detail.kind === 'reading' && <p className="text-sm text-muted">Reading what it would do …</p>}
+      {detail.kind === 'failed' && <Problem error={detail.error} onRetry={again} />}
+      {error !== undefined && <Problem error={error} />}
+      {sent !== undefined ? (
+        <p role="status" className="text-sm text-muted">
+          Sent: {visible(choices.find(({ id }) => id === sent)?.label ?? sent)}. The agent is told …
+        </p>
+      ) : choices.length > 0 ? (
+        <div className="flex flex-wrap gap-2">
+          {choices.map(({ id, label, kind }, i) => (
+            <Button
+              key={id}
+              look={kind?.startsWith('reject') === true ? 'bad' : i === 0 ? 'primary' : 'plain'}
+              {...(focused && i < 9 ? { hotkey: String(i + 1) } : {})}
+              not={not}
+              onClick={() => answer(id, kind)}
+            >
+              {armed === id ? `Again, it lasts: ${visible(label)}` : visible(label)}
+            </Button>
+          ))}
+        </div>
+      ) : (
+        <form
+          className="flex gap-2"
+          onSubmit={(event) => {
+            event.preventDefault();
+            answer(word.trim());
+          }}
+        >
+          <input aria-label="Answer" value={word} maxLength={255} onChange={(event) => setWord(event.target.value)} className="field" />
+          <Button type="submit" look="primary" not={not}>
+            Answer
+          </Button>
+        </form>
+      )}
+    </article>
+  );
+}

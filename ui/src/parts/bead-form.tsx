@@ -1,0 +1,128 @@
+import { useRef, useState, type ReactNode } from 'react';
+import { inCity, newKey, part, post, Refusal } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Bead } from '../api/types.js';
+import { Button, Field, Problem } from './basics.js';
+
+interface Props {
+  readonly city: string;
+  /** What is changed; without one a bead is made. */
+  readonly bead?: Bead;
+  readonly onDone: (id: string) => void;
+  readonly onCancel: () => void;
+}
+
+const labelsOf = (text: string): string[] => [...new Set(text.split(',').map((label) => label.trim()))].filter((label) => label !== '');
+
+/** A bead, made or changed. What somebody else has changed meanwhile is not overwritten unseen. */
+export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
+  const [title, setTitle] = useState(bead?.title ?? '');
+  const [description, setDescription] = useState(bead?.description ?? '');
+  const [priority, setPriority] = useState(bead?.priority === undefined ? '2' : String(bead.priority));
+  const [type, setType] = useState(bead?.issue_type ?? 'task');
+  const [labels, setLabels] = useState(bead?.labels?.join(', ') ?? '');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const wish = useRef(newKey());
+  const not = useForbidden('operate');
+  /** What it was when the form was opened: changes are made on that, unless somebody says otherwise. */
+  const [base] = useState(bead);
+  const stale = error instanceof Refusal && error.status === 412;
+  const save = async (over: boolean): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      if (base === undefined) {
+        const made = await post<Bead>(
+          inCity(city, 'beads'),
+          { title, type, priority: Number(priority), ...(description === '' ? {} : { description }), labels: labelsOf(labels) },
+          { idempotencyKey: wish.current },
+        );
+        return onDone(made.id);
+      }
+      const wanted = labelsOf(labels);
+      const had = base.labels ?? [];
+      const body = {
+        ...(title === base.title ? {} : { title }),
+        ...(description === (base.description ?? '') ? {} : { description }),
+        ...(type === base.issue_type ? {} : { type }),
+        ...(Number(priority) === base.priority ? {} : { priority: Number(priority) }),
+        ...(wanted.every((label) => had.includes(label)) ? {} : { labels: wanted.filter((label) => !had.includes(label)) }),
+        ...(had.every((label) => wanted.includes(label)) ? {} : { remove_labels: had.filter((label) => !wanted.includes(label)) }),
+      };
+      if (Object.keys(body).length > 0)
+        await post(inCity(city, `bead/${part(base.id)}/update`), body, { ifMatch: over ? undefined : base.revision });
+      onDone(base.id);
+    } catch (refused) {
+      setError(refused);
+      setBusy(false);
+      wish.current = newKey();
+    }
+  };
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save(false);
+      }}
+    >
+      <Field label="Title">
+        {(id) => (
+          <input
+            id={id}
+            required
+            autoFocus
+            maxLength={500}
+            value={title}
+            onChange={(event) => setTitle(event.target.value)}
+            className="field"
+          />
+        )}
+      </Field>
+      <Field label="Description">
+        {(id) => (
+          <textarea id={id} rows={6} value={description} onChange={(event) => setDescription(event.target.value)} className="field" />
+        )}
+      </Field>
+      <div className="grid gap-4 sm:grid-cols-3">
+        <Field label="Type">
+          {(id) => <input id={id} required value={type} onChange={(event) => setType(event.target.value)} className="field" />}
+        </Field>
+        <Field label="Priority">
+          {(id) => (
+            <select id={id} value={priority} onChange={(event) => setPriority(event.target.value)} className="field">
+              {[0, 1, 2, 3, 4].map((n) => (
+                <option key={n} value={n}>
+                  P{n}
+                </option>
+              ))}
+            </select>
+          )}
+        </Field>
+        <Field label="Labels, by commas">
+          {(id) => <input id={id} value={labels} onChange={(event) => setLabels(event.target.value)} className="field" />}
+        </Field>
+      </div>
+      {stale ? (
+        <div role="alert" className="rounded-lg bg-warntint px-3 py-2 text-sm text-warn">
+          Somebody has changed this bead meanwhile{bead?.title === base?.title ? '' : `: it is now “${bead?.title ?? ''}”`}.
+        </div>
+      ) : (
+        error !== undefined && <Problem error={error} />
+      )}
+      <div className="flex flex-wrap justify-end gap-2">
+        <Button onClick={onCancel}>{stale ? 'Keep theirs' : 'Cancel'}</Button>
+        {stale ? (
+          <Button look="bad" onClick={() => void save(true)}>
+            Mine over theirs
+          </Button>
+        ) : (
+          <Button type="submit" look="primary" not={not} disabled={busy || title.trim() === ''}>
+            {base === undefined ? 'Create the bead' : 'Save'}
+          </Button>
+        )}
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,342 @@
+import { Link } from '@tanstack/react-router';
+import { useEffect, useState, type ReactNode } from 'react';
+import { get, inCity, part, post, Refusal, request } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Bead, LoggedEvent, Schemas } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { visible } from '../lib/text.js';
+import { hub } from '../live/hub.js';
+import { streamOf } from '../live/use-list.js';
+import { Age, Button, Field, Modal, Problem } from './basics.js';
+import { BeadForm } from './bead-form.js';
+import { BeadState } from './bead-state.js';
+import { Icon } from './icons.js';
+
+type Dependency = Schemas['BeadDependency'];
+interface Around {
+  readonly down: readonly Dependency[];
+  readonly up: readonly Dependency[];
+}
+
+/** One bead, kept as its events tell it; what it depends on is read again when they name it. */
+function useBead(
+  city: string,
+  id: string,
+  known: Bead | undefined,
+): { bead: Bead | undefined; around: Around | undefined; error: unknown; again: () => void } {
+  const [bead, setBead] = useState(known);
+  const [around, setAround] = useState<Around>();
+  const [error, setError] = useState<unknown>();
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const newer = (next: Bead): void => setBead((now) => (now !== undefined && (now.revision ?? 0) > (next.revision ?? 0) ? now : next));
+    return hub.join(streamOf(city), {
+      live: () => setTurn((before) => before + 1),
+      state: (state) => {
+        if (state.kind === 'missing') setTurn((before) => before + 1);
+      },
+      frame: ({ event, data }) => {
+        if (event !== 'event') return;
+        const told = data as LoggedEvent & { payload: { bead?: Bead } };
+        if (!told.type.startsWith('bead.') || (told.payload.bead?.id ?? told.subject) !== id) return;
+        if (told.type === 'bead.deleted') setError(new Error(`${id} was deleted`));
+        else if (told.payload.bead !== undefined) {
+          newer(told.payload.bead);
+          setTurn((before) => before + 1);
+        }
+      },
+    });
+  }, [city, id]);
+  useEffect(() => {
+    const stop = new AbortController();
+    const { signal } = stop;
+    const path = inCity(city, `bead/${part(id)}`);
+    const timer = setTimeout(() => {
+      Promise.all([
+        get<Bead>(path, { signal }),
+        ...(['down', 'up'] as const).map((direction) =>
+          get<{ items: Dependency[] | null }>(`${path}/dependencies`, { query: { direction, limit: 100 }, signal }),
+        ),
+      ])
+        .then(([found, down, up]) => {
+          setBead((now) => (now !== undefined && (now.revision ?? 0) > ((found as Bead).revision ?? 0) ? now : (found as Bead)));
+          setAround({ down: (down as { items: Dependency[] | null }).items ?? [], up: (up as { items: Dependency[] | null }).items ?? [] });
+          setError(undefined);
+        })
+        .catch((refused: unknown) => {
+          if (!signal.aborted) setError(refused);
+        });
+    }, 50);
+    return () => {
+      clearTimeout(timer);
+      stop.abort();
+    };
+  }, [city, id, turn]);
+  return { bead, around, error, again: () => setTurn((before) => before + 1) };
+}
+
+interface Props {
+  readonly city: string;
+  readonly id: string;
+  readonly known?: Bead | undefined;
+  readonly onClose?: () => void;
+}
+
+/** A bead with what can be done about it. */
+export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
+  const { bead, around, error, again } = useBead(city, id, known);
+  const [failed, setFailed] = useState<unknown>();
+  const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend'>();
+  const [undo, setUndo] = useState(false);
+  const not = useForbidden('operate');
+  const path = inCity(city, `bead/${part(id)}`);
+  const act = (work: Promise<unknown>): Promise<boolean> => {
+    setFailed(undefined);
+    return work.then(
+      () => true,
+      (refused: unknown) => {
+        setFailed(
+          refused instanceof Refusal && refused.status === 412
+            ? new Error('Somebody has changed it meanwhile: look, and do it again.')
+            : refused,
+        );
+        again();
+        return false;
+      },
+    );
+  };
+  const closed = bead?.status === 'closed';
+  const close = (): void => {
+    if (bead !== undefined && !closed) void act(post(`${path}/close`, {}, { ifMatch: bead.revision })).then((done) => setUndo(done));
+  };
+  const reopen = (): void => void act(post(`${path}/reopen`)).then(() => setUndo(false));
+  useKeys(
+    'The bead',
+    bead === undefined || not !== undefined
+      ? []
+      : [
+          { keys: 'e', label: 'edit', run: () => setDialog('edit') },
+          { keys: 'a', label: 'assign', run: () => setDialog('assign') },
+          { keys: 'd', label: 'add what it depends on', run: () => setDialog('depend') },
+          { keys: 'C', label: 'close it', run: close },
+        ],
+  );
+  if (bead === undefined)
+    return (
+      <div className="p-4">
+        {error !== undefined ? <Problem error={error} onRetry={again} /> : <p className="text-muted">Reading {id} …</p>}
+        {onClose !== undefined && (
+          <Button className="mt-3" onClick={onClose}>
+            Close
+          </Button>
+        )}
+      </div>
+    );
+  return (
+    <div className="flex flex-col gap-4 p-4 md:p-5" data-bead-pane={id}>
+      <header className="flex items-start gap-3">
+        <div className="min-w-0 flex-1">
+          <p className="flex items-center gap-3 text-xs text-muted">
+            <Link to="/c/$city/beads/$id" params={{ city, id }} className="font-mono hover:underline">
+              {id}
+            </Link>
+            <BeadState bead={bead} />
+          </p>
+          <h2 className="words mt-1 text-base font-semibold">{visible(bead.title)}</h2>
+        </div>
+        {onClose !== undefined && (
+          <button type="button" aria-label="Close the bead" onClick={onClose} className="rounded-md p-2 text-muted hover:bg-raised">
+            <Icon name="close" />
+          </button>
+        )}
+      </header>
+      {(error !== undefined || failed !== undefined) && <Problem error={failed ?? error} />}
+      <div className="flex flex-wrap gap-2">
+        <Button hotkey="e" not={not} onClick={() => setDialog('edit')}>
+          Edit
+        </Button>
+        <Button hotkey="a" not={not} onClick={() => setDialog('assign')}>
+          Assign
+        </Button>
+        <Button hotkey="d" not={not} onClick={() => setDialog('depend')}>
+          Depends on
+        </Button>
+        {closed ? (
+          <Button not={not} onClick={reopen}>
+            {undo ? 'Undo: reopen' : 'Reopen'}
+          </Button>
+        ) : (
+          <Button hotkey="C" not={not} onClick={close}>
+            Close
+          </Button>
+        )}
+      </div>
+      <dl className="grid grid-cols-[auto_1fr] gap-x-5 gap-y-1.5 text-sm">
+        <Fact name="Type">{bead.issue_type}</Fact>
+        <Fact name="Priority">{bead.priority === undefined ? undefined : `P${bead.priority}`}</Fact>
+        <Fact name="Assignee">{bead.assignee === undefined ? 'nobody' : visible(bead.assignee)}</Fact>
+        <Fact name="Labels">{bead.labels?.length ? bead.labels.map(visible).join(', ') : undefined}</Fact>
+        <Fact name="Rig">{bead.rig}</Fact>
+        <Fact name="Parent">{bead.parent === undefined ? undefined : <BeadLink city={city} id={bead.parent} />}</Fact>
+        <Fact name="Created">
+          <Age at={bead.created_at} /> ago
+        </Fact>
+        {bead.updated_at !== undefined && (
+          <Fact name="Changed">
+            <Age at={bead.updated_at} /> ago
+          </Fact>
+        )}
+      </dl>
+      {bead.description !== undefined && bead.description !== '' && (
+        <p className="words border-t border-line pt-4">{visible(bead.description)}</p>
+      )}
+      {around !== undefined && (
+        <>
+          <Dependencies
+            title="It depends on"
+            city={city}
+            items={around.down}
+            other={(one) => one.depends_on_id}
+            onRemove={
+              not === undefined ? (other) => void act(request('DELETE', `${path}/dependencies/${part(other)}`, {})).then(again) : undefined
+            }
+          />
+          <Dependencies title="Depend on it" city={city} items={around.up} other={(one) => one.issue_id} />
+        </>
+      )}
+      {bead.metadata !== undefined && Object.keys(bead.metadata).length > 0 && (
+        <details className="border-t border-line pt-3">
+          <summary className="min-h-6 cursor-pointer text-sm font-medium">Metadata</summary>
+          <dl className="mt-2 grid grid-cols-[auto_1fr] gap-x-5 gap-y-1 text-sm">
+            {Object.entries(bead.metadata).map(([name, value]) => (
+              <Fact key={name} name={visible(name)}>
+                {visible(value)}
+              </Fact>
+            ))}
+          </dl>
+        </details>
+      )}
+      {dialog === 'edit' && (
+        <Modal title={`Edit ${id}`} onClose={() => setDialog(undefined)} wide>
+          <BeadForm city={city} bead={bead} onDone={() => setDialog(undefined)} onCancel={() => setDialog(undefined)} />
+        </Modal>
+      )}
+      {dialog === 'assign' && (
+        <Ask
+          title={`Assign ${id}`}
+          label="To whom"
+          hint="The name of an agent, a session or a person; empty for nobody."
+          value={bead.assignee ?? ''}
+          action="Assign"
+          onClose={() => setDialog(undefined)}
+          onSay={(assignee) => void act(post(`${path}/assign`, { assignee }, { ifMatch: bead.revision }))}
+        />
+      )}
+      {dialog === 'depend' && (
+        <Ask
+          title={`What does ${id} depend on?`}
+          label="Id of the other bead"
+          hint="Until that one is closed this one is blocked."
+          value=""
+          action="Add"
+          onClose={() => setDialog(undefined)}
+          onSay={(other) => {
+            if (other !== '') void act(post(`${path}/dependencies`, { depends_on_id: other })).then(again);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
+  if (children === undefined || children === '') return null;
+  return (
+    <>
+      <dt className="text-muted">{name}</dt>
+      <dd className="words min-w-0">{children}</dd>
+    </>
+  );
+}
+
+const BeadLink = ({ city, id }: { city: string; id: string }): ReactNode => (
+  <Link to="/c/$city/beads/$id" params={{ city, id }} className="font-mono text-xs text-accent underline">
+    {id}
+  </Link>
+);
+
+interface DependenciesProps {
+  readonly title: string;
+  readonly city: string;
+  readonly items: readonly Dependency[];
+  readonly other: (dependency: Dependency) => string;
+  readonly onRemove?: ((other: string) => void) | undefined;
+}
+
+function Dependencies({ title, city, items, other, onRemove }: DependenciesProps): ReactNode {
+  if (items.length === 0) return null;
+  return (
+    <section className="border-t border-line pt-3">
+      <h3 className="mb-1.5 text-sm font-medium">{title}</h3>
+      <ul className="flex flex-col gap-1">
+        {items.map((one) => (
+          <li key={`${other(one)} ${one.type}`} className="flex items-center gap-3 text-sm">
+            <BeadLink city={city} id={other(one)} />
+            <span className="min-w-0 truncate">{visible(one.title ?? '')}</span>
+            <span className="shrink-0 text-xs text-muted">
+              {one.type} · {one.status}
+            </span>
+            {onRemove !== undefined && (
+              <Button
+                look="quiet"
+                className="ml-auto"
+                aria-label={`Remove the dependency on ${other(one)}`}
+                onClick={() => onRemove(other(one))}
+              >
+                Remove
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface AskProps {
+  readonly title: string;
+  readonly label: string;
+  readonly hint: string;
+  readonly value: string;
+  readonly action: string;
+  readonly onSay: (value: string) => void;
+  readonly onClose: () => void;
+}
+
+function Ask({ title, label, hint, value, action, onSay, onClose }: AskProps): ReactNode {
+  const [text, setText] = useState(value);
+  return (
+    <Modal title={title} onClose={onClose}>
+      <form
+        className="flex flex-col gap-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          onSay(text.trim());
+          onClose();
+        }}
+      >
+        <Field label={label} hint={hint}>
+          {(id) => (
+            <input id={id} autoFocus maxLength={255} value={text} onChange={(event) => setText(event.target.value)} className="field" />
+          )}
+        </Field>
+        <div className="flex justify-end gap-2">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" look="primary">
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Modal>
+  );
+}

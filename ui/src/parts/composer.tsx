@@ -1,0 +1,121 @@
+import { useRef, useState, type ReactNode } from 'react';
+import { inCity, newKey, part, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Schemas } from '../api/types.js';
+import { follow, whyOf } from '../live/operations.js';
+import { Button, Problem } from './basics.js';
+
+type Intent = Schemas['SubmitIntent'];
+interface Sent {
+  readonly key: string;
+  readonly text: string;
+}
+
+/** Drafts outlive the view, in this tab. */
+function draftOf(name: string): string {
+  try {
+    return sessionStorage.getItem(name) ?? '';
+  } catch {
+    return '';
+  }
+}
+function keepDraft(name: string, text: string): void {
+  try {
+    if (text === '') sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+  } catch {
+    // Then it is lost with the page.
+  }
+}
+
+interface Props {
+  readonly city: string;
+  readonly id: string;
+  readonly capabilities: Schemas['SubmissionCapabilities'] | undefined;
+}
+
+/** What is said to a session: now, after its turn, or instead of it. */
+export function Composer({ city, id, capabilities }: Props): ReactNode {
+  const name = `svc.draft.${city}/${id}`;
+  const [text, setText] = useState(() => draftOf(name));
+  const [intent, setIntent] = useState<Intent>('default');
+  const [waiting, setWaiting] = useState<readonly Sent[]>([]);
+  const [error, setError] = useState<unknown>();
+  const box = useRef<HTMLTextAreaElement>(null);
+  const not = useForbidden('operate');
+  const write = (next: string): void => {
+    setText(next);
+    keepDraft(name, next);
+  };
+  const send = async (): Promise<void> => {
+    if (text.trim() === '' || not !== undefined) return;
+    const sent: Sent = { key: newKey(), text };
+    write('');
+    setError(undefined);
+    setWaiting((before) => [...before, sent]);
+    box.current?.focus();
+    try {
+      const { request_id } = await post<{ request_id: string }>(
+        inCity(city, `session/${part(id)}/submit`),
+        { message: sent.text, intent },
+        { idempotencyKey: sent.key },
+      );
+      const end = await follow(`Message to ${id}`, request_id, true);
+      if (end.type === 'request.failed') throw new Error(whyOf(end));
+    } catch (refused) {
+      setError(refused);
+      // What was not taken is not lost.
+      setText((now) => (now === '' ? sent.text : now));
+    } finally {
+      setWaiting((before) => before.filter((one) => one !== sent));
+    }
+  };
+  return (
+    <form
+      className="flex flex-col gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      {waiting.map((sent) => (
+        <p key={sent.key} className="truncate text-sm text-muted">
+          Waits to be delivered: {sent.text}
+        </p>
+      ))}
+      {error !== undefined && <Problem error={error} />}
+      <div className="flex items-end gap-2">
+        <textarea
+          ref={box}
+          aria-label="Message"
+          placeholder="Write to the agent"
+          rows={Math.min(8, Math.max(1, text.split('\n').length))}
+          value={text}
+          onChange={(event) => write(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && !event.nativeEvent.isComposing) {
+              event.preventDefault();
+              void send();
+            }
+          }}
+          className="field resize-none"
+        />
+        {capabilities !== undefined && (capabilities.supports_follow_up || capabilities.supports_interrupt_now) && (
+          <select
+            aria-label="When"
+            value={intent}
+            onChange={(event) => setIntent(event.target.value as Intent)}
+            className="field hidden w-auto sm:block"
+          >
+            <option value="default">Now</option>
+            {capabilities.supports_follow_up && <option value="follow_up">After the turn</option>}
+            {capabilities.supports_interrupt_now && <option value="interrupt_now">Instead of the turn</option>}
+          </select>
+        )}
+        <Button type="submit" look="primary" hotkey="mod+enter" not={not} disabled={text.trim() === ''}>
+          Send
+        </Button>
+      </div>
+    </form>
+  );
+}

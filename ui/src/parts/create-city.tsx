@@ -1,0 +1,62 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useRef, useState, type ReactNode } from 'react';
+import { newKey, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import { follow } from '../live/operations.js';
+import { Button, Field, Problem } from './basics.js';
+import { ProviderPicker } from './providers.js';
+
+/** Makes a city; when it runs, the next step is its first session. */
+export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel?: () => void }): ReactNode {
+  const [dir, setDir] = useState('');
+  const [provider, setProvider] = useState('loopback');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const wish = useRef(newKey());
+  const navigate = useNavigate();
+  const not = useForbidden('configure');
+  const create = async (): Promise<void> => {
+    setBusy(true);
+    setError(undefined);
+    try {
+      const { request_id } = await post<{ request_id: string }>(
+        '/v0/city',
+        { dir: dir.trim(), provider },
+        { idempotencyKey: wish.current },
+      );
+      onDone?.();
+      const end = await follow(`Create city ${dir.trim()}`, request_id);
+      const name = end.payload.name;
+      if (end.type !== 'request.failed' && typeof name === 'string')
+        void navigate({ to: '/c/$city/sessions', params: { city: name }, search: { new: '1' } });
+      else setBusy(false);
+    } catch (refused) {
+      setError(refused);
+      setBusy(false);
+    }
+    wish.current = newKey();
+  };
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void create();
+      }}
+    >
+      <Field label="Directory" hint="Below the directory of cities, or an absolute path on the host. Its last part is the city's name.">
+        {(id) => (
+          <input id={id} required value={dir} placeholder="my-city" onChange={(event) => setDir(event.target.value)} className="field" />
+        )}
+      </Field>
+      <ProviderPicker value={provider} onChange={setProvider} />
+      {error !== undefined && <Problem error={error} />}
+      <div className="flex justify-end gap-2">
+        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        <Button type="submit" look="primary" not={not} disabled={busy || dir.trim() === ''}>
+          {busy ? 'Creating …' : 'Create the city'}
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,41 @@
+import type { ReactNode } from 'react';
+import type { Schemas } from '../api/types.js';
+import { plain, visible } from '../lib/text.js';
+
+type Input = Schemas['SessionStructuredToolInput'];
+
+/** Exactly what a tool would do: nothing left out, and what cannot be seen made visible. */
+export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
+  if (input === undefined) return null;
+  const { kind: _, ...members } = input as unknown as Record<string, unknown> & { kind: string };
+  const shown = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== '');
+  return (
+    <dl className="flex flex-col gap-1.5">
+      {shown.map(([name, value]) => (
+        <div key={name}>
+          <dt className="text-xs text-muted">{name.replaceAll('_', ' ')}</dt>
+          <dd>
+            <Code>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</Code>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export const Code = ({ children }: { children: string }): ReactNode => (
+  <pre tabIndex={0} className="words max-h-96 overflow-auto rounded-md border border-line bg-ground px-2.5 py-1.5 font-mono text-[13px]">
+    {visible(children)}
+  </pre>
+);
+
+const LINES = 200;
+const LENGTH = 16 * 1024;
+
+/** Output, cut where it is long until somebody wants all of it. */
+export function outputOf(text: string): { shown: string; cut: boolean } {
+  const clean = plain(text);
+  const lines = clean.split('\n');
+  if (lines.length <= LINES && clean.length <= LENGTH) return { shown: clean, cut: false };
+  return { shown: lines.slice(0, LINES).join('\n').slice(0, LENGTH), cut: true };
+}

@@ -1,0 +1,158 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useMemo, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { inCity, get, newKey, post, request } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { City, Schemas } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { asks, cities } from '../live/supervisor.js';
+import { follow } from '../live/operations.js';
+import { Button, Confirm, Empty, Modal, Problem, State } from '../parts/basics.js';
+import { CreateCity } from '../parts/create-city.js';
+import { FirstRun } from '../parts/first-run.js';
+
+const SHOWN = 500;
+
+/** The fleet: how each city is, and what is done with it as a whole. */
+export function Cities(): ReactNode {
+  const snapshot = useSyncExternalStore(cities.subscribe, cities.snapshot);
+  const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
+  const { q = '' } = useSearch({ from: '/cities' });
+  const navigate = useNavigate({ from: '/cities' });
+  const [creating, setCreating] = useState(false);
+  useKeys('Cities', [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }]);
+  const counts = useMemo(() => {
+    const found = new Map<string, number>();
+    for (const { city } of waiting.rows) found.set(city, (found.get(city) ?? 0) + 1);
+    return found;
+  }, [waiting]);
+  const rows = useMemo(() => snapshot.rows.filter(({ name }) => name.toLowerCase().includes(q.toLowerCase())), [snapshot, q]);
+  return (
+    <div className="h-full overflow-auto">
+      <div className="mx-auto flex max-w-4xl flex-col gap-4 p-4 md:p-8">
+        <header className="flex flex-wrap items-center gap-3">
+          <h1 className="text-lg font-semibold">Cities</h1>
+          {snapshot.phase !== 'first' && <span className="text-sm text-muted">{snapshot.total}</span>}
+          <input
+            aria-label="Filter cities by name"
+            placeholder="Filter"
+            value={q}
+            onChange={(event) => void navigate({ search: event.target.value === '' ? {} : { q: event.target.value }, replace: true })}
+            className="field ml-auto max-w-48"
+          />
+          <Button look="primary" hotkey="c" onClick={() => setCreating(true)}>
+            New city
+          </Button>
+        </header>
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void cities.read()} />}
+        {snapshot.phase === 'live' && snapshot.total === 0 && snapshot.error === undefined && <FirstRun />}
+        {snapshot.total > 0 && rows.length === 0 && <Empty title={`0 of ${snapshot.total}`}>No city has “{q}” in its name.</Empty>}
+        <ul className="flex flex-col gap-2">
+          {rows.slice(0, SHOWN).map((city) => (
+            <CityRow key={city.name} city={city} asks={counts.get(city.name) ?? 0} />
+          ))}
+        </ul>
+        {rows.length > SHOWN && <p className="text-sm text-muted">The first {SHOWN} are shown: filter by name for the others.</p>}
+      </div>
+      {creating && (
+        <Modal title="New city" onClose={() => setCreating(false)}>
+          <CreateCity onDone={() => setCreating(false)} onCancel={() => setCreating(false)} />
+        </Modal>
+      )}
+    </div>
+  );
+}
+
+function CityRow({ city, asks: count }: { city: City; asks: number }): ReactNode {
+  const [error, setError] = useState<unknown>();
+  const [leaving, setLeaving] = useState(false);
+  const [about, setAbout] = useState<Schemas['CityGetResponse']>();
+  const configure = useForbidden('configure');
+  const operate = useForbidden('operate');
+  const { name, running, status = '' } = city;
+  const run = async (action: 'start' | 'stop' | 'unregister', label: string): Promise<void> => {
+    setError(undefined);
+    try {
+      const { request_id } = await post<{ request_id: string }>(inCity(name, action), undefined, { idempotencyKey: newKey() });
+      await follow(`${label} ${name}`, request_id);
+    } catch (refused) {
+      setError(refused);
+    }
+  };
+  const look = (): void => {
+    if (about !== undefined) return setAbout(undefined);
+    get<Schemas['CityGetResponse']>(inCity(name)).then(setAbout, setError);
+  };
+  const suspend = async (suspended: boolean): Promise<void> => {
+    try {
+      await request('PATCH', inCity(name), { body: { suspended } });
+      setAbout(await get<Schemas['CityGetResponse']>(inCity(name)));
+    } catch (refused) {
+      setError(refused);
+    }
+  };
+  const failed = status === 'init_failed';
+  return (
+    <li data-city={name} className="flex flex-col gap-2 rounded-xl border border-line bg-panel px-4 py-3">
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <div className="min-w-0 flex-1 basis-56">
+          <Link to="/c/$city/sessions" params={{ city: name }} className="font-semibold hover:underline">
+            {name}
+          </Link>
+          <p className="truncate text-xs text-muted" title={city.path}>
+            {city.path}
+          </p>
+        </div>
+        <State tone={running ? 'good' : failed ? 'bad' : status === 'stopped' || status === '' ? 'quiet' : 'accent'}>
+          {running ? 'running' : failed ? 'failed' : status === '' ? 'stopped' : status.replaceAll('_', ' ')}
+        </State>
+        {count > 0 && (
+          <Link to="/" search={{ city: name }} className="text-sm font-medium text-accent underline">
+            {count === 1 ? '1 question' : `${count} questions`}
+          </Link>
+        )}
+        <div className="flex flex-wrap gap-1.5">
+          {running ? (
+            <>
+              <Button onClick={look} aria-expanded={about !== undefined}>
+                Details
+              </Button>
+              <Button not={operate} onClick={() => void run('stop', 'Stop')}>
+                Stop
+              </Button>
+            </>
+          ) : (
+            <Button not={operate} onClick={() => void run('start', 'Start')}>
+              Start
+            </Button>
+          )}
+          <Button look="bad" not={configure} onClick={() => setLeaving(true)}>
+            Unregister
+          </Button>
+        </div>
+      </div>
+      {city.error !== undefined && <p className="words text-sm text-bad">{city.error}</p>}
+      {error !== undefined && <Problem error={error} />}
+      {about !== undefined && (
+        <div className="flex flex-wrap items-center gap-x-6 gap-y-1 border-t border-line pt-2 text-sm">
+          <span>{about.agent_count} agents</span>
+          <span>{about.rig_count} rigs</span>
+          {about.provider !== undefined && <span>provider {about.provider}</span>}
+          <State tone={about.suspended ? 'warn' : 'good'}>{about.suspended ? 'suspended' : 'agents may run'}</State>
+          <Button className="ml-auto" not={operate} onClick={() => void suspend(!about.suspended)}>
+            {about.suspended ? 'Resume' : 'Suspend'}
+          </Button>
+        </div>
+      )}
+      {leaving && (
+        <Confirm
+          title={`Unregister ${name}?`}
+          action={`Unregister ${name}`}
+          onYes={() => void run('unregister', 'Unregister')}
+          onClose={() => setLeaving(false)}
+        >
+          Its agents are stopped and the supervisor forgets it. Its directory stays.
+        </Confirm>
+      )}
+    </li>
+  );
+}

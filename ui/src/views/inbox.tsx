@@ -1,0 +1,79 @@
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import type { Ask } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { asks, cities } from '../live/supervisor.js';
+import { AskCard } from '../parts/ask-card.js';
+import { Empty, Problem } from '../parts/basics.js';
+import { FirstRun } from '../parts/first-run.js';
+
+const idOf = ({ city, session_id, request_id }: Ask): string => `${city}/${session_id}/${request_id}`;
+
+/** What needs a person now, over all cities, the oldest first. */
+export function Inbox(): ReactNode {
+  const snapshot = useSyncExternalStore(asks.subscribe, asks.snapshot);
+  const fleet = useSyncExternalStore(cities.subscribe, cities.snapshot);
+  const { city } = useSearch({ from: '/' });
+  const navigate = useNavigate();
+  const rows = useMemo(() => (city === undefined ? snapshot.rows : snapshot.rows.filter((ask) => ask.city === city)), [snapshot, city]);
+  const [chosen, choose] = useState<string>();
+  const movedAt = useRef(0);
+  const before = useRef<readonly string[]>([]);
+  const order = rows.map(idOf);
+  // Whatever was answered elsewhere leaves; what follows it is focused.
+  const at = Math.max(
+    0,
+    chosen === undefined ? 0 : order.includes(chosen) ? order.indexOf(chosen) : Math.min(before.current.indexOf(chosen), order.length - 1),
+  );
+  useLayoutEffect(() => {
+    if (before.current.some((id, i) => order[i] !== id)) movedAt.current = performance.now();
+    before.current = order;
+  });
+  const move = (by: number) => (): void => choose(order[Math.max(0, Math.min(order.length - 1, at + by))]);
+  const focused = rows[at];
+  useKeys('Inbox', [
+    { keys: 'j', label: 'next question', run: move(1) },
+    { keys: 'k', label: 'previous question', run: move(-1) },
+    {
+      keys: 'o',
+      label: 'open its session',
+      run: () => {
+        if (focused !== undefined) void navigate({ to: '/c/$city/sessions/$id', params: { city: focused.city, id: focused.session_id } });
+      },
+    },
+  ]);
+  const known = snapshot.phase !== 'first';
+  return (
+    <div className="h-full overflow-auto">
+      <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4 md:p-8">
+        <header className="flex items-baseline gap-3">
+          <h1 className="text-lg font-semibold">Inbox</h1>
+          {known && rows.length > 0 && (
+            <p className="text-sm text-muted">
+              {rows.length === 1 ? 'One question waits' : `${rows.length} questions wait`}
+              {snapshot.total > snapshot.rows.length && ` of ${snapshot.total}`}
+            </p>
+          )}
+          {city !== undefined && (
+            <Link to="/" className="ml-auto text-sm text-accent underline">
+              Only {city}: show all
+            </Link>
+          )}
+        </header>
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void asks.read()} />}
+        {rows.map((ask, i) => (
+          <AskCard key={idOf(ask)} ask={ask} focused={i === at} movedAt={movedAt} onFocus={() => choose(idOf(ask))} />
+        ))}
+        {known && fleet.phase === 'live' && rows.length === 0 && fleet.total === 0 && <FirstRun />}
+        {known && rows.length === 0 && fleet.total > 0 && (
+          <Empty title="Nothing needs you">
+            <p>When an agent asks for something, it stands here, and in the title of this tab.</p>
+            <Link to="/cities" className="text-accent underline">
+              Look at the cities
+            </Link>
+          </Empty>
+        )}
+      </div>
+    </div>
+  );
+}

@@ -1,0 +1,39 @@
+import tailwindcss from '@tailwindcss/vite';
+import { defineConfig } from 'vite';
+
+/** Vite compiles JSX itself: the plugin for React would only add the exchange of components in development. */
+export default defineConfig({
+  root: import.meta.dirname,
+  base: '/ui/',
+  plugins: [tailwindcss()],
+  oxc: { jsx: { runtime: 'automatic' } },
+  worker: { format: 'es' },
+  build: {
+    target: 'es2023',
+    // Inlined, an asset would be an address that the page's policy does not allow.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    emptyOutDir: true,
+    license: true,
+    rolldownOptions: {
+      // What every view needs is one file: a first load of few requests.
+      output: {
+        codeSplitting: {
+          groups: [
+            {
+              name: 'page',
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-router|router-core|history|store|react-store))\/|ui\/src\/(app|api|live|lib|parts)\/|views\/inbox|use-sync-external-store|^\0rolldown/,
+            },
+          ],
+        },
+      },
+      // Directives of frameworks that render at a server.
+      onLog: (level, log, next) => (log.code === 'MODULE_LEVEL_DIRECTIVE' ? undefined : next(level, log)),
+    },
+  },
+  server: {
+    proxy: Object.fromEntries(
+      ['/v0', '/health', '/openapi.json'].map((path) => [path, process.env.SVC_API_URL ?? 'http://127.0.0.1:8372']),
+    ),
+  },
+});
