@@ -200,7 +200,7 @@ interface FiltersProps {
 
 function Filters({ filter, onChange }: FiltersProps): ReactNode {
   return (
-    <div className="ml-auto flex flex-wrap items-center gap-2">
+    <div className="order-last flex w-full flex-wrap items-center gap-2 @5xl:order-none @5xl:ml-auto @5xl:w-auto">
       <select
         aria-label="Status"
         value={filter.status ?? ''}

@@ -1,0 +1,152 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { LiveList, type Page } from './list.js';
+
+interface Thing {
+  readonly id: string;
+  readonly revision: number;
+  readonly open: boolean;
+}
+
+/** A service: things with revisions, a log of what happened to them, and pages of those that are open. */
+class Service {
+  readonly things = new Map<string, Thing>();
+  readonly log: ({ put: Thing } | { gone: string })[] = [];
+  #made = 0;
+
+  create(): void {
+    this.#put({ id: `t${String(++this.#made).padStart(3, '0')}`, revision: 1, open: true });
+  }
+  change(nth: number, open: boolean): void {
+    const thing = [...this.things.values()][nth % Math.max(1, this.things.size)];
+    if (thing !== undefined) this.#put({ ...thing, revision: thing.revision + 1, open });
+  }
+  remove(nth: number): void {
+    const id = [...this.things.keys()][nth % Math.max(1, this.things.size)];
+    if (id === undefined || !this.things.delete(id)) return;
+    this.log.push({ gone: id });
+  }
+  page(after: string | undefined, size: number): Page<Thing> {
+    const open = [...this.things.values()].filter((thing) => thing.open).sort((a, b) => a.id.localeCompare(b.id));
+    const rest = open.filter(({ id }) => after === undefined || id > after);
+    const items = rest.slice(0, size);
+    return { items, total: open.length, next: rest.length > size ? items.at(-1)!.id : undefined };
+  }
+  open(): Thing[] {
+    return this.page(undefined, Infinity).items as Thing[];
+  }
+  #put(thing: Thing): void {
+    this.things.set(thing.id, thing);
+    this.log.push({ put: thing });
+  }
+}
+
+const PAGE = 2;
+const listOf = (read: (cursor: string | undefined) => Promise<Page<Thing>>): LiveList<Thing> =>
+  new LiveList<Thing>({
+    read,
+    id: ({ id }) => id,
+    version: ({ revision }) => revision,
+    matches: ({ open }) => open,
+    order: (a, b) => a.id.localeCompare(b.id),
+    schedule: () => undefined,
+  });
+const apply = (list: LiveList<Thing>, event: Service['log'][number]): void =>
+  'put' in event ? list.put(event.put) : list.remove(event.gone);
+
+/** What happens next: to the service, to the frames on their way, to a page that is asked for, to the connection. */
+type Step = 'create' | 'change' | 'close' | 'remove' | 'deliver' | 'duplicate' | 'page' | 'lose';
+const STEPS: readonly Step[] = ['create', 'create', 'change', 'close', 'remove', 'deliver', 'deliver', 'duplicate', 'page', 'page', 'lose'];
+
+describe('a list that is joined, read and kept', () => {
+  it('is the service’s, whatever the interleaving of pages, frames and lost connections', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.nat(8), fc.array(fc.tuple(fc.constantFrom(...STEPS), fc.nat(20)), { maxLength: 80 }), async (before, steps) => {
+        const service = new Service();
+        for (let i = 0; i < before; i++) service.create();
+        const asked: (() => void)[] = [];
+        const list = listOf(
+          (cursor) =>
+            new Promise((resolve) => {
+              // The service looks when the request arrives; the answer comes later.
+              asked.push(() => resolve(service.page(cursor, PAGE)));
+            }),
+        );
+        let delivered = service.log.length;
+        let reading: Promise<void>[] = [list.read()];
+        const answer = async (): Promise<void> => {
+          asked.shift()?.();
+          await new Promise(setImmediate);
+        };
+        for (const [step, nth] of steps) {
+          if (step === 'create') service.create();
+          else if (step === 'change') service.change(nth, true);
+          else if (step === 'close') service.change(nth, false);
+          else if (step === 'remove') service.remove(nth);
+          else if (step === 'deliver' && delivered < service.log.length) apply(list, service.log[delivered++]!);
+          else if (step === 'duplicate' && delivered > 0) apply(list, service.log[nth % delivered]!);
+          else if (step === 'page') await answer();
+          else if (step === 'lose') {
+            // Frames on their way are gone, and with them the position: joined again, then read again.
+            delivered = service.log.length;
+            reading.push(list.read());
+          }
+        }
+        while (delivered < service.log.length) apply(list, service.log[delivered++]!);
+        while (asked.length > 0) await answer();
+        await Promise.all(reading);
+        reading = [];
+        list.flush();
+        expect(list.snapshot().rows).toEqual(service.open());
+        expect(list.snapshot()).toMatchObject({ total: service.open().length, phase: 'live', error: undefined });
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('keeps what it has when a read fails, and says so', async () => {
+    let fails = false;
+    const list = listOf(() =>
+      fails ? Promise.reject(new Error('away')) : Promise.resolve({ items: [{ id: 'a', revision: 1, open: true }], total: 1 }),
+    );
+    await list.read();
+    fails = true;
+    await list.read();
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ rows: [{ id: 'a' }], error: new Error('away') });
+    fails = false;
+    await list.read();
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ rows: [{ id: 'a' }], error: undefined });
+  });
+
+  it('lets nothing come back that was removed, and nothing older take the place of what is newer', async () => {
+    const list = listOf(() => Promise.resolve({ items: [{ id: 'a', revision: 1, open: true }], total: 1 }));
+    list.put({ id: 'b', revision: 1, open: true });
+    list.remove('b');
+    list.put({ id: 'b', revision: 2, open: true });
+    list.put({ id: 'a', revision: 3, open: true });
+    await list.read();
+    list.flush();
+    expect(list.snapshot().rows).toEqual([{ id: 'a', revision: 3, open: true }]);
+  });
+
+  it('keeps no more than its bound, and says that there is more', async () => {
+    const list = new LiveList<Thing>({
+      read: (cursor) => {
+        const from = Number(cursor ?? 0);
+        const items = Array.from({ length: 10 }, (_, i) => ({ id: `t${String(from + i).padStart(4, '0')}`, revision: 1, open: true }));
+        return Promise.resolve({ items, total: 1000, next: String(from + 10) });
+      },
+      id: ({ id }) => id,
+      version: ({ revision }) => revision,
+      order: (a, b) => a.id.localeCompare(b.id),
+      schedule: () => undefined,
+      most: 30,
+    });
+    await list.read();
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ total: 1000, cut: true });
+    expect(list.snapshot().rows).toHaveLength(30);
+  });
+});

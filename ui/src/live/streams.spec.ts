@@ -1,0 +1,231 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Down } from './messages.js';
+import type { Surroundings } from './stream.js';
+import { Streams, type Listener } from './streams.js';
+
+interface Asked {
+  readonly url: string;
+  readonly headers: Record<string, string>;
+  /** Answers; a stream when it is 200, whose frames are then written. */
+  answer(status: number, body?: object, headers?: Record<string, string>): void;
+  write(text: string): void;
+  end(): void;
+}
+
+/** A service that answers by hand, and time that passes when it is told to. */
+class Around implements Surroundings {
+  readonly asked: Asked[] = [];
+  readonly waits: { ms: number; go: () => void }[] = [];
+  now = (): number => 0;
+  random = (): number => 0.5;
+  wait = (ms: number, signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      this.waits.push({ ms, go: resolve });
+      signal.addEventListener('abort', () => resolve());
+    });
+  fetch: Surroundings['fetch'] = (url, { headers, signal }) =>
+    new Promise((resolve, reject) => {
+      let out: ReadableStreamDefaultController<Uint8Array> | undefined;
+      signal.addEventListener('abort', () => {
+        reject(new Error('aborted'));
+        try {
+          out?.error(new Error('aborted'));
+        } catch {
+          // It has ended already.
+        }
+      });
+      this.asked.push({
+        url,
+        headers,
+        answer: (status, body, extra) => {
+          const stream = new ReadableStream<Uint8Array>({ start: (controller) => void (out = controller) });
+          resolve(
+            new Response(status === 200 ? stream : status === 204 ? null : JSON.stringify(body ?? {}), { status, headers: extra ?? {} }),
+          );
+        },
+        write: (text) => out!.enqueue(new TextEncoder().encode(text)),
+        end: () => out!.close(),
+      });
+    });
+  /** The connection that was asked for last. */
+  get last(): Asked {
+    return this.asked.at(-1)!;
+  }
+}
+
+const settled = async (): Promise<void> => {
+  for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+};
+const frame = (id: number, value: string): string => `event: event\nid: ${id}\ndata: "${value}"\n\n`;
+
+function start(): { around: Around; streams: Streams; told: Down[]; listener: Listener; kinds: () => string[] } {
+  const around = new Around();
+  const streams = new Streams(around);
+  const told: Down[] = [];
+  const listener: Listener = { tell: (message) => told.push(message) };
+  streams.add(listener);
+  const kinds = (): string[] =>
+    told.flatMap((message) =>
+      message.t === 'frame'
+        ? [String(message.frame.data)]
+        : message.t === 'live'
+          ? [message.gap ? 'live, read' : 'live']
+          : message.t === 'state'
+            ? []
+            : [],
+    );
+  return { around, streams, told, listener, kinds };
+}
+const stateOf = (told: readonly Down[]): string | undefined => told.filter((message) => message.t === 'state').at(-1)?.state.kind;
+
+describe('a stream', () => {
+  it('goes on where it was, and tells nobody to read again', async () => {
+    const { around, streams, listener, kinds } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(1, 'a') + 'event: heartbeat\nid: 2\ndata: {}\n\n');
+    await settled();
+    around.last.end();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    expect(around.last.headers['last-event-id']).toBe('2');
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(3, 'b'));
+    await settled();
+    expect(kinds()).toEqual(['live, read', 'a', '[object Object]', 'live', 'b']);
+  });
+
+  it('that was lost before its first frame has no place to go on from: everything is read again', async () => {
+    const { around, streams, listener, kinds } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    around.last.end();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    around.last.answer(200);
+    await settled();
+    expect(kinds()).toEqual(['live, read', 'live, read']);
+  });
+
+  it.each([410, 400])('whose position is not there any more (%s) begins anew at once', async (status) => {
+    const { around, streams, listener, kinds } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(7, 'a'));
+    await settled();
+    around.last.end();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    around.last.answer(status, { detail: 'gone' });
+    await settled();
+    expect(around.last.headers['last-event-id']).toBeUndefined();
+    around.last.answer(200);
+    await settled();
+    expect(kinds()).toEqual(['live, read', 'a', 'live, read']);
+  });
+
+  it.each([401, 403])('that is refused (%s) is not tried again before there is another key', async (status) => {
+    const { around, streams, listener, told, kinds } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(status, { detail: 'no' });
+    await settled();
+    expect(stateOf(told)).toBe('refused');
+    const { length } = around.asked;
+    streams.handle(listener, { t: 'wake' });
+    for (const wait of around.waits) wait.go();
+    await settled();
+    expect(around.asked).toHaveLength(length);
+    streams.handle(listener, { t: 'key', key: 'svc_x' });
+    await settled();
+    expect(around.last.headers.authorization).toBe('Bearer svc_x');
+    around.last.answer(200);
+    await settled();
+    expect(kinds()).toEqual(['live, read']);
+  });
+
+  it('waits longer each time, and as long as it is told to', async () => {
+    const { around, streams, listener } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    const pauses: number[] = [];
+    for (let i = 0; i < 7; i++) {
+      around.last.answer(500);
+      await settled();
+      pauses.push(around.waits.at(-1)!.ms);
+      around.waits.at(-1)!.go();
+      await settled();
+    }
+    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 15000, 15000]);
+    around.last.answer(503, {}, { 'retry-after': '3' });
+    await settled();
+    expect(around.waits.at(-1)!.ms).toBe(3000);
+  });
+
+  it('that says nothing any more is opened again', async () => {
+    const { around, streams, listener } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(1, 'a'));
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    expect(around.asked).toHaveLength(2);
+    expect(around.last.headers['last-event-id']).toBe('1');
+  });
+
+  it('that has ended is not opened again', async () => {
+    const { around, streams, listener, told } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(204);
+    await settled();
+    expect(stateOf(told)).toBe('ended');
+    expect(around.asked).toHaveLength(1);
+  });
+});
+
+describe('the streams of a browser', () => {
+  it('are opened once for all pages, and who comes late reads', async () => {
+    const { around, streams, listener } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    const late: Down[] = [];
+    const second: Listener = { tell: (message) => late.push(message) };
+    streams.add(second);
+    streams.handle(second, { t: 'join', url: '/s', keep: false });
+    around.last.write(frame(1, 'a'));
+    await settled();
+    expect(around.asked).toHaveLength(1);
+    expect(late.map(({ t }) => t)).toEqual(['key', 'state', 'live', 'frame']);
+    streams.remove(listener);
+    expect(streams.open).toBe(1);
+    streams.remove(second);
+    expect(streams.open).toBe(0);
+  });
+
+  it('are four at the most: the one unused longest waits, and what is to be kept does not', async () => {
+    const { around, streams, listener, told } = start();
+    streams.handle(listener, { t: 'join', url: '/kept', keep: true });
+    for (const url of ['/a', '/b', '/c', '/d']) {
+      streams.handle(listener, { t: 'join', url, keep: false });
+      await settled();
+    }
+    expect(streams.open).toBe(4);
+    expect(
+      told.filter((message) => message.t === 'state' && message.state.kind === 'paused').map((message) => 'url' in message && message.url),
+    ).toEqual(['/a']);
+    streams.handle(listener, { t: 'join', url: '/a', keep: false });
+    await settled();
+    expect(around.last.url).toBe('/a');
+    expect(streams.open).toBe(4);
+  });
+});

@@ -1,0 +1,48 @@
+import { describe, expect, it } from '@jest/globals';
+import { Transcript } from './transcript.js';
+
+const message = (id: string, text: string, status = 'final') => ({
+  id,
+  role: 'assistant',
+  status,
+  blocks: text === '' ? [] : [{ type: 'text', text }],
+});
+const structured = (operation: string, ...structured_messages: object[]) => ({
+  event: 'structured',
+  id: '1',
+  data: { operation, structured_messages },
+});
+const textsOf = (transcript: Transcript): string[] => {
+  transcript.flush();
+  return transcript.snapshot().messages.map(({ id, blocks }) => `${id} ${(blocks[0] as { text: string }).text}`);
+};
+
+describe('a transcript', () => {
+  it('keeps each entry in its place, as it came last', () => {
+    const transcript = new Transcript(() => undefined);
+    transcript.apply(structured('snapshot', message('1', 'a'), message('2', 'b', 'partial')));
+    transcript.apply(structured('upsert', message('3', 'c')));
+    transcript.apply(structured('upsert', message('2', 'bb')));
+    expect(textsOf(transcript)).toEqual(['1 a', '2 bb', '3 c']);
+    transcript.apply(structured('upsert', message('1', 'a', 'superseded'), message('3', '')));
+    expect(textsOf(transcript)).toEqual(['2 bb']);
+    transcript.apply(structured('reset', message('9', 'z')));
+    expect(textsOf(transcript)).toEqual(['9 z']);
+    transcript.prepend([message('8', 'y')] as never, undefined);
+    expect(textsOf(transcript)).toEqual(['8 y', '9 z']);
+  });
+
+  it('knows what is asked until it is answered, or the stream begins anew without it', () => {
+    const transcript = new Transcript(() => undefined);
+    const questions = (): string[] => {
+      transcript.flush();
+      return transcript.snapshot().questions.map(({ request_id }) => request_id);
+    };
+    for (const request_id of ['p', 'q']) transcript.apply({ event: 'pending', id: '', data: { request_id, kind: 'approval' } });
+    transcript.apply({ event: 'pending_cleared', id: '', data: { request_id: 'p' } });
+    transcript.joined(false);
+    expect(questions()).toEqual(['q']);
+    transcript.joined(true);
+    expect(questions()).toEqual([]);
+  });
+});
