@@ -3752,6 +3752,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/pending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what waits for a person in every city
+         * @description An addition: the lists of the running cities that the caller may see in one, the oldest first, at most 1000 at once. A stream of the supervisor that begins at `event_cursor` tells what is opened and resolved from then on.
+         */
+        get: operations["get-v0-pending"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/provider-readiness": {
         parameters: {
             query?: never;
@@ -8534,20 +8554,37 @@ export interface components {
             /** @description The session’s name. */
             name: string;
         };
-        /** @description A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired. */
+        /** @description A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired. When it is opened, it says what the list of the city does; the prompt is for a glance, and `prompt_cut` says that there is more of it. Choices and metadata that are long together are left to the list. */
         SessionInteractionPayload: {
             /** @description What was answered. */
             action?: string;
+            /** @description The qualified name of the agent: `<name>`, or `<rig>/<name>`. */
+            agent?: string;
+            /** @description A second name of the session, unique in the city. */
+            alias?: string;
+            /** @description What there is to choose from. */
+            choices?: components["schemas"]["InteractionChoice"][];
             /** @description What kind of question it is, such as `permission`. */
             kind: string;
+            /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description When it was asked. RFC 3339 in UTC. */
+            opened_at?: string;
             /** @description What is asked, or what the agent is told to be. */
             prompt?: string;
+            prompt_cut?: boolean;
             /** @description Names the question. */
             request_id: string;
             /** @description The id of the session. */
             session_id: string;
             /** @description `open`, `answered`, `cancelled` or `expired`. */
             status: string;
+            /** @description The agent or provider that the session was made of. */
+            template?: string;
+            /** @description One line for people. */
+            title?: string;
         };
         /** @description The session that it happened to. */
         SessionLifecyclePayload: {
@@ -10829,6 +10866,46 @@ export interface components {
             tls: boolean;
             /** @description The version of the service. */
             version: string;
+        };
+        SupervisorPendingEntry: {
+            /** @description The name under which the session works. */
+            agent?: string;
+            /** @description A second name of the session, unique in the city. */
+            alias?: string;
+            /** @description What there is to choose from. */
+            choices?: components["schemas"]["InteractionChoice"][];
+            /** @description The name of the city. */
+            city: string;
+            /** @description What kind of question it is, such as `permission`. */
+            kind: string;
+            /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description When it was asked. RFC 3339 in UTC. */
+            opened_at?: string;
+            /** @description The labels of `choices`. */
+            options?: string[];
+            /** @description What is asked, or what the agent is told to be. */
+            prompt?: string;
+            /** @description Names the question: to be given with the answer. */
+            request_id: string;
+            /** @description The id of the session. */
+            session_id: string;
+            /** @description The agent or provider that the session was made of. */
+            template?: string;
+            /** @description One line for people. */
+            title?: string;
+        };
+        SupervisorPendingOutputBody: {
+            /** @description From before the items were read: a stream that begins here misses nothing. */
+            event_cursor: string;
+            /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
+            items: components["schemas"]["SupervisorPendingEntry"][];
+            /** @description To be given as `cursor` for the next page. Absent on the last one. */
+            next_cursor?: string;
+            /** @description How many there are in all, whatever the page shows. */
+            total: number;
         };
         /** @description The process can serve. */
         SupervisorReadyOutputBody: {
@@ -31761,6 +31838,57 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-v0-pending": {
+        parameters: {
+            query?: {
+                /** @description How many the page has at the most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. Absent: the first page. */
+                cursor?: string;
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event_cursor": "__supervisor__:6,alpha:3",
+                     *       "items": [
+                     *         {
+                     *           "city": "alpha",
+                     *           "kind": "kind",
+                     *           "request_id": "req-ae771114c827963fbec716d0",
+                     *           "session_id": "al-4"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SupervisorPendingOutputBody"];
+                };
+            };
+            /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-cursor` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

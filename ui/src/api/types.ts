@@ -1,4 +1,4 @@
-import type { components } from '../../../src/cli/api.gen.js';
+import type { components } from '../../../src/client/api.gen.js';
 
 export type Schemas = components['schemas'];
 export type Bead = Schemas['Bead'];
