@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
-import { EVENTS_ABOUT } from '../../src/contract/events/about.js';
 import '../../src/contract/events/all.js';
 import { knownEvents } from '../../src/contract/events/define.js';
 import { program } from './commands-page.js';
@@ -26,9 +25,9 @@ describe('the reference says something of', () => {
     expect(silent(markedSchema(kind), kind.name)).toEqual([]);
   });
 
-  it('every event, and of no other', () => {
-    expect(Object.keys(EVENTS_ABOUT).sort()).toEqual([...knownEvents().keys()].sort());
-    expect(Object.entries(EVENTS_ABOUT).filter(([, about]) => !/[a-z].*\.$/.test(about))).toEqual([]);
+  it('every event', () => {
+    expect(knownEvents().size).toBeGreaterThan(100);
+    expect([...knownEvents().values()].filter(({ about }) => !/[a-z].*\.$/.test(about))).toEqual([]);
   });
 
   it('every variable', () => {

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { EVENTS_ABOUT } from '../../src/contract/events/about.js';
 import '../../src/contract/events/all.js';
 import { knownEvents } from '../../src/contract/events/define.js';
 import { contractName, contractRegistry } from '../../src/contract/registry.js';
@@ -14,8 +13,8 @@ export function eventsPage(): string {
     'Every change of a city is an event of its stream, and what concerns the supervisor is on the supervisor’s own. Each has `seq`, `ts`, `type`, `actor`, ' +
       'mostly `subject`, and the `payload` below. [How events work](../explanation/events.md) says the rest; [the schema of the lines](/schemas/events.json) is what `svc events` prints.',
     'A kind with a dot of your own choice, such as `build.done`, is emitted with `svc event emit` and carries any JSON object.',
-    ...events.map(({ type, payload }) =>
-      [`## ${type}`, EVENTS_ABOUT[type] ?? '', contractRegistry.get(payload)?.description ?? '', membersOf(payload)]
+    ...events.map(({ type, about, payload }) =>
+      [`## ${type}`, about, contractRegistry.get(payload)?.description ?? '', membersOf(payload)]
         .filter((part) => part !== '')
         .join('\n\n'),
     ),

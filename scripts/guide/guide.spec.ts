@@ -52,7 +52,10 @@ function keysOf(schema: JsonSchema, seen = new Set<string>()): Set<string> {
 }
 
 function commandsOf(command: Command, path = 'svc'): string[] {
-  const below = command.createHelp().visibleCommands(command).filter((sub) => sub.name() !== 'help');
+  const below = command
+    .createHelp()
+    .visibleCommands(command)
+    .filter((sub) => sub.name() !== 'help');
   return [...(path === 'svc' ? [] : [path]), ...below.flatMap((sub) => commandsOf(sub, `${path} ${sub.name()}`))];
 }
 

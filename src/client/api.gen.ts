@@ -11008,7 +11008,7 @@ export interface components {
         TranscriptProvenance: "live" | "hydrated";
         /** @description An event: of a known kind, or of a kind of somebody’s own. */
         TypedEventStreamEnvelope: components["schemas"]["TypedEventStreamEnvelopeKnown"] | components["schemas"]["TypedEventStreamEnvelopeCustom"];
-        /** @description The configuration has a new agent. */
+        /** @description The configuration has an agent that it had not. */
         TypedEventStreamEnvelopeAgentCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11027,7 +11027,7 @@ export interface components {
             type: "agent.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has an agent no more. */
+        /** @description The configuration has an agent no longer. */
         TypedEventStreamEnvelopeAgentDeleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11046,7 +11046,7 @@ export interface components {
             type: "agent.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent that was suspended goes on. */
+        /** @description Somebody has lifted the switch that kept an agent from being started. */
         TypedEventStreamEnvelopeAgentResumed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11065,7 +11065,7 @@ export interface components {
             type: "agent.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent was suspended. */
+        /** @description Somebody has switched an agent off: no session of it is started. */
         TypedEventStreamEnvelopeAgentSuspended: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11084,7 +11084,7 @@ export interface components {
             type: "agent.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent is configured in another way. */
+        /** @description What the configuration says of an agent has changed. */
         TypedEventStreamEnvelopeAgentUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11103,7 +11103,7 @@ export interface components {
             type: "agent.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The credential of a store was found. */
+        /** @description Where the credential of a store comes from. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeBackendCredentialResolved: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11122,7 +11122,7 @@ export interface components {
             type: "backend.credential_resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody wanted a bead that another has. */
+        /** @description Somebody wanted a bead that another one holds. */
         TypedEventStreamEnvelopeBeadClaimRejected: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11179,7 +11179,7 @@ export interface components {
             type: "bead.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was taken from a worker that is no more. */
+        /** @description Whoever held a bead has died or has let its lease run out: the bead is free again. */
         TypedEventStreamEnvelopeBeadDeadAssigneeReopened: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11198,7 +11198,7 @@ export interface components {
             type: "bead.dead_assignee_reopened";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was removed for good. */
+        /** @description A bead was deleted. */
         TypedEventStreamEnvelopeBeadDeleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11217,7 +11217,7 @@ export interface components {
             type: "bead.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was changed, or became blocked or free. */
+        /** @description A bead has changed, also in what follows from others: `is_blocked`, its holder, its lease. */
         TypedEventStreamEnvelopeBeadUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11236,7 +11236,7 @@ export interface components {
             type: "bead.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The worktree of a closed bead stays. */
+        /** @description The working copy of a closed bead was left. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeBeadWorktreeReapSkipped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11255,7 +11255,7 @@ export interface components {
             type: "bead.worktree.reap_skipped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The worktree of a closed bead was taken away. */
+        /** @description The working copy of a closed bead was removed. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeBeadWorktreeReaped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11274,7 +11274,7 @@ export interface components {
             type: "bead.worktree.reaped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store cannot write on a condition. */
+        /** @description A store cannot write conditionally. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeBeadsConditionalWritesDegraded: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11293,7 +11293,7 @@ export interface components {
             type: "beads.conditional_writes.degraded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city was made. */
+        /** @description A city was accepted; `request.result.city.create` or `request.failed` says what came of it. */
         TypedEventStreamEnvelopeCityCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11312,7 +11312,7 @@ export interface components {
             type: "city.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city that was suspended goes on. */
+        /** @description Agents of the city may be started again. */
         TypedEventStreamEnvelopeCityResumed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11331,7 +11331,7 @@ export interface components {
             type: "city.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city was suspended: none of its agents is started. */
+        /** @description No agents of the city are started. */
         TypedEventStreamEnvelopeCitySuspended: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11350,7 +11350,7 @@ export interface components {
             type: "city.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city is to be unregistered. */
+        /** @description Somebody wants the city forgotten; its directory stays. */
         TypedEventStreamEnvelopeCityUnregisterRequested: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11369,7 +11369,7 @@ export interface components {
             type: "city.unregister_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The files of a city cannot be used; it goes on with what it had. */
+        /** @description The files have changed and cannot be used; the city goes on with the revision before. */
         TypedEventStreamEnvelopeConfigRejected: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11388,7 +11388,7 @@ export interface components {
             type: "config.rejected";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city runs another configuration from here on. */
+        /** @description The city runs another configuration from this event on. */
         TypedEventStreamEnvelopeConfigReloaded: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11407,7 +11407,7 @@ export interface components {
             type: "config.reloaded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The control loops of a city have started. */
+        /** @description The city runs. */
         TypedEventStreamEnvelopeControllerStarted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11426,7 +11426,7 @@ export interface components {
             type: "controller.started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The control loops of a city have stopped. */
+        /** @description The city has stopped. */
         TypedEventStreamEnvelopeControllerStopped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11445,7 +11445,7 @@ export interface components {
             type: "controller.stopped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A convoy was closed. */
+        /** @description A convoy was closed: with the last of its members, or by somebody. */
         TypedEventStreamEnvelopeConvoyClosed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11499,7 +11499,7 @@ export interface components {
             type: string;
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has taken note of an emergency. */
+        /** @description Somebody has taken note of an emergency. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeEmergencyAcked: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11518,7 +11518,7 @@ export interface components {
             type: "emergency.acked";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has signaled an emergency. */
+        /** @description Somebody has called an emergency. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeEmergencySignaled: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11537,7 +11537,7 @@ export interface components {
             type: "emergency.signaled";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A part of the log was put away. */
+        /** @description What was before this event is an archive, which retention may drop. */
         TypedEventStreamEnvelopeEventsRotated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11575,7 +11575,7 @@ export interface components {
             type: "execution.step_completed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A run has a step. */
+        /** @description A run has a step; the envelope names those that it depends on. */
         TypedEventStreamEnvelopeExecutionStepDefined: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11594,7 +11594,7 @@ export interface components {
             type: "execution.step_defined";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A step of a run has begun. */
+        /** @description A step of a run was begun. */
         TypedEventStreamEnvelopeExecutionStepStarted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11613,7 +11613,7 @@ export interface components {
             type: "execution.step_started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session works on a run. */
+        /** @description A session works on a step of a run. */
         TypedEventStreamEnvelopeExecutionWorkAssociated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11632,7 +11632,7 @@ export interface components {
             type: "execution.work_associated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An adapter was registered. */
+        /** @description An adapter may bring and take messages of a provider. */
         TypedEventStreamEnvelopeExtmsgAdapterAdded: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11651,7 +11651,7 @@ export interface components {
             type: "extmsg.adapter_added";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An adapter was removed. */
+        /** @description An adapter may no longer. */
         TypedEventStreamEnvelopeExtmsgAdapterRemoved: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11670,7 +11670,7 @@ export interface components {
             type: "extmsg.adapter_removed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A conversation was bound to a session or a name. */
+        /** @description A session or an agent answers in a conversation from now on. */
         TypedEventStreamEnvelopeExtmsgBound: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11689,7 +11689,7 @@ export interface components {
             type: "extmsg.bound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message could not be delivered. */
+        /** @description A message reached nobody, for good: `svc extmsg retry` tries again. */
         TypedEventStreamEnvelopeExtmsgDeliveryFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11708,7 +11708,7 @@ export interface components {
             type: "extmsg.delivery_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A conversation has a group. */
+        /** @description A conversation has a group of members. */
         TypedEventStreamEnvelopeExtmsgGroupCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11727,7 +11727,7 @@ export interface components {
             type: "extmsg.group_created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message has come from outside. */
+        /** @description A message came from outside. */
         TypedEventStreamEnvelopeExtmsgInbound: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11746,7 +11746,7 @@ export interface components {
             type: "extmsg.inbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message of a session was published. */
+        /** @description A message was published outside. */
         TypedEventStreamEnvelopeExtmsgOutbound: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11765,7 +11765,7 @@ export interface components {
             type: "extmsg.outbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session wanted to publish where another has the conversation. */
+        /** @description A session wanted to publish in a conversation that another one has. */
         TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11784,7 +11784,7 @@ export interface components {
             type: "extmsg.outbound_channel_mismatch";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Bindings of conversations have ended. */
+        /** @description Bindings have ended. */
         TypedEventStreamEnvelopeExtmsgUnbound: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11803,7 +11803,7 @@ export interface components {
             type: "extmsg.unbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The disk of the store is full: maintenance does nothing. */
+        /** @description The disk of a city is nearly full: its maintenance removes nothing until it is not. */
         TypedEventStreamEnvelopeGcStoreDiskCritical: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11822,7 +11822,7 @@ export interface components {
             type: "gc.store.disk_critical";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The disk of the store is nearly full. */
+        /** @description The disk of a city fills up. */
         TypedEventStreamEnvelopeGcStoreDiskWarn: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11841,7 +11841,7 @@ export interface components {
             type: "gc.store.disk_warn";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A cycle of maintenance has ended. */
+        /** @description A cycle of maintenance has ended well. */
         TypedEventStreamEnvelopeGcStoreMaintenanceDone: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11860,7 +11860,7 @@ export interface components {
             type: "gc.store.maintenance.done";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A cycle of maintenance has failed. */
+        /** @description A cycle of maintenance has failed, or its worker has died. */
         TypedEventStreamEnvelopeGcStoreMaintenanceFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11881,7 +11881,7 @@ export interface components {
         };
         /** @description An event of a known kind; `type` says of which. */
         TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
-        /** @description A message was archived. */
+        /** @description A message was put away. */
         TypedEventStreamEnvelopeMailArchived: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11919,7 +11919,7 @@ export interface components {
             type: "mail.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was marked as read. */
+        /** @description Somebody has read a message, or says so. */
         TypedEventStreamEnvelopeMailMarkedRead: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11938,7 +11938,7 @@ export interface components {
             type: "mail.marked_read";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was marked as unread. */
+        /** @description A message counts as unread again. */
         TypedEventStreamEnvelopeMailMarkedUnread: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11957,7 +11957,7 @@ export interface components {
             type: "mail.marked_unread";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was read. */
+        /** @description A message was read. Known for clients; `mail.marked_read` tells it here. */
         TypedEventStreamEnvelopeMailRead: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -11976,7 +11976,7 @@ export interface components {
             type: "mail.read";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was replied to. */
+        /** @description A message was answered. */
         TypedEventStreamEnvelopeMailReplied: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12014,7 +12014,7 @@ export interface components {
             type: "mail.sent";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The root of a molecule was closed. */
+        /** @description The beads of a formula are done, or it was ended. */
         TypedEventStreamEnvelopeMoleculeResolved: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12033,7 +12033,7 @@ export interface components {
             type: "molecule.resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A firing of an order has succeeded. */
+        /** @description A firing of an order has ended well. */
         TypedEventStreamEnvelopeOrderCompleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12052,7 +12052,7 @@ export interface components {
             type: "order.completed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A firing of an order has failed. */
+        /** @description A firing of an order has failed, was too long, or was lost with its host. */
         TypedEventStreamEnvelopeOrderFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12090,7 +12090,7 @@ export interface components {
             type: "order.fired";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new import. */
+        /** @description The configuration has an import that it had not. */
         TypedEventStreamEnvelopePackAdded: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12109,7 +12109,7 @@ export interface components {
             type: "pack.added";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has an import no more. */
+        /** @description The configuration has an import no longer. */
         TypedEventStreamEnvelopePackRemoved: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12128,7 +12128,7 @@ export interface components {
             type: "pack.removed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An import is configured in another way. */
+        /** @description An import has changed, such as its version. */
         TypedEventStreamEnvelopePackUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12147,7 +12147,7 @@ export interface components {
             type: "pack.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A patch was taken away. */
+        /** @description A stored patch is gone. */
         TypedEventStreamEnvelopePatchDeleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12185,7 +12185,7 @@ export interface components {
             type: "patch.set";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A project has another identity. */
+        /** @description A project was given an identity. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeProjectIdentityStamped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12204,7 +12204,7 @@ export interface components {
             type: "project.identity.stamped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new provider. */
+        /** @description The city has a provider of its own that it had not. */
         TypedEventStreamEnvelopeProviderCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12223,7 +12223,7 @@ export interface components {
             type: "provider.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a provider no more. */
+        /** @description The city has a provider of its own no longer. */
         TypedEventStreamEnvelopeProviderDeleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12242,7 +12242,7 @@ export interface components {
             type: "provider.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session goes on with another provider. */
+        /** @description A session was given another provider. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeProviderSwapped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12261,7 +12261,7 @@ export interface components {
             type: "provider.swapped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A provider is configured in another way. */
+        /** @description What the city says of a provider has changed. */
         TypedEventStreamEnvelopeProviderUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12280,7 +12280,7 @@ export interface components {
             type: "provider.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An asynchronous operation has failed. */
+        /** @description An accepted request has failed: the one terminal event of it. */
         TypedEventStreamEnvelopeRequestFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12299,7 +12299,7 @@ export interface components {
             type: "request.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a city has succeeded. */
+        /** @description A new city runs. */
         TypedEventStreamEnvelopeRequestResultCityCreate: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12318,7 +12318,7 @@ export interface components {
             type: "request.result.city.create";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Attaching a city has succeeded. */
+        /** @description A directory is attached, and its city runs. */
         TypedEventStreamEnvelopeRequestResultCityRegister: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12337,7 +12337,7 @@ export interface components {
             type: "request.result.city.register";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Starting a city has succeeded. */
+        /** @description A stopped city runs again. */
         TypedEventStreamEnvelopeRequestResultCityStart: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12356,7 +12356,7 @@ export interface components {
             type: "request.result.city.start";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Stopping a city has succeeded. */
+        /** @description A city has stopped. */
         TypedEventStreamEnvelopeRequestResultCityStop: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12375,7 +12375,7 @@ export interface components {
             type: "request.result.city.stop";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Unregistering a city has succeeded. */
+        /** @description A city is forgotten; its directory stays. */
         TypedEventStreamEnvelopeRequestResultCityUnregister: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12394,7 +12394,7 @@ export interface components {
             type: "request.result.city.unregister";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a rig has succeeded. */
+        /** @description A rig is there, cloned where it was to be. */
         TypedEventStreamEnvelopeRequestResultRigCreate: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12413,7 +12413,7 @@ export interface components {
             type: "request.result.rig.create";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a session has succeeded. */
+        /** @description A session is there. */
         TypedEventStreamEnvelopeRequestResultSessionCreate: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12451,7 +12451,7 @@ export interface components {
             type: "request.result.session.message";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was taken by its session, or put into its line. */
+        /** @description What was submitted has reached its session, or waits in its queue. */
         TypedEventStreamEnvelopeRequestResultSessionSubmit: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12470,7 +12470,7 @@ export interface components {
             type: "request.result.session.submit";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new rig. */
+        /** @description The configuration has a rig that it had not. */
         TypedEventStreamEnvelopeRigCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12489,7 +12489,7 @@ export interface components {
             type: "rig.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a rig no more. */
+        /** @description The configuration has a rig no longer. */
         TypedEventStreamEnvelopeRigDeleted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12508,7 +12508,7 @@ export interface components {
             type: "rig.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig is being made. */
+        /** @description How far the clone of a rig is. */
         TypedEventStreamEnvelopeRigProvisionProgress: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12527,7 +12527,7 @@ export interface components {
             type: "rig.provision.progress";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig that was suspended goes on. */
+        /** @description Agents may be started in a rig again. */
         TypedEventStreamEnvelopeRigResumed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12546,7 +12546,7 @@ export interface components {
             type: "rig.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig was suspended. */
+        /** @description No agents are started in a rig. */
         TypedEventStreamEnvelopeRigSuspended: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12565,7 +12565,7 @@ export interface components {
             type: "rig.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig is configured in another way. */
+        /** @description What the configuration says of a rig has changed. */
         TypedEventStreamEnvelopeRigUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12584,7 +12584,7 @@ export interface components {
             type: "rig.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A service of a city is not as it was. */
+        /** @description A service of the city is not as it was: it is ready, degraded, stopped or on its way. */
         TypedEventStreamEnvelopeServiceStateChanged: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12603,7 +12603,7 @@ export interface components {
             type: "service.state_changed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was archived. */
+        /** @description A closed session was put away. */
         TypedEventStreamEnvelopeSessionArchived: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12622,7 +12622,7 @@ export interface components {
             type: "session.archived";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was ended. */
+        /** @description A session is over. */
         TypedEventStreamEnvelopeSessionClosed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12641,7 +12641,7 @@ export interface components {
             type: "session.closed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session was not ready in time. */
+        /** @description A session was not ready in time. */
         TypedEventStreamEnvelopeSessionColdStartTimeout: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12660,7 +12660,7 @@ export interface components {
             type: "session.cold_start_timeout";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session has ended by itself. */
+        /** @description The process of a session has ended by itself, and not with 0. */
         TypedEventStreamEnvelopeSessionCrashed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12679,7 +12679,7 @@ export interface components {
             type: "session.crashed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was made. */
+        /** @description A session is there; its process comes when it is wanted. */
         TypedEventStreamEnvelopeSessionCreated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12698,7 +12698,7 @@ export interface components {
             type: "session.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has ended while it still had work. */
+        /** @description A session was drained while it held work. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12717,7 +12717,7 @@ export interface components {
             type: "session.drain_acked_with_assigned_work";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session ends its turn and then sleeps. */
+        /** @description A session is to end: it gets nothing new. */
         TypedEventStreamEnvelopeSessionDraining: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12736,7 +12736,7 @@ export interface components {
             type: "session.draining";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that had nothing to do was put to sleep. */
+        /** @description A session had nothing to do for so long that it sleeps. */
         TypedEventStreamEnvelopeSessionIdleKilled: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12774,7 +12774,7 @@ export interface components {
             type: "session.interaction.opened";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description What a session asked is open no more. */
+        /** @description What a session asked is answered, or no longer asked. */
         TypedEventStreamEnvelopeSessionInteractionResolved: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12793,7 +12793,7 @@ export interface components {
             type: "session.interaction.resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that had run long enough was ended. */
+        /** @description A session was so old that it begins a new process. */
         TypedEventStreamEnvelopeSessionMaxAgeKilled: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12812,7 +12812,7 @@ export interface components {
             type: "session.max_age_killed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A queued message was canceled, has expired, or its delivery could not be confirmed. */
+        /** @description A queued message was cancelled, expired, or nobody knows whether it came through. */
         TypedEventStreamEnvelopeSessionMessageDropped: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12831,7 +12831,7 @@ export interface components {
             type: "session.message.dropped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session is not started any more: it failed again and again. */
+        /** @description A session fails again and again: it rests for a time. */
         TypedEventStreamEnvelopeSessionQuarantined: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12850,7 +12850,7 @@ export interface components {
             type: "session.quarantined";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that was reset does not come up. */
+        /** @description A session was to begin a new conversation and has not. */
         TypedEventStreamEnvelopeSessionResetStalled: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12888,7 +12888,7 @@ export interface components {
             type: "session.stalled";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session could not be started. */
+        /** @description A start has failed; the message says why, and the payload when the next one is. */
         TypedEventStreamEnvelopeSessionStartFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12907,7 +12907,7 @@ export interface components {
             type: "session.start_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session takes long to start. */
+        /** @description A start takes long; the message says what is known of it. */
         TypedEventStreamEnvelopeSessionStartSlow: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12926,7 +12926,7 @@ export interface components {
             type: "session.start_slow";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session is being started. */
+        /** @description A runner starts the process of a session. */
         TypedEventStreamEnvelopeSessionStarting: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12964,7 +12964,7 @@ export interface components {
             type: "session.stopped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has work and nothing goes on. */
+        /** @description A session is gone while work is assigned to it. */
         TypedEventStreamEnvelopeSessionStranded: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -12983,7 +12983,7 @@ export interface components {
             type: "session.stranded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was suspended. */
+        /** @description Somebody has suspended a session. */
         TypedEventStreamEnvelopeSessionSuspended: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13002,7 +13002,7 @@ export interface components {
             type: "session.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that was to sleep goes on. */
+        /** @description A session that was to end stays. */
         TypedEventStreamEnvelopeSessionUndrained: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13021,7 +13021,7 @@ export interface components {
             type: "session.undrained";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session is in a state that this release does not know. */
+        /** @description A session is in a state that nobody knows. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeSessionUnknownState: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13040,7 +13040,7 @@ export interface components {
             type: "session.unknown_state";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has another title, alias or setting. */
+        /** @description Something of a session has changed: its title, its alias, what it waits for. */
         TypedEventStreamEnvelopeSessionUpdated: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13059,7 +13059,7 @@ export interface components {
             type: "session.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has woken a session. */
+        /** @description A session is wanted. */
         TypedEventStreamEnvelopeSessionWakeRequested: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13078,7 +13078,7 @@ export interface components {
             type: "session.wake_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has a process that is ready. */
+        /** @description The process of a session is ready. */
         TypedEventStreamEnvelopeSessionWoke: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13097,7 +13097,7 @@ export interface components {
             type: "session.woke";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description What a session should work on could not be asked. */
+        /** @description A command that finds work has failed. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeSessionWorkQueryFailed: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13116,7 +13116,7 @@ export interface components {
             type: "session.work_query_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store is where it should be. */
+        /** @description A store is as it should be. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeStorageBindingConverged: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13135,7 +13135,7 @@ export interface components {
             type: "storage.binding.converged";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store was made. */
+        /** @description A store is new. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeStorageBindingGenesis: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13154,7 +13154,7 @@ export interface components {
             type: "storage.binding.genesis";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Nobody can say where a store is. */
+        /** @description A store cannot be looked at. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeStorageBindingUncheckable: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13173,7 +13173,7 @@ export interface components {
             type: "storage.binding.uncheckable";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store is not where it should be. */
+        /** @description A store is not as it should be. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeStorageBindingUnconverged: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13192,7 +13192,7 @@ export interface components {
             type: "storage.binding.unconverged";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Something was put off because the disk is busy. */
+        /** @description A look was left out because the disk is busy. Known for clients; nothing here emits it. */
         TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13211,7 +13211,7 @@ export interface components {
             type: "supervisor.fs_pressure.skipped_tick";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The supervisor was asked something. */
+        /** @description A request was answered. Known for clients; here `svc audit` and the log have them. */
         TypedEventStreamEnvelopeSupervisorRequest: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13230,7 +13230,7 @@ export interface components {
             type: "supervisor.request";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A process of the supervisor is to end. */
+        /** @description A process was asked to stop. */
         TypedEventStreamEnvelopeSupervisorShutdownRequested: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13249,7 +13249,7 @@ export interface components {
             type: "supervisor.shutdown_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A process of the supervisor has started. */
+        /** @description A process has started; the payload says how the one before ended. */
         TypedEventStreamEnvelopeSupervisorStarted: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13268,7 +13268,7 @@ export interface components {
             type: "supervisor.started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A webhook has come. */
+        /** @description A delivery was accepted. */
         TypedEventStreamEnvelopeWebhookReceived: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13287,7 +13287,7 @@ export interface components {
             type: "webhook.received";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A webhook was refused. */
+        /** @description A delivery was refused; six at once and six a minute a webhook are told. */
         TypedEventStreamEnvelopeWebhookRejected: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13306,7 +13306,7 @@ export interface components {
             type: "webhook.rejected";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent has ended a turn. */
+        /** @description Something was done with a session: started, told, stopped; with tokens and cost of a turn. */
         TypedEventStreamEnvelopeWorkerOperation: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
@@ -13327,7 +13327,7 @@ export interface components {
         };
         /** @description An event: of a known kind, or of a kind of somebody’s own. */
         TypedTaggedEventStreamEnvelope: components["schemas"]["TypedTaggedEventStreamEnvelopeKnown"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCustom"];
-        /** @description The configuration has a new agent. */
+        /** @description The configuration has an agent that it had not. */
         TypedTaggedEventStreamEnvelopeAgentCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13348,7 +13348,7 @@ export interface components {
             type: "agent.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has an agent no more. */
+        /** @description The configuration has an agent no longer. */
         TypedTaggedEventStreamEnvelopeAgentDeleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13369,7 +13369,7 @@ export interface components {
             type: "agent.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent that was suspended goes on. */
+        /** @description Somebody has lifted the switch that kept an agent from being started. */
         TypedTaggedEventStreamEnvelopeAgentResumed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13390,7 +13390,7 @@ export interface components {
             type: "agent.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent was suspended. */
+        /** @description Somebody has switched an agent off: no session of it is started. */
         TypedTaggedEventStreamEnvelopeAgentSuspended: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13411,7 +13411,7 @@ export interface components {
             type: "agent.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent is configured in another way. */
+        /** @description What the configuration says of an agent has changed. */
         TypedTaggedEventStreamEnvelopeAgentUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13432,7 +13432,7 @@ export interface components {
             type: "agent.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The credential of a store was found. */
+        /** @description Where the credential of a store comes from. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeBackendCredentialResolved: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13453,7 +13453,7 @@ export interface components {
             type: "backend.credential_resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody wanted a bead that another has. */
+        /** @description Somebody wanted a bead that another one holds. */
         TypedTaggedEventStreamEnvelopeBeadClaimRejected: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13516,7 +13516,7 @@ export interface components {
             type: "bead.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was taken from a worker that is no more. */
+        /** @description Whoever held a bead has died or has let its lease run out: the bead is free again. */
         TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13537,7 +13537,7 @@ export interface components {
             type: "bead.dead_assignee_reopened";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was removed for good. */
+        /** @description A bead was deleted. */
         TypedTaggedEventStreamEnvelopeBeadDeleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13558,7 +13558,7 @@ export interface components {
             type: "bead.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A bead was changed, or became blocked or free. */
+        /** @description A bead has changed, also in what follows from others: `is_blocked`, its holder, its lease. */
         TypedTaggedEventStreamEnvelopeBeadUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13579,7 +13579,7 @@ export interface components {
             type: "bead.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The worktree of a closed bead stays. */
+        /** @description The working copy of a closed bead was left. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13600,7 +13600,7 @@ export interface components {
             type: "bead.worktree.reap_skipped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The worktree of a closed bead was taken away. */
+        /** @description The working copy of a closed bead was removed. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeBeadWorktreeReaped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13621,7 +13621,7 @@ export interface components {
             type: "bead.worktree.reaped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store cannot write on a condition. */
+        /** @description A store cannot write conditionally. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13642,7 +13642,7 @@ export interface components {
             type: "beads.conditional_writes.degraded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city was made. */
+        /** @description A city was accepted; `request.result.city.create` or `request.failed` says what came of it. */
         TypedTaggedEventStreamEnvelopeCityCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13663,7 +13663,7 @@ export interface components {
             type: "city.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city that was suspended goes on. */
+        /** @description Agents of the city may be started again. */
         TypedTaggedEventStreamEnvelopeCityResumed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13684,7 +13684,7 @@ export interface components {
             type: "city.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city was suspended: none of its agents is started. */
+        /** @description No agents of the city are started. */
         TypedTaggedEventStreamEnvelopeCitySuspended: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13705,7 +13705,7 @@ export interface components {
             type: "city.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city is to be unregistered. */
+        /** @description Somebody wants the city forgotten; its directory stays. */
         TypedTaggedEventStreamEnvelopeCityUnregisterRequested: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13726,7 +13726,7 @@ export interface components {
             type: "city.unregister_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The files of a city cannot be used; it goes on with what it had. */
+        /** @description The files have changed and cannot be used; the city goes on with the revision before. */
         TypedTaggedEventStreamEnvelopeConfigRejected: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13747,7 +13747,7 @@ export interface components {
             type: "config.rejected";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A city runs another configuration from here on. */
+        /** @description The city runs another configuration from this event on. */
         TypedTaggedEventStreamEnvelopeConfigReloaded: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13768,7 +13768,7 @@ export interface components {
             type: "config.reloaded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The control loops of a city have started. */
+        /** @description The city runs. */
         TypedTaggedEventStreamEnvelopeControllerStarted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13789,7 +13789,7 @@ export interface components {
             type: "controller.started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The control loops of a city have stopped. */
+        /** @description The city has stopped. */
         TypedTaggedEventStreamEnvelopeControllerStopped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13810,7 +13810,7 @@ export interface components {
             type: "controller.stopped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A convoy was closed. */
+        /** @description A convoy was closed: with the last of its members, or by somebody. */
         TypedTaggedEventStreamEnvelopeConvoyClosed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13870,7 +13870,7 @@ export interface components {
             type: string;
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has taken note of an emergency. */
+        /** @description Somebody has taken note of an emergency. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeEmergencyAcked: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13891,7 +13891,7 @@ export interface components {
             type: "emergency.acked";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has signaled an emergency. */
+        /** @description Somebody has called an emergency. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeEmergencySignaled: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13912,7 +13912,7 @@ export interface components {
             type: "emergency.signaled";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A part of the log was put away. */
+        /** @description What was before this event is an archive, which retention may drop. */
         TypedTaggedEventStreamEnvelopeEventsRotated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13954,7 +13954,7 @@ export interface components {
             type: "execution.step_completed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A run has a step. */
+        /** @description A run has a step; the envelope names those that it depends on. */
         TypedTaggedEventStreamEnvelopeExecutionStepDefined: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13975,7 +13975,7 @@ export interface components {
             type: "execution.step_defined";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A step of a run has begun. */
+        /** @description A step of a run was begun. */
         TypedTaggedEventStreamEnvelopeExecutionStepStarted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -13996,7 +13996,7 @@ export interface components {
             type: "execution.step_started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session works on a run. */
+        /** @description A session works on a step of a run. */
         TypedTaggedEventStreamEnvelopeExecutionWorkAssociated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14017,7 +14017,7 @@ export interface components {
             type: "execution.work_associated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An adapter was registered. */
+        /** @description An adapter may bring and take messages of a provider. */
         TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14038,7 +14038,7 @@ export interface components {
             type: "extmsg.adapter_added";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An adapter was removed. */
+        /** @description An adapter may no longer. */
         TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14059,7 +14059,7 @@ export interface components {
             type: "extmsg.adapter_removed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A conversation was bound to a session or a name. */
+        /** @description A session or an agent answers in a conversation from now on. */
         TypedTaggedEventStreamEnvelopeExtmsgBound: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14080,7 +14080,7 @@ export interface components {
             type: "extmsg.bound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message could not be delivered. */
+        /** @description A message reached nobody, for good: `svc extmsg retry` tries again. */
         TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14101,7 +14101,7 @@ export interface components {
             type: "extmsg.delivery_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A conversation has a group. */
+        /** @description A conversation has a group of members. */
         TypedTaggedEventStreamEnvelopeExtmsgGroupCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14122,7 +14122,7 @@ export interface components {
             type: "extmsg.group_created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message has come from outside. */
+        /** @description A message came from outside. */
         TypedTaggedEventStreamEnvelopeExtmsgInbound: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14143,7 +14143,7 @@ export interface components {
             type: "extmsg.inbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message of a session was published. */
+        /** @description A message was published outside. */
         TypedTaggedEventStreamEnvelopeExtmsgOutbound: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14164,7 +14164,7 @@ export interface components {
             type: "extmsg.outbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session wanted to publish where another has the conversation. */
+        /** @description A session wanted to publish in a conversation that another one has. */
         TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14185,7 +14185,7 @@ export interface components {
             type: "extmsg.outbound_channel_mismatch";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Bindings of conversations have ended. */
+        /** @description Bindings have ended. */
         TypedTaggedEventStreamEnvelopeExtmsgUnbound: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14206,7 +14206,7 @@ export interface components {
             type: "extmsg.unbound";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The disk of the store is full: maintenance does nothing. */
+        /** @description The disk of a city is nearly full: its maintenance removes nothing until it is not. */
         TypedTaggedEventStreamEnvelopeGcStoreDiskCritical: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14227,7 +14227,7 @@ export interface components {
             type: "gc.store.disk_critical";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The disk of the store is nearly full. */
+        /** @description The disk of a city fills up. */
         TypedTaggedEventStreamEnvelopeGcStoreDiskWarn: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14248,7 +14248,7 @@ export interface components {
             type: "gc.store.disk_warn";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A cycle of maintenance has ended. */
+        /** @description A cycle of maintenance has ended well. */
         TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14269,7 +14269,7 @@ export interface components {
             type: "gc.store.maintenance.done";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A cycle of maintenance has failed. */
+        /** @description A cycle of maintenance has failed, or its worker has died. */
         TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14292,7 +14292,7 @@ export interface components {
         };
         /** @description An event of a known kind; `type` says of which. */
         TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
-        /** @description A message was archived. */
+        /** @description A message was put away. */
         TypedTaggedEventStreamEnvelopeMailArchived: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14334,7 +14334,7 @@ export interface components {
             type: "mail.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was marked as read. */
+        /** @description Somebody has read a message, or says so. */
         TypedTaggedEventStreamEnvelopeMailMarkedRead: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14355,7 +14355,7 @@ export interface components {
             type: "mail.marked_read";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was marked as unread. */
+        /** @description A message counts as unread again. */
         TypedTaggedEventStreamEnvelopeMailMarkedUnread: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14376,7 +14376,7 @@ export interface components {
             type: "mail.marked_unread";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was read. */
+        /** @description A message was read. Known for clients; `mail.marked_read` tells it here. */
         TypedTaggedEventStreamEnvelopeMailRead: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14397,7 +14397,7 @@ export interface components {
             type: "mail.read";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was replied to. */
+        /** @description A message was answered. */
         TypedTaggedEventStreamEnvelopeMailReplied: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14439,7 +14439,7 @@ export interface components {
             type: "mail.sent";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The root of a molecule was closed. */
+        /** @description The beads of a formula are done, or it was ended. */
         TypedTaggedEventStreamEnvelopeMoleculeResolved: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14460,7 +14460,7 @@ export interface components {
             type: "molecule.resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A firing of an order has succeeded. */
+        /** @description A firing of an order has ended well. */
         TypedTaggedEventStreamEnvelopeOrderCompleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14481,7 +14481,7 @@ export interface components {
             type: "order.completed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A firing of an order has failed. */
+        /** @description A firing of an order has failed, was too long, or was lost with its host. */
         TypedTaggedEventStreamEnvelopeOrderFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14523,7 +14523,7 @@ export interface components {
             type: "order.fired";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new import. */
+        /** @description The configuration has an import that it had not. */
         TypedTaggedEventStreamEnvelopePackAdded: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14544,7 +14544,7 @@ export interface components {
             type: "pack.added";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has an import no more. */
+        /** @description The configuration has an import no longer. */
         TypedTaggedEventStreamEnvelopePackRemoved: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14565,7 +14565,7 @@ export interface components {
             type: "pack.removed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An import is configured in another way. */
+        /** @description An import has changed, such as its version. */
         TypedTaggedEventStreamEnvelopePackUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14586,7 +14586,7 @@ export interface components {
             type: "pack.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A patch was taken away. */
+        /** @description A stored patch is gone. */
         TypedTaggedEventStreamEnvelopePatchDeleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14628,7 +14628,7 @@ export interface components {
             type: "patch.set";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A project has another identity. */
+        /** @description A project was given an identity. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeProjectIdentityStamped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14649,7 +14649,7 @@ export interface components {
             type: "project.identity.stamped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new provider. */
+        /** @description The city has a provider of its own that it had not. */
         TypedTaggedEventStreamEnvelopeProviderCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14670,7 +14670,7 @@ export interface components {
             type: "provider.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a provider no more. */
+        /** @description The city has a provider of its own no longer. */
         TypedTaggedEventStreamEnvelopeProviderDeleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14691,7 +14691,7 @@ export interface components {
             type: "provider.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session goes on with another provider. */
+        /** @description A session was given another provider. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeProviderSwapped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14712,7 +14712,7 @@ export interface components {
             type: "provider.swapped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A provider is configured in another way. */
+        /** @description What the city says of a provider has changed. */
         TypedTaggedEventStreamEnvelopeProviderUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14733,7 +14733,7 @@ export interface components {
             type: "provider.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An asynchronous operation has failed. */
+        /** @description An accepted request has failed: the one terminal event of it. */
         TypedTaggedEventStreamEnvelopeRequestFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14754,7 +14754,7 @@ export interface components {
             type: "request.failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a city has succeeded. */
+        /** @description A new city runs. */
         TypedTaggedEventStreamEnvelopeRequestResultCityCreate: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14775,7 +14775,7 @@ export interface components {
             type: "request.result.city.create";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Attaching a city has succeeded. */
+        /** @description A directory is attached, and its city runs. */
         TypedTaggedEventStreamEnvelopeRequestResultCityRegister: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14796,7 +14796,7 @@ export interface components {
             type: "request.result.city.register";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Starting a city has succeeded. */
+        /** @description A stopped city runs again. */
         TypedTaggedEventStreamEnvelopeRequestResultCityStart: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14817,7 +14817,7 @@ export interface components {
             type: "request.result.city.start";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Stopping a city has succeeded. */
+        /** @description A city has stopped. */
         TypedTaggedEventStreamEnvelopeRequestResultCityStop: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14838,7 +14838,7 @@ export interface components {
             type: "request.result.city.stop";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Unregistering a city has succeeded. */
+        /** @description A city is forgotten; its directory stays. */
         TypedTaggedEventStreamEnvelopeRequestResultCityUnregister: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14859,7 +14859,7 @@ export interface components {
             type: "request.result.city.unregister";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a rig has succeeded. */
+        /** @description A rig is there, cloned where it was to be. */
         TypedTaggedEventStreamEnvelopeRequestResultRigCreate: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14880,7 +14880,7 @@ export interface components {
             type: "request.result.rig.create";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Making a session has succeeded. */
+        /** @description A session is there. */
         TypedTaggedEventStreamEnvelopeRequestResultSessionCreate: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14922,7 +14922,7 @@ export interface components {
             type: "request.result.session.message";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A message was taken by its session, or put into its line. */
+        /** @description What was submitted has reached its session, or waits in its queue. */
         TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14943,7 +14943,7 @@ export interface components {
             type: "request.result.session.submit";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a new rig. */
+        /** @description The configuration has a rig that it had not. */
         TypedTaggedEventStreamEnvelopeRigCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14964,7 +14964,7 @@ export interface components {
             type: "rig.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The configuration has a rig no more. */
+        /** @description The configuration has a rig no longer. */
         TypedTaggedEventStreamEnvelopeRigDeleted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -14985,7 +14985,7 @@ export interface components {
             type: "rig.deleted";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig is being made. */
+        /** @description How far the clone of a rig is. */
         TypedTaggedEventStreamEnvelopeRigProvisionProgress: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15006,7 +15006,7 @@ export interface components {
             type: "rig.provision.progress";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig that was suspended goes on. */
+        /** @description Agents may be started in a rig again. */
         TypedTaggedEventStreamEnvelopeRigResumed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15027,7 +15027,7 @@ export interface components {
             type: "rig.resumed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig was suspended. */
+        /** @description No agents are started in a rig. */
         TypedTaggedEventStreamEnvelopeRigSuspended: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15048,7 +15048,7 @@ export interface components {
             type: "rig.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A rig is configured in another way. */
+        /** @description What the configuration says of a rig has changed. */
         TypedTaggedEventStreamEnvelopeRigUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15069,7 +15069,7 @@ export interface components {
             type: "rig.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A service of a city is not as it was. */
+        /** @description A service of the city is not as it was: it is ready, degraded, stopped or on its way. */
         TypedTaggedEventStreamEnvelopeServiceStateChanged: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15090,7 +15090,7 @@ export interface components {
             type: "service.state_changed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was archived. */
+        /** @description A closed session was put away. */
         TypedTaggedEventStreamEnvelopeSessionArchived: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15111,7 +15111,7 @@ export interface components {
             type: "session.archived";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was ended. */
+        /** @description A session is over. */
         TypedTaggedEventStreamEnvelopeSessionClosed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15132,7 +15132,7 @@ export interface components {
             type: "session.closed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session was not ready in time. */
+        /** @description A session was not ready in time. */
         TypedTaggedEventStreamEnvelopeSessionColdStartTimeout: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15153,7 +15153,7 @@ export interface components {
             type: "session.cold_start_timeout";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session has ended by itself. */
+        /** @description The process of a session has ended by itself, and not with 0. */
         TypedTaggedEventStreamEnvelopeSessionCrashed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15174,7 +15174,7 @@ export interface components {
             type: "session.crashed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was made. */
+        /** @description A session is there; its process comes when it is wanted. */
         TypedTaggedEventStreamEnvelopeSessionCreated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15195,7 +15195,7 @@ export interface components {
             type: "session.created";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has ended while it still had work. */
+        /** @description A session was drained while it held work. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15216,7 +15216,7 @@ export interface components {
             type: "session.drain_acked_with_assigned_work";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session ends its turn and then sleeps. */
+        /** @description A session is to end: it gets nothing new. */
         TypedTaggedEventStreamEnvelopeSessionDraining: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15237,7 +15237,7 @@ export interface components {
             type: "session.draining";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that had nothing to do was put to sleep. */
+        /** @description A session had nothing to do for so long that it sleeps. */
         TypedTaggedEventStreamEnvelopeSessionIdleKilled: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15279,7 +15279,7 @@ export interface components {
             type: "session.interaction.opened";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description What a session asked is open no more. */
+        /** @description What a session asked is answered, or no longer asked. */
         TypedTaggedEventStreamEnvelopeSessionInteractionResolved: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15300,7 +15300,7 @@ export interface components {
             type: "session.interaction.resolved";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that had run long enough was ended. */
+        /** @description A session was so old that it begins a new process. */
         TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15321,7 +15321,7 @@ export interface components {
             type: "session.max_age_killed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A queued message was canceled, has expired, or its delivery could not be confirmed. */
+        /** @description A queued message was cancelled, expired, or nobody knows whether it came through. */
         TypedTaggedEventStreamEnvelopeSessionMessageDropped: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15342,7 +15342,7 @@ export interface components {
             type: "session.message.dropped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session is not started any more: it failed again and again. */
+        /** @description A session fails again and again: it rests for a time. */
         TypedTaggedEventStreamEnvelopeSessionQuarantined: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15363,7 +15363,7 @@ export interface components {
             type: "session.quarantined";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that was reset does not come up. */
+        /** @description A session was to begin a new conversation and has not. */
         TypedTaggedEventStreamEnvelopeSessionResetStalled: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15405,7 +15405,7 @@ export interface components {
             type: "session.stalled";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session could not be started. */
+        /** @description A start has failed; the message says why, and the payload when the next one is. */
         TypedTaggedEventStreamEnvelopeSessionStartFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15426,7 +15426,7 @@ export interface components {
             type: "session.start_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session takes long to start. */
+        /** @description A start takes long; the message says what is known of it. */
         TypedTaggedEventStreamEnvelopeSessionStartSlow: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15447,7 +15447,7 @@ export interface components {
             type: "session.start_slow";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The process of a session is being started. */
+        /** @description A runner starts the process of a session. */
         TypedTaggedEventStreamEnvelopeSessionStarting: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15489,7 +15489,7 @@ export interface components {
             type: "session.stopped";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has work and nothing goes on. */
+        /** @description A session is gone while work is assigned to it. */
         TypedTaggedEventStreamEnvelopeSessionStranded: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15510,7 +15510,7 @@ export interface components {
             type: "session.stranded";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session was suspended. */
+        /** @description Somebody has suspended a session. */
         TypedTaggedEventStreamEnvelopeSessionSuspended: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15531,7 +15531,7 @@ export interface components {
             type: "session.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session that was to sleep goes on. */
+        /** @description A session that was to end stays. */
         TypedTaggedEventStreamEnvelopeSessionUndrained: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15552,7 +15552,7 @@ export interface components {
             type: "session.undrained";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session is in a state that this release does not know. */
+        /** @description A session is in a state that nobody knows. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeSessionUnknownState: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15573,7 +15573,7 @@ export interface components {
             type: "session.unknown_state";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has another title, alias or setting. */
+        /** @description Something of a session has changed: its title, its alias, what it waits for. */
         TypedTaggedEventStreamEnvelopeSessionUpdated: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15594,7 +15594,7 @@ export interface components {
             type: "session.updated";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Somebody has woken a session. */
+        /** @description A session is wanted. */
         TypedTaggedEventStreamEnvelopeSessionWakeRequested: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15615,7 +15615,7 @@ export interface components {
             type: "session.wake_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A session has a process that is ready. */
+        /** @description The process of a session is ready. */
         TypedTaggedEventStreamEnvelopeSessionWoke: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15636,7 +15636,7 @@ export interface components {
             type: "session.woke";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description What a session should work on could not be asked. */
+        /** @description A command that finds work has failed. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15657,7 +15657,7 @@ export interface components {
             type: "session.work_query_failed";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store is where it should be. */
+        /** @description A store is as it should be. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeStorageBindingConverged: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15678,7 +15678,7 @@ export interface components {
             type: "storage.binding.converged";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store was made. */
+        /** @description A store is new. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeStorageBindingGenesis: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15699,7 +15699,7 @@ export interface components {
             type: "storage.binding.genesis";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Nobody can say where a store is. */
+        /** @description A store cannot be looked at. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeStorageBindingUncheckable: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15720,7 +15720,7 @@ export interface components {
             type: "storage.binding.uncheckable";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A store is not where it should be. */
+        /** @description A store is not as it should be. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeStorageBindingUnconverged: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15741,7 +15741,7 @@ export interface components {
             type: "storage.binding.unconverged";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description Something was put off because the disk is busy. */
+        /** @description A look was left out because the disk is busy. Known for clients; nothing here emits it. */
         TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15762,7 +15762,7 @@ export interface components {
             type: "supervisor.fs_pressure.skipped_tick";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description The supervisor was asked something. */
+        /** @description A request was answered. Known for clients; here `svc audit` and the log have them. */
         TypedTaggedEventStreamEnvelopeSupervisorRequest: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15783,7 +15783,7 @@ export interface components {
             type: "supervisor.request";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A process of the supervisor is to end. */
+        /** @description A process was asked to stop. */
         TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15804,7 +15804,7 @@ export interface components {
             type: "supervisor.shutdown_requested";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A process of the supervisor has started. */
+        /** @description A process has started; the payload says how the one before ended. */
         TypedTaggedEventStreamEnvelopeSupervisorStarted: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15825,7 +15825,7 @@ export interface components {
             type: "supervisor.started";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A webhook has come. */
+        /** @description A delivery was accepted. */
         TypedTaggedEventStreamEnvelopeWebhookReceived: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15846,7 +15846,7 @@ export interface components {
             type: "webhook.received";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description A webhook was refused. */
+        /** @description A delivery was refused; six at once and six a minute a webhook are told. */
         TypedTaggedEventStreamEnvelopeWebhookRejected: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
@@ -15867,7 +15867,7 @@ export interface components {
             type: "webhook.rejected";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
-        /** @description An agent has ended a turn. */
+        /** @description Something was done with a session: started, told, stopped; with tokens and cost of a turn. */
         TypedTaggedEventStreamEnvelopeWorkerOperation: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];

@@ -39,30 +39,35 @@ export const BeadWorktreeReapSkippedPayload = contract(
 );
 
 export const BeadCreated = defineEvent('bead.created', 1, BeadEventPayload, 'A bead was made.');
-export const BeadUpdated = defineEvent('bead.updated', 1, BeadEventPayload, 'A bead was changed, or became blocked or free.');
+export const BeadUpdated = defineEvent(
+  'bead.updated',
+  1,
+  BeadEventPayload,
+  'A bead has changed, also in what follows from others: `is_blocked`, its holder, its lease.',
+);
 export const BeadClosed = defineEvent('bead.closed', 1, BeadEventPayload, 'A bead was closed.');
-export const BeadDeleted = defineEvent('bead.deleted', 1, BeadEventPayload, 'A bead was removed for good.');
+export const BeadDeleted = defineEvent('bead.deleted', 1, BeadEventPayload, 'A bead was deleted.');
 export const BeadClaimRejected = defineEvent(
   'bead.claim_rejected',
   1,
   BeadClaimRejectedPayload,
-  'Somebody wanted a bead that another has.',
+  'Somebody wanted a bead that another one holds.',
 );
 export const BeadDeadAssigneeReopened = defineEvent(
   'bead.dead_assignee_reopened',
   1,
   BeadDeadAssigneeReopenedPayload,
-  'A bead was taken from a worker that is no more.',
+  'Whoever held a bead has died or has let its lease run out: the bead is free again.',
 );
 export const BeadWorktreeReaped = defineEvent(
   'bead.worktree.reaped',
   1,
   BeadWorktreeReapedPayload,
-  'The worktree of a closed bead was taken away.',
+  'The working copy of a closed bead was removed. Known for clients; nothing here emits it.',
 );
 export const BeadWorktreeReapSkipped = defineEvent(
   'bead.worktree.reap_skipped',
   1,
   BeadWorktreeReapSkippedPayload,
-  'The worktree of a closed bead stays.',
+  'The working copy of a closed bead was left. Known for clients; nothing here emits it.',
 );

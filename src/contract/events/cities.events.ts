@@ -21,24 +21,34 @@ export const CityStopSucceededPayload = contract('CityStopSucceededPayload', cit
 export const CityStartSucceededPayload = contract('CityStartSucceededPayload', cityEnd(), 'The city runs again.');
 export const CityRegisterSucceededPayload = contract('CityRegisterSucceededPayload', cityEnd(), 'The city is attached and runs.');
 
-export const CityCreated = defineEvent('city.created', 1, CityLifecyclePayload, 'A city was made.');
-export const CityUnregisterRequested = defineEvent('city.unregister_requested', 1, CityLifecyclePayload, 'A city is to be unregistered.');
-export const CitySuspended = defineEvent('city.suspended', 1, NoPayload, 'A city was suspended: none of its agents is started.');
-export const CityResumed = defineEvent('city.resumed', 1, NoPayload, 'A city that was suspended goes on.');
-export const ControllerStarted = defineEvent('controller.started', 1, NoPayload, 'The control loops of a city have started.');
-export const ControllerStopped = defineEvent('controller.stopped', 1, NoPayload, 'The control loops of a city have stopped.');
-export const CityCreateSucceeded = defineEvent('request.result.city.create', 1, CityCreateSucceededPayload, 'Making a city has succeeded.');
+export const CityCreated = defineEvent(
+  'city.created',
+  1,
+  CityLifecyclePayload,
+  'A city was accepted; `request.result.city.create` or `request.failed` says what came of it.',
+);
+export const CityUnregisterRequested = defineEvent(
+  'city.unregister_requested',
+  1,
+  CityLifecyclePayload,
+  'Somebody wants the city forgotten; its directory stays.',
+);
+export const CitySuspended = defineEvent('city.suspended', 1, NoPayload, 'No agents of the city are started.');
+export const CityResumed = defineEvent('city.resumed', 1, NoPayload, 'Agents of the city may be started again.');
+export const ControllerStarted = defineEvent('controller.started', 1, NoPayload, 'The city runs.');
+export const ControllerStopped = defineEvent('controller.stopped', 1, NoPayload, 'The city has stopped.');
+export const CityCreateSucceeded = defineEvent('request.result.city.create', 1, CityCreateSucceededPayload, 'A new city runs.');
 export const CityUnregisterSucceeded = defineEvent(
   'request.result.city.unregister',
   1,
   CityUnregisterSucceededPayload,
-  'Unregistering a city has succeeded.',
+  'A city is forgotten; its directory stays.',
 );
-export const CityStopSucceeded = defineEvent('request.result.city.stop', 1, CityStopSucceededPayload, 'Stopping a city has succeeded.');
-export const CityStartSucceeded = defineEvent('request.result.city.start', 1, CityStartSucceededPayload, 'Starting a city has succeeded.');
+export const CityStopSucceeded = defineEvent('request.result.city.stop', 1, CityStopSucceededPayload, 'A city has stopped.');
+export const CityStartSucceeded = defineEvent('request.result.city.start', 1, CityStartSucceededPayload, 'A stopped city runs again.');
 export const CityRegisterSucceeded = defineEvent(
   'request.result.city.register',
   1,
   CityRegisterSucceededPayload,
-  'Attaching a city has succeeded.',
+  'A directory is attached, and its city runs.',
 );

@@ -66,28 +66,48 @@ export const PatchConfigPayload = contract(
 export const AgentSwitchPayload = contract('AgentSwitchPayload', z.strictObject({ agent: z.string() }), 'The agent that was switched.');
 export const RigSwitchPayload = contract('RigSwitchPayload', z.strictObject({ rig: z.string() }), 'The rig that was switched.');
 
-export const ConfigReloaded = defineEvent('config.reloaded', 1, ConfigReloadedPayload, 'A city runs another configuration from here on.');
+export const ConfigReloaded = defineEvent(
+  'config.reloaded',
+  1,
+  ConfigReloadedPayload,
+  'The city runs another configuration from this event on.',
+);
 export const ConfigRejected = defineEvent(
   'config.rejected',
   1,
   ConfigRejectedPayload,
-  'The files of a city cannot be used; it goes on with what it had.',
+  'The files have changed and cannot be used; the city goes on with the revision before.',
 );
-export const AgentCreated = defineEvent('agent.created', 1, AgentConfigPayload, 'The configuration has a new agent.');
-export const AgentUpdated = defineEvent('agent.updated', 1, AgentConfigPayload, 'An agent is configured in another way.');
-export const AgentDeleted = defineEvent('agent.deleted', 1, AgentConfigPayload, 'The configuration has an agent no more.');
-export const AgentSuspended = defineEvent('agent.suspended', 1, AgentSwitchPayload, 'An agent was suspended.');
-export const AgentResumed = defineEvent('agent.resumed', 1, AgentSwitchPayload, 'An agent that was suspended goes on.');
-export const RigCreated = defineEvent('rig.created', 1, RigConfigPayload, 'The configuration has a new rig.');
-export const RigUpdated = defineEvent('rig.updated', 1, RigConfigPayload, 'A rig is configured in another way.');
-export const RigDeleted = defineEvent('rig.deleted', 1, RigConfigPayload, 'The configuration has a rig no more.');
-export const RigSuspended = defineEvent('rig.suspended', 1, RigSwitchPayload, 'A rig was suspended.');
-export const RigResumed = defineEvent('rig.resumed', 1, RigSwitchPayload, 'A rig that was suspended goes on.');
-export const ProviderCreated = defineEvent('provider.created', 1, ProviderConfigPayload, 'The configuration has a new provider.');
-export const ProviderUpdated = defineEvent('provider.updated', 1, ProviderConfigPayload, 'A provider is configured in another way.');
-export const ProviderDeleted = defineEvent('provider.deleted', 1, ProviderConfigPayload, 'The configuration has a provider no more.');
-export const PackAdded = defineEvent('pack.added', 1, PackConfigPayload, 'The configuration has a new import.');
-export const PackUpdated = defineEvent('pack.updated', 1, PackConfigPayload, 'An import is configured in another way.');
-export const PackRemoved = defineEvent('pack.removed', 1, PackConfigPayload, 'The configuration has an import no more.');
+export const AgentCreated = defineEvent('agent.created', 1, AgentConfigPayload, 'The configuration has an agent that it had not.');
+export const AgentUpdated = defineEvent('agent.updated', 1, AgentConfigPayload, 'What the configuration says of an agent has changed.');
+export const AgentDeleted = defineEvent('agent.deleted', 1, AgentConfigPayload, 'The configuration has an agent no longer.');
+export const AgentSuspended = defineEvent(
+  'agent.suspended',
+  1,
+  AgentSwitchPayload,
+  'Somebody has switched an agent off: no session of it is started.',
+);
+export const AgentResumed = defineEvent(
+  'agent.resumed',
+  1,
+  AgentSwitchPayload,
+  'Somebody has lifted the switch that kept an agent from being started.',
+);
+export const RigCreated = defineEvent('rig.created', 1, RigConfigPayload, 'The configuration has a rig that it had not.');
+export const RigUpdated = defineEvent('rig.updated', 1, RigConfigPayload, 'What the configuration says of a rig has changed.');
+export const RigDeleted = defineEvent('rig.deleted', 1, RigConfigPayload, 'The configuration has a rig no longer.');
+export const RigSuspended = defineEvent('rig.suspended', 1, RigSwitchPayload, 'No agents are started in a rig.');
+export const RigResumed = defineEvent('rig.resumed', 1, RigSwitchPayload, 'Agents may be started in a rig again.');
+export const ProviderCreated = defineEvent(
+  'provider.created',
+  1,
+  ProviderConfigPayload,
+  'The city has a provider of its own that it had not.',
+);
+export const ProviderUpdated = defineEvent('provider.updated', 1, ProviderConfigPayload, 'What the city says of a provider has changed.');
+export const ProviderDeleted = defineEvent('provider.deleted', 1, ProviderConfigPayload, 'The city has a provider of its own no longer.');
+export const PackAdded = defineEvent('pack.added', 1, PackConfigPayload, 'The configuration has an import that it had not.');
+export const PackUpdated = defineEvent('pack.updated', 1, PackConfigPayload, 'An import has changed, such as its version.');
+export const PackRemoved = defineEvent('pack.removed', 1, PackConfigPayload, 'The configuration has an import no longer.');
 export const PatchSet = defineEvent('patch.set', 1, PatchConfigPayload, 'A patch was stored.');
-export const PatchDeleted = defineEvent('patch.deleted', 1, PatchConfigPayload, 'A patch was taken away.');
+export const PatchDeleted = defineEvent('patch.deleted', 1, PatchConfigPayload, 'A stored patch is gone.');

@@ -10,4 +10,9 @@ export const ConvoyClosedPayload = contract(
 );
 
 export const ConvoyCreated = defineEvent('convoy.created', 1, NoPayload, 'A convoy was made.');
-export const ConvoyClosed = defineEvent('convoy.closed', 1, ConvoyClosedPayload, 'A convoy was closed.');
+export const ConvoyClosed = defineEvent(
+  'convoy.closed',
+  1,
+  ConvoyClosedPayload,
+  'A convoy was closed: with the last of its members, or by somebody.',
+);

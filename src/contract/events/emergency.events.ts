@@ -21,5 +21,15 @@ export const EmergencyRecord = contract(
   'An emergency that somebody has signaled.',
 );
 
-export const EmergencySignaled = defineEvent('emergency.signaled', 1, EmergencyRecord, 'Somebody has signaled an emergency.');
-export const EmergencyAcked = defineEvent('emergency.acked', 1, EmergencyRecord, 'Somebody has taken note of an emergency.');
+export const EmergencySignaled = defineEvent(
+  'emergency.signaled',
+  1,
+  EmergencyRecord,
+  'Somebody has called an emergency. Known for clients; nothing here emits it.',
+);
+export const EmergencyAcked = defineEvent(
+  'emergency.acked',
+  1,
+  EmergencyRecord,
+  'Somebody has taken note of an emergency. Known for clients; nothing here emits it.',
+);

@@ -86,22 +86,37 @@ export const ExtmsgDeliveryFailedPayload = contract(
   'A message could not be delivered.',
 );
 
-export const ExtmsgBound = defineEvent('extmsg.bound', 1, BoundEventPayload, 'A conversation was bound to a session or a name.');
-export const ExtmsgUnbound = defineEvent('extmsg.unbound', 1, UnboundEventPayload, 'Bindings of conversations have ended.');
-export const ExtmsgGroupCreated = defineEvent('extmsg.group_created', 1, GroupCreatedEventPayload, 'A conversation has a group.');
-export const ExtmsgInbound = defineEvent('extmsg.inbound', 1, InboundEventPayload, 'A message has come from outside.');
-export const ExtmsgOutbound = defineEvent('extmsg.outbound', 1, OutboundEventPayload, 'A message of a session was published.');
+export const ExtmsgBound = defineEvent(
+  'extmsg.bound',
+  1,
+  BoundEventPayload,
+  'A session or an agent answers in a conversation from now on.',
+);
+export const ExtmsgUnbound = defineEvent('extmsg.unbound', 1, UnboundEventPayload, 'Bindings have ended.');
+export const ExtmsgGroupCreated = defineEvent(
+  'extmsg.group_created',
+  1,
+  GroupCreatedEventPayload,
+  'A conversation has a group of members.',
+);
+export const ExtmsgInbound = defineEvent('extmsg.inbound', 1, InboundEventPayload, 'A message came from outside.');
+export const ExtmsgOutbound = defineEvent('extmsg.outbound', 1, OutboundEventPayload, 'A message was published outside.');
 export const ExtmsgOutboundChannelMismatch = defineEvent(
   'extmsg.outbound_channel_mismatch',
   1,
   OutboundChannelMismatchPayload,
-  'A session wanted to publish where another has the conversation.',
+  'A session wanted to publish in a conversation that another one has.',
 );
-export const ExtmsgAdapterAdded = defineEvent('extmsg.adapter_added', 1, AdapterEventPayload, 'An adapter was registered.');
-export const ExtmsgAdapterRemoved = defineEvent('extmsg.adapter_removed', 1, AdapterEventPayload, 'An adapter was removed.');
+export const ExtmsgAdapterAdded = defineEvent(
+  'extmsg.adapter_added',
+  1,
+  AdapterEventPayload,
+  'An adapter may bring and take messages of a provider.',
+);
+export const ExtmsgAdapterRemoved = defineEvent('extmsg.adapter_removed', 1, AdapterEventPayload, 'An adapter may no longer.');
 export const ExtmsgDeliveryFailed = defineEvent(
   'extmsg.delivery_failed',
   1,
   ExtmsgDeliveryFailedPayload,
-  'A message could not be delivered.',
+  'A message reached nobody, for good: `svc extmsg retry` tries again.',
 );

@@ -13,4 +13,9 @@ export const RotatedPayload = contract(
   'The part of a log that was put away.',
 );
 
-export const EventsRotated = defineEvent('events.rotated', 1, RotatedPayload, 'A part of the log was put away.');
+export const EventsRotated = defineEvent(
+  'events.rotated',
+  1,
+  RotatedPayload,
+  'What was before this event is an archive, which retention may drop.',
+);

@@ -10,9 +10,14 @@ export const MailEventPayload = contract(
 );
 
 export const MailSent = defineEvent('mail.sent', 1, MailEventPayload, 'A message was sent.');
-export const MailRead = defineEvent('mail.read', 1, MailEventPayload, 'A message was read.');
-export const MailArchived = defineEvent('mail.archived', 1, MailEventPayload, 'A message was archived.');
-export const MailMarkedRead = defineEvent('mail.marked_read', 1, MailEventPayload, 'A message was marked as read.');
-export const MailMarkedUnread = defineEvent('mail.marked_unread', 1, MailEventPayload, 'A message was marked as unread.');
-export const MailReplied = defineEvent('mail.replied', 1, MailEventPayload, 'A message was replied to.');
+export const MailRead = defineEvent(
+  'mail.read',
+  1,
+  MailEventPayload,
+  'A message was read. Known for clients; `mail.marked_read` tells it here.',
+);
+export const MailArchived = defineEvent('mail.archived', 1, MailEventPayload, 'A message was put away.');
+export const MailMarkedRead = defineEvent('mail.marked_read', 1, MailEventPayload, 'Somebody has read a message, or says so.');
+export const MailMarkedUnread = defineEvent('mail.marked_unread', 1, MailEventPayload, 'A message counts as unread again.');
+export const MailReplied = defineEvent('mail.replied', 1, MailEventPayload, 'A message was answered.');
 export const MailDeleted = defineEvent('mail.deleted', 1, MailEventPayload, 'A message was deleted.');

@@ -19,4 +19,9 @@ export const MoleculeResolvedPayload = contract(
   'The root bead of a molecule was closed.',
 );
 
-export const MoleculeResolved = defineEvent('molecule.resolved', 1, MoleculeResolvedPayload, 'The root of a molecule was closed.');
+export const MoleculeResolved = defineEvent(
+  'molecule.resolved',
+  1,
+  MoleculeResolvedPayload,
+  'The beads of a formula are done, or it was ended.',
+);

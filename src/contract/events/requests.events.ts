@@ -27,4 +27,9 @@ export const RequestFailedPayload = contract(
   'How an asynchronous operation has failed.',
 );
 
-export const RequestFailed = defineEvent('request.failed', 1, RequestFailedPayload, 'An asynchronous operation has failed.');
+export const RequestFailed = defineEvent(
+  'request.failed',
+  1,
+  RequestFailedPayload,
+  'An accepted request has failed: the one terminal event of it.',
+);

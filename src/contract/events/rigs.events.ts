@@ -19,5 +19,10 @@ export const RigProvisionProgressPayload = contract(
   'How far a rig is that is being made.',
 );
 
-export const RigCreateSucceeded = defineEvent('request.result.rig.create', 1, RigCreateSucceededPayload, 'Making a rig has succeeded.');
-export const RigProvisionProgress = defineEvent('rig.provision.progress', 1, RigProvisionProgressPayload, 'A rig is being made.');
+export const RigCreateSucceeded = defineEvent(
+  'request.result.rig.create',
+  1,
+  RigCreateSucceededPayload,
+  'A rig is there, cloned where it was to be.',
+);
+export const RigProvisionProgress = defineEvent('rig.provision.progress', 1, RigProvisionProgressPayload, 'How far the clone of a rig is.');

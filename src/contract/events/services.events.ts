@@ -17,4 +17,9 @@ export const ServiceStatePayload = contract(
 );
 
 /** A service of a city is not as it was. */
-export const ServiceStateChanged = defineEvent('service.state_changed', 1, ServiceStatePayload, 'A service of a city is not as it was.');
+export const ServiceStateChanged = defineEvent(
+  'service.state_changed',
+  1,
+  ServiceStatePayload,
+  'A service of the city is not as it was: it is ready, degraded, stopped or on its way.',
+);

@@ -133,23 +133,28 @@ export const SessionMessagePayload = contract(
 );
 
 /** Where the contract has no kind for a change of state; the others say it under the contract's names. */
-export const SessionCreated = defineEvent('session.created', 1, SessionTransitionPayload, 'A session was made.');
-export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload, 'The process of a session is being started.');
+export const SessionCreated = defineEvent(
+  'session.created',
+  1,
+  SessionTransitionPayload,
+  'A session is there; its process comes when it is wanted.',
+);
+export const SessionStarting = defineEvent('session.starting', 1, SessionTransitionPayload, 'A runner starts the process of a session.');
 export const SessionStartFailed = defineEvent(
   'session.start_failed',
   1,
   SessionStartFailedPayload,
-  'The process of a session could not be started.',
+  'A start has failed; the message says why, and the payload when the next one is.',
 );
 export const SessionStartSlow = defineEvent(
   'session.start_slow',
   1,
   SessionStartSlowPayload,
-  'The process of a session takes long to start.',
+  'A start takes long; the message says what is known of it.',
 );
-export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload, 'Somebody has woken a session.');
-export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload, 'A session was archived.');
-export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload, 'A session was ended.');
+export const SessionWakeRequested = defineEvent('session.wake_requested', 1, SessionTransitionPayload, 'A session is wanted.');
+export const SessionArchived = defineEvent('session.archived', 1, SessionTransitionPayload, 'A closed session was put away.');
+export const SessionClosed = defineEvent('session.closed', 1, SessionTransitionPayload, 'A session is over.');
 export const SessionInteractionOpened = defineEvent(
   'session.interaction.opened',
   2,
@@ -160,68 +165,78 @@ export const SessionInteractionResolved = defineEvent(
   'session.interaction.resolved',
   1,
   SessionInteractionPayload,
-  'What a session asked is open no more.',
+  'What a session asked is answered, or no longer asked.',
 );
 /** A queued message was cancelled, expired, or its delivery could not be confirmed. */
 export const SessionMessageDropped = defineEvent(
   'session.message.dropped',
   1,
   SessionMessagePayload,
-  'A queued message was canceled, has expired, or its delivery could not be confirmed.',
+  'A queued message was cancelled, expired, or nobody knows whether it came through.',
 );
 
-export const SessionWoke = defineEvent('session.woke', 1, NoPayload, 'A session has a process that is ready.');
-export const SessionDraining = defineEvent('session.draining', 1, NoPayload, 'A session ends its turn and then sleeps.');
-export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload, 'A session that was to sleep goes on.');
-export const SessionQuarantined = defineEvent(
-  'session.quarantined',
+export const SessionWoke = defineEvent('session.woke', 1, NoPayload, 'The process of a session is ready.');
+export const SessionDraining = defineEvent('session.draining', 1, NoPayload, 'A session is to end: it gets nothing new.');
+export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload, 'A session that was to end stays.');
+export const SessionQuarantined = defineEvent('session.quarantined', 1, NoPayload, 'A session fails again and again: it rests for a time.');
+export const SessionIdleKilled = defineEvent(
+  'session.idle_killed',
   1,
   NoPayload,
-  'A session is not started any more: it failed again and again.',
+  'A session had nothing to do for so long that it sleeps.',
 );
-export const SessionIdleKilled = defineEvent('session.idle_killed', 1, NoPayload, 'A session that had nothing to do was put to sleep.');
-export const SessionMaxAgeKilled = defineEvent('session.max_age_killed', 1, NoPayload, 'A session that had run long enough was ended.');
-export const SessionSuspended = defineEvent('session.suspended', 1, NoPayload, 'A session was suspended.');
-export const SessionUpdated = defineEvent('session.updated', 1, NoPayload, 'A session has another title, alias or setting.');
-export const SessionColdStartTimeout = defineEvent(
-  'session.cold_start_timeout',
+export const SessionMaxAgeKilled = defineEvent(
+  'session.max_age_killed',
   1,
   NoPayload,
-  'The process of a session was not ready in time.',
+  'A session was so old that it begins a new process.',
 );
+export const SessionSuspended = defineEvent('session.suspended', 1, NoPayload, 'Somebody has suspended a session.');
+export const SessionUpdated = defineEvent(
+  'session.updated',
+  1,
+  NoPayload,
+  'Something of a session has changed: its title, its alias, what it waits for.',
+);
+export const SessionColdStartTimeout = defineEvent('session.cold_start_timeout', 1, NoPayload, 'A session was not ready in time.');
 export const SessionStopped = defineEvent('session.stopped', 1, SessionLifecyclePayload, 'The process of a session has ended.');
-export const SessionCrashed = defineEvent('session.crashed', 1, SessionLifecyclePayload, 'The process of a session has ended by itself.');
+export const SessionCrashed = defineEvent(
+  'session.crashed',
+  1,
+  SessionLifecyclePayload,
+  'The process of a session has ended by itself, and not with 0.',
+);
 export const SessionWorkQueryFailed = defineEvent(
   'session.work_query_failed',
   1,
   SessionLifecyclePayload,
-  'What a session should work on could not be asked.',
+  'A command that finds work has failed. Known for clients; nothing here emits it.',
 );
 export const SessionDrainAckedWithAssignedWork = defineEvent(
   'session.drain_acked_with_assigned_work',
   1,
   SessionDrainAckedWithAssignedWorkPayload,
-  'A session has ended while it still had work.',
+  'A session was drained while it held work. Known for clients; nothing here emits it.',
 );
-export const SessionStranded = defineEvent('session.stranded', 1, SessionStrandedPayload, 'A session has work and nothing goes on.');
+export const SessionStranded = defineEvent(
+  'session.stranded',
+  1,
+  SessionStrandedPayload,
+  'A session is gone while work is assigned to it.',
+);
 export const SessionUnknownState = defineEvent(
   'session.unknown_state',
   1,
   SessionUnknownStatePayload,
-  'A session is in a state that this release does not know.',
+  'A session is in a state that nobody knows. Known for clients; nothing here emits it.',
 );
 export const SessionResetStalled = defineEvent(
   'session.reset_stalled',
   1,
   SessionResetStalledPayload,
-  'A session that was reset does not come up.',
+  'A session was to begin a new conversation and has not.',
 );
-export const SessionCreateSucceeded = defineEvent(
-  'request.result.session.create',
-  1,
-  SessionCreateSucceededPayload,
-  'Making a session has succeeded.',
-);
+export const SessionCreateSucceeded = defineEvent('request.result.session.create', 1, SessionCreateSucceededPayload, 'A session is there.');
 export const SessionMessageSucceeded = defineEvent(
   'request.result.session.message',
   1,
@@ -232,5 +247,5 @@ export const SessionSubmitSucceeded = defineEvent(
   'request.result.session.submit',
   1,
   SessionSubmitSucceededPayload,
-  'A message was taken by its session, or put into its line.',
+  'What was submitted has reached its session, or waits in its queue.',
 );

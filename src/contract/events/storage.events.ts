@@ -93,55 +93,60 @@ export const BackendCredentialResolved = defineEvent(
   'backend.credential_resolved',
   1,
   BackendCredentialResolvedPayload,
-  'The credential of a store was found.',
+  'Where the credential of a store comes from. Known for clients; nothing here emits it.',
 );
 export const BeadsConditionalWritesDegraded = defineEvent(
   'beads.conditional_writes.degraded',
   1,
   ConditionalWritesDegradedPayload,
-  'A store cannot write on a condition.',
+  'A store cannot write conditionally. Known for clients; nothing here emits it.',
 );
 export const ProjectIdentityStamped = defineEvent(
   'project.identity.stamped',
   1,
   ProjectIdentityStampedPayload,
-  'A project has another identity.',
+  'A project was given an identity. Known for clients; nothing here emits it.',
 );
 export const StorageBindingConverged = defineEvent(
   'storage.binding.converged',
   1,
   StorageBindingOutcomePayload,
-  'A store is where it should be.',
+  'A store is as it should be. Known for clients; nothing here emits it.',
 );
-export const StorageBindingGenesis = defineEvent('storage.binding.genesis', 1, StorageBindingOutcomePayload, 'A store was made.');
+export const StorageBindingGenesis = defineEvent(
+  'storage.binding.genesis',
+  1,
+  StorageBindingOutcomePayload,
+  'A store is new. Known for clients; nothing here emits it.',
+);
 export const StorageBindingUnconverged = defineEvent(
   'storage.binding.unconverged',
   1,
   StorageBindingOutcomePayload,
-  'A store is not where it should be.',
+  'A store is not as it should be. Known for clients; nothing here emits it.',
 );
 export const StorageBindingUncheckable = defineEvent(
   'storage.binding.uncheckable',
   1,
   StorageBindingOutcomePayload,
-  'Nobody can say where a store is.',
+  'A store cannot be looked at. Known for clients; nothing here emits it.',
 );
-export const StoreDiskWarn = defineEvent('gc.store.disk_warn', 1, StoreDiskWarnPayload, 'The disk of the store is nearly full.');
+export const StoreDiskWarn = defineEvent('gc.store.disk_warn', 1, StoreDiskWarnPayload, 'The disk of a city fills up.');
 export const StoreDiskCritical = defineEvent(
   'gc.store.disk_critical',
   1,
   StoreDiskCriticalPayload,
-  'The disk of the store is full: maintenance does nothing.',
+  'The disk of a city is nearly full: its maintenance removes nothing until it is not.',
 );
 export const StoreMaintenanceDone = defineEvent(
   'gc.store.maintenance.done',
   1,
   StoreMaintenanceDonePayload,
-  'A cycle of maintenance has ended.',
+  'A cycle of maintenance has ended well.',
 );
 export const StoreMaintenanceFailed = defineEvent(
   'gc.store.maintenance.failed',
   1,
   StoreMaintenanceFailedPayload,
-  'A cycle of maintenance has failed.',
+  'A cycle of maintenance has failed, or its worker has died.',
 );

@@ -46,17 +46,27 @@ export const SupervisorFSPressureSkippedTickPayload = contract(
   'Something was put off because the disk is busy.',
 );
 
-export const SupervisorStarted = defineEvent('supervisor.started', 1, SupervisorStartedPayload, 'A process of the supervisor has started.');
+export const SupervisorStarted = defineEvent(
+  'supervisor.started',
+  1,
+  SupervisorStartedPayload,
+  'A process has started; the payload says how the one before ended.',
+);
 export const SupervisorShutdownRequested = defineEvent(
   'supervisor.shutdown_requested',
   1,
   SupervisorShutdownPayload,
-  'A process of the supervisor is to end.',
+  'A process was asked to stop.',
 );
-export const SupervisorRequest = defineEvent('supervisor.request', 1, SupervisorRequestPayload, 'The supervisor was asked something.');
+export const SupervisorRequest = defineEvent(
+  'supervisor.request',
+  1,
+  SupervisorRequestPayload,
+  'A request was answered. Known for clients; here `svc audit` and the log have them.',
+);
 export const SupervisorFsPressureSkippedTick = defineEvent(
   'supervisor.fs_pressure.skipped_tick',
   1,
   SupervisorFSPressureSkippedTickPayload,
-  'Something was put off because the disk is busy.',
+  'A look was left out because the disk is busy. Known for clients; nothing here emits it.',
 );

@@ -37,5 +37,10 @@ export const WebhookRejectedPayload = contract(
   'A webhook was refused.',
 );
 
-export const WebhookReceived = defineEvent('webhook.received', 1, WebhookReceivedPayload, 'A webhook has come.');
-export const WebhookRejected = defineEvent('webhook.rejected', 1, WebhookRejectedPayload, 'A webhook was refused.');
+export const WebhookReceived = defineEvent('webhook.received', 1, WebhookReceivedPayload, 'A delivery was accepted.');
+export const WebhookRejected = defineEvent(
+  'webhook.rejected',
+  1,
+  WebhookRejectedPayload,
+  'A delivery was refused; six at once and six a minute a webhook are told.',
+);

@@ -37,4 +37,9 @@ export const WorkerOperationEventPayload = contract(
   'What an agent did in a turn, and what that used.',
 );
 
-export const WorkerOperation = defineEvent('worker.operation', 1, WorkerOperationEventPayload, 'An agent has ended a turn.');
+export const WorkerOperation = defineEvent(
+  'worker.operation',
+  1,
+  WorkerOperationEventPayload,
+  'Something was done with a session: started, told, stopped; with tokens and cost of a turn.',
+);
