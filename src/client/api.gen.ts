@@ -3763,7 +3763,7 @@ export interface paths {
          * List what waits for a person in every city
          * @description An addition: the lists of the running cities that the caller may see in one, the oldest first, at most 1000 at once. A stream of the supervisor that begins at `event_cursor` tells what is opened and resolved from then on.
          */
-        get: operations["get-v0-pending"];
+        get: operations["list-all-pending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8562,7 +8562,7 @@ export interface components {
             agent?: string;
             /** @description A second name of the session, unique in the city. */
             alias?: string;
-            /** @description What there is to choose from. */
+            /** @description What can be answered. */
             choices?: components["schemas"]["InteractionChoice"][];
             /** @description What kind of question it is, such as `permission`. */
             kind: string;
@@ -8574,6 +8574,7 @@ export interface components {
             opened_at?: string;
             /** @description What is asked, or what the agent is told to be. */
             prompt?: string;
+            /** @description Whether there is more of `prompt`; the list of the city has all of it. */
             prompt_cut?: boolean;
             /** @description Names the question. */
             request_id: string;
@@ -10867,6 +10868,7 @@ export interface components {
             /** @description The version of the service. */
             version: string;
         };
+        /** @description A question of a session that waits for a person, and its city. */
         SupervisorPendingEntry: {
             /** @description The name under which the session works. */
             agent?: string;
@@ -10897,6 +10899,7 @@ export interface components {
             /** @description One line for people. */
             title?: string;
         };
+        /** @description Questions that wait for a person, of all cities that the caller may see, the oldest first. */
         SupervisorPendingOutputBody: {
             /** @description From before the items were read: a stream that begins here misses nothing. */
             event_cursor: string;
@@ -31845,7 +31848,7 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
-    "get-v0-pending": {
+    "list-all-pending": {
         parameters: {
             query?: {
                 /** @description How many the page has at the most. */

@@ -108,7 +108,7 @@ export const LISTS: Readonly<Record<string, LongList>> = {
     ],
     count: 9,
   },
-  'get-v0-pending': {
+  'list-all-pending': {
     path: '/v0/pending',
     rows: [
       ...session(1, 1),

@@ -80,7 +80,11 @@ export const ListBodyCityPendingEntry = contract(
 );
 export type ListBodyCityPendingEntry = z.infer<typeof ListBodyCityPendingEntry>;
 
-export const SupervisorPendingEntry = contract('SupervisorPendingEntry', CityPendingEntry.extend({ city: z.string() }));
+export const SupervisorPendingEntry = contract(
+  'SupervisorPendingEntry',
+  CityPendingEntry.extend({ city: z.string() }),
+  'A question of a session that waits for a person, and its city.',
+);
 export type SupervisorPendingEntry = z.infer<typeof SupervisorPendingEntry>;
 
 export const SupervisorPendingOutputBody = contract(
@@ -91,6 +95,7 @@ export const SupervisorPendingOutputBody = contract(
     total: int64,
     next_cursor: z.string().optional(),
   }),
+  'Questions that wait for a person, of all cities that the caller may see, the oldest first.',
 );
 export type SupervisorPendingOutputBody = z.infer<typeof SupervisorPendingOutputBody>;
 

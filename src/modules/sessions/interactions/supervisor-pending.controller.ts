@@ -11,7 +11,7 @@ export class SupervisorPendingController {
   constructor(private readonly responses: ResponsesService) {}
 
   @Operation({
-    id: 'get-v0-pending',
+    id: 'list-all-pending',
     summary: 'List what waits for a person in every city',
     description:
       'An addition: the lists of the running cities that the caller may see in one, the oldest first, at most 1000 at once. ' +
