@@ -265,4 +265,12 @@ export const EXTMSG: readonly Guard[] = [
     test: CONNECTED,
     name: 'leaves a record of its stream',
   },
+  {
+    guard: 'What is taken is recorded with it, and what is not is not.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound.repository.ts',
+    find: '${wait}, ${records}::jsonb)',
+    replace: "${wait}, ${records && '[]'}::jsonb)",
+    test: 'src/modules/integrations/extmsg/inbound/inbound-committer.db-spec.ts',
+    name: 'leave a record',
+  },
 ];

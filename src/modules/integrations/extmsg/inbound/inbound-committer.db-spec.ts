@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ANYBODY } from '../../../../contract/principal.js';
+import { AuditedRequest, onBehalfOf } from '../../../../platform/audit/audited-request.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
@@ -154,6 +155,32 @@ describe('messages from outside that come together', () => {
     ]);
     expect(batches).toHaveLength(1);
     expect((await to('m-5'))!.GroupRoute!.Match).toBe('last_addressed');
+  });
+
+  // Guard: what is taken is recorded with it, and what is not is not.
+  it('leave a record of who has brought them where they are taken', async () => {
+    const { receive } = aProcess();
+    const brought = (city: string, id: string, nth: number) => {
+      const request = new AuditedRequest({
+        ...{ request_id: `r-${nth}`, key_id: 'k', actor: 'adapter', session_id: null, session_city: null, address: '::1', operation: 'op' },
+        ...{ method: 'POST', path: '/p', city, ids: { n: `${nth}` }, status: 200, code: null, reason: null },
+      });
+      return onBehalfOf(request, () => receive(message(city, id))).then(() => request.recorded);
+    };
+    const recorded = await Promise.all([
+      brought('alpha', 'm-1', 1),
+      brought('beta', 'm-1', 2),
+      brought('alpha', 'm-1', 3),
+      brought('delta', 'm-2', 4),
+    ]);
+    expect(recorded).toEqual([true, true, false, true]);
+    const { rows } = await pool.query('select request_id, actor, city, ids, status from audit_records order by request_id');
+    expect(rows).toEqual(
+      ['alpha', 'beta', 'delta'].map((city, n) => {
+        const nth = [1, 2, 4][n]!;
+        return { request_id: `r-${nth}`, actor: 'adapter', city, ids: { n: `${nth}` }, status: 200 };
+      }),
+    );
   });
 
   it('fail alone where one cannot be stored', async () => {
