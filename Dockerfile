@@ -1,7 +1,7 @@
 # One image for every role: api, worker and the migrate step differ in command and environment only.
 FROM node:24-bookworm-slim AS build
 WORKDIR /app
-COPY package.json package-lock.json .npmrc .swcrc ./
+COPY package.json package-lock.json .npmrc .swcrc tsconfig.json ./
 COPY scripts/build.mjs scripts/ui-build.mjs ./scripts/
 COPY scripts/guide ./scripts/guide
 # Install scripts are for programs of the development machine (Node itself, the embedded PostgreSQL); none is needed here.
