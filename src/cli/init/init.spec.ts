@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -76,9 +76,20 @@ describe('svc init', () => {
       await init(folder, ['works']);
       const before = await readFile(join(folder, 'works/city.toml'), 'utf8');
       const { code, io } = await init(folder, ['works', '--template', 'script']);
-      expect([code, io.stderr]).toEqual([1, `svc init: ${join(folder, 'works/.gitignore')} is there already\n`]);
+      expect([code, io.stderr]).toEqual([1, `svc init: ${join(folder, 'works/pack.toml')} is there already\n`]);
       expect(await readFile(join(folder, 'works/city.toml'), 'utf8')).toBe(before);
       expect(await readdir(join(folder, 'works'))).not.toContain('scripts');
+    }));
+
+  it('keeps what a repository has, also when it is undone', async () =>
+    inFolder(async (folder) => {
+      await mkdir(join(folder, 'works'));
+      await writeFile(join(folder, 'works/.gitignore'), 'dist/\n');
+      const body = { status: 422, code: 'validation-failed', detail: 'validation_failed: invalid city name' };
+      expect((await init(folder, ['works'], { status: 422, body })).code).toBe(1);
+      expect(await readdir(join(folder, 'works'))).toEqual(['.gitignore']);
+      expect((await init(folder, ['works'])).code).toBe(0);
+      expect(await readFile(join(folder, 'works/.gitignore'), 'utf8')).toBe('dist/\n');
     }));
 
   it('leaves nothing where the server does not take the directory, and says where cities may lie', async () =>

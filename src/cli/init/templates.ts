@@ -6,6 +6,8 @@ export interface NewFile {
   readonly path: string;
   readonly text: string;
   readonly executable?: true;
+  /** What is there already stays, and will do. */
+  readonly optional?: true;
 }
 
 interface Facts {
@@ -20,7 +22,7 @@ export function filesOf({ name, template, api }: Facts): NewFile[] {
   const schema = (file: string): string => `#:schema ${api}/schemas/${file}.json\n`;
   const agents = template === 'script' ? worker(schema) : mayor(schema);
   return [
-    { path: '.gitignore', text: '.gc/\n' },
+    { path: '.gitignore', text: '.gc/\n', optional: true },
     ...agents,
     { path: 'pack.toml', text: `${schema('pack.toml')}${packToml(name, template)}` },
     { path: 'city.toml', text: `${schema('city.toml')}${template === 'script' ? scriptCity() : providerCity(template)}` },

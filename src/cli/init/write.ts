@@ -11,14 +11,18 @@ export interface Written {
 
 /** Writes the files into a folder that has none of them. @throws CliError */
 export async function writeFiles(folder: string, files: readonly NewFile[]): Promise<Written> {
-  for (const { path } of files) if (await exists(join(folder, path))) throw new CliError(`${join(folder, path)} is there already`);
+  const fresh: NewFile[] = [];
+  for (const file of files) {
+    if (!(await exists(join(folder, file.path)))) fresh.push(file);
+    else if (file.optional !== true) throw new CliError(`${join(folder, file.path)} is there already`);
+  }
   const made: string[] = [];
   const undo = async (): Promise<void> => {
-    for (const { path } of files) await rm(join(folder, path), { force: true });
+    for (const { path } of fresh) await rm(join(folder, path), { force: true });
     for (const each of made.reverse()) await rmdir(each).catch(() => undefined);
   };
   try {
-    for (const { path, text, executable } of files) {
+    for (const { path, text, executable } of fresh) {
       const at = join(folder, path);
       made.push(...(await folders(dirname(at))));
       await writeFile(at, text, { flag: 'wx', mode: executable === true ? 0o755 : 0o644 });
