@@ -6,10 +6,18 @@ type Variable = readonly [name: string, values: string, fallback: string, about:
 
 /** What the client reads, beside its flags. */
 const CLIENT: readonly Variable[] = [
-  ['SVC_API_URL', 'address', '`server.json`, then `http://127.0.0.1:8372`', 'The server; `--api` wins.'],
+  [
+    'SVC_API_URL',
+    'addresses',
+    'the context, `server.json`, `http://127.0.0.1:8372`',
+    'The server, or its replicas with commas between; `--api` wins.',
+  ],
+  ['SVC_CONTEXT', 'name', 'the one in use', 'The context of `svc context`: a server, a key file and a city.'],
   ['SVC_API_KEY', 'key', '`$SVC_DATA_DIR/admin.key`', 'The key; `--key-file` wins.'],
   ['SVC_CITY', 'name', 'the city whose directory you are in', 'The city; `--city` wins.'],
   ['SVC_CA_CERT', 'file', '', 'PEM file of an authority to trust beside the usual ones; `--ca-cert` wins.'],
+  ['SVC_PAGER', 'command', '`PAGER`, then `less`', 'What long lists are read with, on a terminal only.'],
+  ['NO_COLOR', 'text', '', 'Anything: no colours.'],
   ['SVC_DATA_DIR', 'directory', 'the nearest `.svc` upwards', 'Where `server.json` and `admin.key` of a server lie.'],
 ];
 
@@ -38,7 +46,7 @@ export function environmentPage(): string {
       ['SVC_WEBHOOK_SECRET_…', 'texts', '', 'Of apis: what senders of webhooks sign with, or show; each of 16 characters or more.'],
     ]),
     '## The client',
-    'Which server it calls say, in this order, `--api`, `SVC_API_URL`, `server.json` of `SVC_DATA_DIR` or of the nearest `.svc` from the working directory upwards (when its process lives and nobody else may write it), and the default address. `svc doctor` tells which.',
+    'Which server it calls say, in this order, `--api`, `SVC_API_URL`, the context in use, `server.json` of `SVC_DATA_DIR` or of the nearest `.svc` from the working directory upwards (when its process lives and nobody else may write it), and the default address. `svc doctor` tells which.',
     variables(CLIENT, 'client-'),
     '## The processes of sessions',
     variables(SESSIONS, 'session-'),
