@@ -15,9 +15,6 @@ export interface Api extends Target {
 
 export type { Schemas };
 
-/** What changes something has no header of its own to give: each request carries the one of changes. */
-export const MUTATION = undefined;
-
 export function connect(target: Target, signal: AbortSignal, asking: () => void = () => undefined): Api {
   // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.
   const fetch: typeof globalThis.fetch = (input, init) => {

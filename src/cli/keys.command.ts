@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION, type Api } from './api.js';
+import { ask, type Api } from './api.js';
 import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
 import { ApiError } from './errors.js';
 import { hinted } from './identity.js';
@@ -56,7 +56,7 @@ function addCreate(key: Command, io: Io): void {
       ...(flags.city === undefined ? {} : { cities: [...flags.city] }),
       ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + spanOf('--expires', flags.expires)).toISOString() }),
     };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: { header: MUTATION }, body, signal }));
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: {}, body, signal }));
     if (flags.json === true) return printJson(io, data);
     io.err(`key ${data.id} for ${flags.name}; it is not shown again:\n`);
     await io.out(`${data.key}\n`);
@@ -122,7 +122,7 @@ function addRotate(key: Command, io: Io): void {
     const flags = flagsOf<{ grace: string; json?: boolean }>(command);
     const { api } = contextOf(command, io);
     const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
-    const params = { path: { id }, header: MUTATION };
+    const params = { path: { id } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal })).catch(ofKey);
     if (flags.json === true) return printJson(io, data);
     const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
@@ -137,7 +137,7 @@ function addRevoke(key: Command, io: Io): void {
   withExamples(revoke, 'svc key revoke 4be01f9c2d77');
   revoke.action(async (id: string, _options, command: Command) => {
     const { api } = contextOf(command, io);
-    await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id }, header: MUTATION }, signal })).catch(ofKey);
+    await ask(api, (signal) => api.http.DELETE('/v0/keys/{id}', { params: { path: { id } }, signal })).catch(ofKey);
     await io.out(`key ${id} is revoked\n`);
   });
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { told } from '../edits.js';
@@ -27,8 +27,8 @@ export function addSwitches(agent: Command, io: Io): void {
         const address = { cityName: city, action: verb, ...addressOf(name) };
         const { data } = await ask(api, (signal) =>
           'dir' in address
-            ? api.http.POST('/v0/city/{cityName}/agent/{dir}/{base}/{action}', { params: { path: address, header: MUTATION }, signal })
-            : api.http.POST('/v0/city/{cityName}/agent/{base}/{action}', { params: { path: address, header: MUTATION }, signal }),
+            ? api.http.POST('/v0/city/{cityName}/agent/{dir}/{base}/{action}', { params: { path: address }, signal })
+            : api.http.POST('/v0/city/{cityName}/agent/{base}/{action}', { params: { path: address }, signal }),
         );
         await told(context, name, data, done);
       });

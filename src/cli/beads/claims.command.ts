@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { moment } from '../duration.js';
 import { CliError } from '../errors.js';
@@ -42,7 +42,7 @@ function addClaim(bead: Command, io: Io): void {
   withExamples(claim, 'svc bead claim al-12 --assignee worker', 'svc bead claim al-12 --assignee worker --lease 30m --json');
   claim.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<ClaimFlags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const assignee = whoOf('--assignee', flags.assignee, io);
     const body = defined({
       assignee,
@@ -73,7 +73,7 @@ function addRelease(bead: Command, io: Io): void {
   release.action(async (id: string, _options, action: Command) => {
     const context = await cityContextOf<ClaimFlags>(action, io);
     const { api, city, flags } = context;
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = {
       assignee: whoOf('--assignee', flags.assignee, io),
       ...defined({ fence: flags.fence === undefined ? undefined : numberOf('--fence', flags.fence), reason: flags.reason }),
@@ -95,7 +95,7 @@ function addHeartbeat(bead: Command, io: Io): void {
     const context = await cityContextOf<ClaimFlags>(action, io);
     const { api, city, flags } = context;
     if (flags.fence === undefined) throw new CliError('--fence is missing');
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = { assignee: whoOf('--assignee', flags.assignee, io), fence: numberOf('--fence', flags.fence) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/bead/{id}/heartbeat', { params, body, signal })).catch(
       hinted(409, `the claim is lost: stop the work and see \`svc bead show ${id}\``),

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import type { Io } from '../io.js';
@@ -31,7 +31,7 @@ function addAdd(dep: Command, io: Io): void {
   add.action(async (id: string, on: string[], _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     await each(context, on, async (depends_on_id) => {
       const body = { depends_on_id, type: flags.type };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/bead/{id}/dependencies', { params, body, signal }));
@@ -51,7 +51,7 @@ function addRemove(dep: Command, io: Io): void {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city } = context;
     await each(context, on, async (dependsOnId) => {
-      const params = { path: { cityName: city, id, dependsOnId }, header: MUTATION };
+      const params = { path: { cityName: city, id, dependsOnId } };
       const { data } = await ask(api, (signal) =>
         api.http.DELETE('/v0/city/{cityName}/bead/{id}/dependencies/{dependsOnId}', { params, signal }),
       );

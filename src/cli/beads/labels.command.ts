@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
@@ -33,7 +33,7 @@ function addVerb(parent: Command, io: Io, name: string, labels: string, about: s
 }
 
 const addAll: Change = async ({ api, city }, id, labels) => {
-  const params = { path: { cityName: city, id }, header: MUTATION };
+  const params = { path: { cityName: city, id } };
   const body = { labels };
   return (await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/bead/{id}/labels', { params, body, signal }))).data;
 };
@@ -41,14 +41,14 @@ const addAll: Change = async ({ api, city }, id, labels) => {
 /** All of them in one change, not one request each. */
 const removeAll: Change = async ({ api, city }, id, labels) => {
   const path = { cityName: city, id };
-  const params = { path, header: MUTATION };
+  const params = { path };
   const body = { remove_labels: labels };
   await ask(api, (signal) => api.http.PATCH('/v0/city/{cityName}/bead/{id}', { params, body, signal }));
   return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/bead/{id}', { params: { path }, signal }))).data;
 };
 
 const setAll: Change = async ({ api, city }, id, labels) => {
-  const params = { path: { cityName: city, id }, header: MUTATION };
+  const params = { path: { cityName: city, id } };
   const body = { labels };
   return (await ask(api, (signal) => api.http.PUT('/v0/city/{cityName}/bead/{id}/labels', { params, body, signal }))).data;
 };

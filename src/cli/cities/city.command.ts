@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { contextOf, flagsOf, keyHeader, withCity, withExamples, withTarget } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -130,7 +130,7 @@ function addSuspension(city: Command, io: Io, verb: 'suspend' | 'resume', suspen
   command.action(async (given: string | undefined, _options, action: Command) => {
     const context = contextOf(action, io);
     const name = await cityName(given, context);
-    const params = { path: { cityName: name }, header: MUTATION };
+    const params = { path: { cityName: name } };
     await ask(context.api, (signal) => context.api.http.PATCH('/v0/city/{cityName}', { params, body: { suspended }, signal }));
     await io.out(`${name} is ${suspended ? 'suspended' : 'resumed'}\n`);
   });

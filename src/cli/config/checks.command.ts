@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, collect, printJson, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -53,7 +53,7 @@ function addValidate(config: Command, io: Io): void {
     const { data } = await ask(api, (signal) =>
       Object.keys(files).length === 0
         ? api.http.GET(url, { params: { path }, signal })
-        : api.http.POST(url, { params: { path, header: MUTATION }, body: { files }, signal }),
+        : api.http.POST(url, { params: { path }, body: { files }, signal }),
     );
     await (flags.json === true ? printJson(io, data) : tell(data, io));
     // What is wrong has been said; the status says it to programs.
@@ -74,7 +74,7 @@ function addReload(config: Command, io: Io): void {
   withExamples(reload, 'svc config reload', 'svc config reload --json');
   reload.action(async (_options, action: Command) => {
     const { api, city, flags } = await cityContextOf<{ json?: boolean }>(action, io);
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/config/reload', { params, signal }));
     if (flags.json === true) return printJson(io, data);
     for (const warning of data.warnings) io.err(`warning: ${plain(warning)}\n`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import type { Io } from '../io.js';
@@ -29,7 +29,7 @@ function addClose(convoy: Command, io: Io): void {
     const { api, city, flags } = context;
     const body = flags.reason === undefined ? {} : { reason: flags.reason };
     await each(context, ids, async (id) => {
-      const params = { path: { cityName: city, id }, header: MUTATION };
+      const params = { path: { cityName: city, id } };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/convoy/{id}/close', { params, body, signal }));
       if (flags.json === true) await printJson(io, { id, ...data });
       else await io.out(`${id} is closed\n`);
@@ -46,7 +46,7 @@ function addLand(convoy: Command, io: Io): void {
   withExamples(land, 'svc convoy land al-20', 'svc convoy land al-20 --dry-run');
   land.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = { force: flags.force === true, dry_run: flags.dryRun === true };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/convoy/{id}/land', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);
@@ -64,7 +64,7 @@ function addDelete(convoy: Command, io: Io): void {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     await each(context, ids, async (id) => {
-      const params = { path: { cityName: city, id }, header: MUTATION };
+      const params = { path: { cityName: city, id } };
       const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/convoy/{id}', { params, signal }));
       if (flags.json === true) await printJson(io, { id, ...data });
       else await io.out(`${id} is closed\n`);

@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
@@ -65,7 +65,7 @@ function addChange(convoy: Command, io: Io, verb: 'add' | 'remove'): void {
   withExamples(command, `svc convoy ${verb} al-20 al-14 al-15`);
   command.action(async (id: string, items: string[], _options, action: Command) => {
     const { api, city, flags, path } = await cityContextOf<{ json?: boolean }>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = { items };
     const count = new Set(items).size;
     const what = count === 1 ? items[0]! : `${count} beads`;

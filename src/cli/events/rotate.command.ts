@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityContextOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -16,7 +16,7 @@ export function addRotate(events: Command, io: Io): void {
   rotate.action(async (_options, command: Command) => {
     const { api, city, flags } = await cityContextOf<{ wait?: boolean }>(command, io);
     const { wait } = flags;
-    const params = { path: { cityName: city }, header: MUTATION, query: wait === true ? { wait } : {} };
+    const params = { path: { cityName: city }, query: wait === true ? { wait } : {} };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/events/rotate', { params, signal }), WAIT_MS).catch(
       (error: unknown) => {
         if (error instanceof ApiError && error.status === 404) throw new CliError(`city ${city} was not found or is not running`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { age } from '../duration.js';
 import type { Io } from '../io.js';
@@ -104,7 +104,7 @@ export function addAdapters(extmsg: Command, io: Io): void {
   withExamples(remove, 'svc extmsg adapter remove slack --account-id team-2');
   remove.action(async (provider: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const body = { provider, account_id: flags.accountId };
     const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/extmsg/adapters', { params, body, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.status}\n`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { age } from '../duration.js';
 import { CliError } from '../errors.js';
@@ -35,7 +35,7 @@ export function addBindings(extmsg: Command, io: Io): void {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     if ((flags.agent === undefined) === (flags.session === undefined)) throw new CliError('give either --agent or --session');
     const body = { conversation: conversationOf(flags, city), ...defined({ agent_name: flags.agent, session_id: flags.session }) };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/bind', { params, body, signal }));
     return bound(flags, data);
   });
@@ -47,7 +47,7 @@ export function addBindings(extmsg: Command, io: Io): void {
   handoff.action(async (_options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const body = { conversation: conversationOf(flags, city), agent_name: flags.to ?? '', replace: true };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/bind', { params, body, signal }));
     return bound(flags, data);
   });
@@ -60,7 +60,7 @@ export function addBindings(extmsg: Command, io: Io): void {
   unbind.action(async (_options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const body = { conversation: conversationOf(flags, city), ...defined({ agent_name: flags.agent, session_id: flags.session }) };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/unbind', { params, body, signal }));
     const ended = data.unbound ?? [];
     if (flags.json === true) return io.out(ended.map((one) => `${JSON.stringify(one)}\n`).join(''));

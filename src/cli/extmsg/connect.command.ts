@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, telling, type Api } from '../api.js';
+import { ask, telling, type Api } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { ApiError, CliError, InterruptedError, UnreachableError } from '../errors.js';
 import { followFrames, type OpenStream } from '../../client/follow.js';
@@ -83,7 +83,7 @@ async function publish(publication: Publication, { exec, json }: Flags, io: Io):
 
 /** False when it is not known to have arrived: it is offered again, or is another's. */
 async function acknowledge(api: Api, city: string, { id, claim }: Publication, outcome: Outcome, io: Io): Promise<boolean> {
-  const params = { path: { cityName: city, id }, header: MUTATION };
+  const params = { path: { cityName: city, id } };
   try {
     await ask(api, (signal) =>
       api.http.POST('/v0/city/{cityName}/extmsg/publication/{id}/ack', { params, body: { claim, ...outcome }, signal }),

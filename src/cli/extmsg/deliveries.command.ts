@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { age } from '../duration.js';
 import type { Io } from '../io.js';
@@ -54,7 +54,7 @@ export function addDeliveries(extmsg: Command, io: Io): void {
   withExamples(retry, 'svc extmsg retry dlv-0123456789abcdef01234567');
   retry.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/delivery/{id}/retry', { params, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.id} is ${data.state}\n`);
   });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -41,7 +41,7 @@ export function addGroups(extmsg: Command, io: Io): void {
       }),
     } as Schemas['FanoutPolicyInput'];
     const body = { root_conversation: conversationOf(flags, city), fanout_policy, ...defined({ default_handle: flags.default }) };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/groups', { params, body, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.ID}\n`);
   });
@@ -86,7 +86,7 @@ function addParticipants(extmsg: Command, io: Io): void {
     const { id, context } = await groupOf(action);
     const { api, city, flags } = context;
     const body = { group_id: id, handle, session_id: session, public: flags.public === true };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/participants', { params, body, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`@${data.Handle} is ${data.SessionID}\n`);
   });
@@ -99,7 +99,7 @@ function addParticipants(extmsg: Command, io: Io): void {
     const { id, context } = await groupOf(action);
     const { api, city, flags } = context;
     const body = { group_id: id, handle };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/extmsg/participants', { params, body, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.status}\n`);
   });

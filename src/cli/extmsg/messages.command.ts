@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -40,7 +40,7 @@ function addSend(extmsg: Command, io: Io): void {
       text,
       ...defined({ explicit_target: flags.to, reply_to_message_id: flags.replyTo, idempotency_key: flags.idempotencyKey }),
     };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/outbound', { params, body, signal }));
     const { Receipt: receipt, DeliveryID: id = '' } = data;
     if (flags.json === true) await printJson(io, data);
@@ -70,7 +70,7 @@ function addReceive(extmsg: Command, io: Io): void {
       received_at: new Date().toISOString(),
       ...defined({ explicit_target: flags.to }),
     };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/inbound', { params, body: { message }, signal }));
     if (flags.json === true) return printJson(io, data);
     if (data.TranscriptEntry === null) return io.out('nobody answers in this conversation; bind it with `svc extmsg bind`\n');

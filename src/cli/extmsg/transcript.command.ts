@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { age } from '../duration.js';
 import type { Io } from '../io.js';
@@ -56,7 +56,7 @@ export function addTranscript(extmsg: Command, io: Io): void {
   ack.action(async (session: string, sequence: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const body = { conversation: conversationOf(flags, city), session_id: session, sequence: numberOf('sequence', sequence) };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/transcript/ack', { params, body, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.status}\n`);
   });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, collect, printJson, withExamples, type CityContext } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
@@ -69,7 +69,7 @@ export function addReads(formula: Command, io: Io): void {
     const context = await cityContextOf<ShowFlags>(action, io);
     const { api, city, flags } = context;
     const body = { ...scopeOf(context), target: await targetOf(context), vars: pairsOf('--var', flags.var) ?? {} };
-    const params = { path: { cityName: city, name: nameOf('a formula', name) }, header: MUTATION };
+    const params = { path: { cityName: city, name: nameOf('a formula', name) } };
     const { data } = await ask(api, (signal) =>
       api.http.POST('/v0/city/{cityName}/formulas/{name}/preview', { params, body, signal }),
     ).catch(ofFormula(name));

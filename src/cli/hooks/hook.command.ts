@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { stateOf } from '../beads/view.js';
 import { cityCommand, cityContextOf, collect, printJson, withExamples } from '../command.js';
 import { moment } from '../duration.js';
@@ -90,7 +90,7 @@ function addClaim(hook: Command, io: Io): void {
         work_branch: flags.workBranch,
       }),
     };
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/hook/claim', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);
     if (data.action === 'drain') return io.err(`no work for ${plain(agent)}\n`);

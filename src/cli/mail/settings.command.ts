@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import type { Io } from '../io.js';
 import { facts } from '../table.js';
@@ -24,7 +24,7 @@ export function addSettings(mail: Command, io: Io): void {
         ? await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/mail/settings', { params: { path }, signal }))
         : await ask(api, (signal) =>
             api.http.PUT('/v0/city/{cityName}/mail/settings', {
-              params: { path, header: MUTATION },
+              params: { path },
               body: { unread_retention: given === 'off' ? null : durationText('--unread-retention', given) },
               signal,
             }),

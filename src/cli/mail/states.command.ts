@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import type { Io } from '../io.js';
@@ -33,7 +33,7 @@ function addRead(mail: Command, io: Io): void {
       if (flags.json === true) await printJson(io, shown);
       else await io.out(`${first ? '' : '\n'}${mailText(shown)}`);
       first = false;
-      const params = { path, header: MUTATION };
+      const params = { path };
       await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/mail/{id}/read', { params, signal }));
     });
   });
@@ -46,7 +46,7 @@ function addState(mail: Command, io: Io, verb: 'unread' | 'archive' | 'delete', 
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     await each(context, ids, async (id) => {
-      const params = { path: { cityName: city, id }, header: MUTATION };
+      const params = { path: { cityName: city, id } };
       const { data } = await ask(api, (signal) => {
         if (verb === 'delete') return api.http.DELETE('/v0/city/{cityName}/mail/{id}', { params, signal });
         if (verb === 'archive') return api.http.POST('/v0/city/{cityName}/mail/{id}/archive', { params, signal });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Api } from '../api.js';
+import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -43,7 +43,7 @@ function addRun(maintenance: Command, io: Io): void {
   withExamples(run, 'svc maintenance run --wait');
   run.action(async (_options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/maintenance/dolt-gc', { params, signal })).catch(hints);
     const at = data.started_at ?? '';
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${at}\n`);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, keyHeader, printJson, withExamples, withKey } from '../command.js';
 import { each } from '../each.js';
 import { answered, nameOf } from '../edits.js';
@@ -73,7 +73,7 @@ function addInstall(pack: Command, io: Io): void {
   withExamples(install, 'svc pack install');
   install.action(async (_options, action: Command) => {
     const { api, city, flags } = await cityContextOf<AllFlags>(action, io);
-    const params = { path: { cityName: city }, header: MUTATION };
+    const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/packs/install', { params, signal }), FETCH_MS);
     if (flags.json === true) return printJson(io, data);
     io.err(data.changed ? 'packs.lock has changed\n' : 'packs.lock stays as it was\n');
@@ -90,7 +90,7 @@ function addRemove(pack: Command, io: Io): void {
     const context = await cityContextOf<AllFlags>(action, io);
     const { api, city, flags } = context;
     await each(context, names, async (given) => {
-      const params = { path: { cityName: city, name: nameOf('an import', given) }, header: MUTATION };
+      const params = { path: { cityName: city, name: nameOf('an import', given) } };
       const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/packs/{name}', { params, signal }), FETCH_MS);
       await answered(io, flags, data, `${data.name} is removed`);
     });

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { nameOf } from '../edits.js';
@@ -24,7 +24,7 @@ export function addSwitches(rig: Command, io: Io): void {
       const context = await cityContextOf<{ json?: boolean }>(action, io);
       const { api, city, flags } = context;
       await each(context, names, async (name) => {
-        const params = { path: { cityName: city, name: nameOf('a rig', name), action: verb }, header: MUTATION };
+        const params = { path: { cityName: city, name: nameOf('a rig', name), action: verb } };
         const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/rig/{name}/{action}', { params, signal }));
         const failed = data.failed ?? [];
         const ended = data.killed ?? [];

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
@@ -16,7 +16,7 @@ export function addEndings(run: Command, io: Io): void {
   withExamples(cancel, 'svc run cancel al-20');
   cancel.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, run_id: id }, header: MUTATION };
+    const params = { path: { cityName: city, run_id: id } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/runs/{run_id}/cancel', { params, signal })).catch(
       hinted(404, 'see `svc run list`'),
     );
@@ -31,7 +31,7 @@ export function addEndings(run: Command, io: Io): void {
   withExamples(remove, 'svc run delete al-20', 'svc run delete al-20 --beads');
   remove.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, workflow_id: id }, query: { delete: flags.beads === true }, header: MUTATION };
+    const params = { path: { cityName: city, workflow_id: id }, query: { delete: flags.beads === true } };
     const { data } = await ask(api, (signal) => api.http.DELETE('/v0/city/{cityName}/workflow/{workflow_id}', { params, signal })).catch(
       hinted(404, 'see `svc run list`'),
     );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
@@ -72,7 +72,7 @@ export function addService(program: Command, io: Io): void {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
     const path = { cityName: city, name: nameOf('a service', name) };
     const { data } = await ask(api, (signal) =>
-      api.http.POST('/v0/city/{cityName}/service/{name}/restart', { params: { path, header: MUTATION }, signal }),
+      api.http.POST('/v0/city/{cityName}/service/{name}/restart', { params: { path }, signal }),
     ).catch(ofService);
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${name} is restarted\n`);
     for (const until = Date.now() + WAIT_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {

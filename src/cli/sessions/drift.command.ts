@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { answered, nameOf, told } from '../edits.js';
@@ -47,13 +47,13 @@ function addAccept(session: Command, io: Io): void {
     const { api, city, flags } = context;
     if ((sessions.length === 0) === (flags.agent === undefined)) throw new CliError('give either sessions or --agent');
     if (flags.agent !== undefined) {
-      const params = { path: { cityName: city }, header: MUTATION };
+      const params = { path: { cityName: city } };
       const body = { agent: flags.agent };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sessions/accept-drift', { params, body, signal }));
       return answered(io, flags, data, manyAccepted(data));
     }
     await each(context, sessions, async (name) => {
-      const params = { path: { cityName: city, id: nameOf('a session', name) }, header: MUTATION };
+      const params = { path: { cityName: city, id: nameOf('a session', name) } };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/accept-drift', { params, signal }));
       await told(context, name, data, acceptedLine(data));
     });

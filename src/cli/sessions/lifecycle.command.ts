@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { each } from '../each.js';
 import { nameOf, requireChange, told } from '../edits.js';
@@ -41,7 +41,7 @@ function addVerb(session: Command, io: Io, verb: keyof typeof VERBS): void {
     const { api, city, flags } = context;
     await each(context, sessions, async (name) => {
       const query = defined({ force: flags.force });
-      const params = { path: { cityName: city, id: nameOf('a session', name) }, query, header: MUTATION };
+      const params = { path: { cityName: city, id: nameOf('a session', name) }, query };
       const { data } = await ask(api, (signal) => api.http.POST(`/v0/city/{cityName}/session/{id}/${verb}`, { params, signal }));
       const { decision } = data as Schemas['OKWithIDResponseBody'];
       await told(context, name, data, decision === undefined ? done : DECISIONS[decision]);
@@ -62,7 +62,6 @@ function addClose(session: Command, io: Io): void {
       const params = {
         path: { cityName: city, id: nameOf('a session', name) },
         query: defined({ delete: flags.delete }),
-        header: MUTATION,
       };
       const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/close', { params, signal }));
       await told(context, name, data, flags.delete === true ? 'is closed and removed' : 'is closed');
@@ -83,7 +82,7 @@ function addRename(session: Command, io: Io): void {
     const { api, city, flags } = context;
     const body = defined({ title, alias: flags.alias === false ? '' : flags.alias });
     requireChange(body);
-    const params = { path: { cityName: city, id: nameOf('a session', name) }, header: MUTATION };
+    const params = { path: { cityName: city, id: nameOf('a session', name) } };
     const { data } = await ask(api, (signal) => api.http.PATCH('/v0/city/{cityName}/session/{id}', { params, body, signal }));
     await told(context, name, data, `is called ${data.title}${data.alias === undefined ? '' : ` (${data.alias})`}`);
   });

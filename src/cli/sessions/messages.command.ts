@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander';
-import { ask, MUTATION, type Schemas } from '../api.js';
+import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { nameOf, told } from '../edits.js';
 import type { Io } from '../io.js';
@@ -32,7 +32,7 @@ export function addMessages(session: Command, io: Io): void {
     const { api, city, flags } = context;
     const path = { cityName: city, id: nameOf('a session', name) };
     if (flags.cancel !== undefined) {
-      const params = { path: { ...path, messageId: nameOf('a message', flags.cancel) }, header: MUTATION };
+      const params = { path: { ...path, messageId: nameOf('a message', flags.cancel) } };
       const { data } = await ask(api, (signal) =>
         api.http.DELETE('/v0/city/{cityName}/session/{id}/messages/{messageId}', { params, signal }),
       );

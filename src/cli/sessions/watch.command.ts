@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION, telling } from '../api.js';
+import { ask, telling } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { nameOf } from '../edits.js';
 import { CliError, InterruptedError, oneLine } from '../errors.js';
@@ -108,7 +108,7 @@ async function answering(
       io.err(`${path}: nothing is asked now; \`svc session send ${plain(session)}\` sends a message\n`);
       continue;
     }
-    const params = { path: { cityName: city, id: session }, header: MUTATION };
+    const params = { path: { cityName: city, id: session } };
     const body = answerOf(question, line)!;
     try {
       await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/session/{id}/respond', { params, body, signal }));

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ask, MUTATION } from '../api.js';
+import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import type { Io } from '../io.js';
 import type { Wait } from './view.js';
@@ -24,7 +24,7 @@ export function addMoves(wait: Command, io: Io): void {
   withExamples(ready, 'svc wait ready al-30');
   ready.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/wait/{id}/ready', { params, signal }));
     if (data.id === id || flags.json === true) return told(flags, data);
     return io.out(`${data.id} is ${data.state}, a new wait in place of ${id}\n`);
@@ -34,7 +34,7 @@ export function addMoves(wait: Command, io: Io): void {
   withExamples(cancel, 'svc wait cancel al-30 --reason "done otherwise"');
   cancel.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = flags.reason === undefined ? {} : { reason: flags.reason };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/wait/{id}/cancel', { params, body, signal }));
     await told(flags, data);
@@ -44,7 +44,7 @@ export function addMoves(wait: Command, io: Io): void {
   withExamples(accept, 'svc wait accept al-30 --nudge-id wait-al-30-1-1');
   accept.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = { nudge_id: flags.nudgeId ?? '' };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/wait/{id}/accept', { params, body, signal }));
     await told(flags, data);
@@ -56,7 +56,7 @@ export function addMoves(wait: Command, io: Io): void {
   withExamples(fail, 'svc wait fail al-30 --nudge-id wait-al-30-1-1 --error "the session is gone"');
   fail.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const params = { path: { cityName: city, id }, header: MUTATION };
+    const params = { path: { cityName: city, id } };
     const body = { nudge_id: flags.nudgeId ?? '', error: flags.error ?? '' };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/wait/{id}/fail', { params, body, signal }));
     await told(flags, data);
