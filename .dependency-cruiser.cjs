@@ -99,7 +99,7 @@ module.exports = {
       comment: 'Every import is found, and every package is declared.',
       severity: 'error',
       from: {},
-      to: { couldNotResolve: true, pathNot: '^db/' },
+      to: { couldNotResolve: true, pathNot: '^db/|[?]sharedworker' },
     },
     only('contract-stands-alone', '^src/contract/', '^src/contract/', 'The contract imports zod and itself.'),
     ...Object.entries(rooms).map(([room, may]) =>
@@ -207,7 +207,7 @@ module.exports = {
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'node', 'default'],
-      extensions: ['.ts', '.js', '.mjs', '.cjs'],
+      extensions: ['.ts', '.tsx', '.js', '.mjs', '.cjs'],
     },
   },
 };

@@ -31,6 +31,7 @@ import { addRig } from './rigs/rig.command.js';
 import { finish, rootOf } from './root.js';
 import { addRun } from './runs/run.command.js';
 import { addServe } from './serve.command.js';
+import { addUi } from './ui.command.js';
 import { addRunner } from './sessions/runner.command.js';
 import { addSession } from './sessions/session.command.js';
 import { addUsage } from './sessions/usage.command.js';
@@ -78,6 +79,7 @@ export function buildProgram(io: Io): Command {
   addHealth(program, io);
   addDoctor(program, io);
   addServe(program, io);
+  addUi(program, io);
   addCompletion(program, io);
   addNames(program, io);
   return finish(program, io);

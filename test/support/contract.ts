@@ -77,7 +77,7 @@ const FRONT_DOOR = new Set(['host-not-allowed', 'method-not-allowed', 'uri-too-l
 /** Documented headers that say something by being there. */
 const SOMETIMES = new Set(['Retry-After', 'SVC-Session-Status', 'SVC-Agent-Status']);
 /** Served beside the typed contract. */
-const UNTYPED = /^\/(openapi\.json|docs(\/.*)?)?$/;
+const UNTYPED = /^\/(openapi\.json|(docs|ui)(\/.*)?)?$/;
 
 export class Contract {
   readonly operations: readonly DocumentedOperation[];
