@@ -88,7 +88,7 @@ described("the operator's page", () => {
     expect(shell.headers.get('content-security-policy')).not.toContain('unsafe');
     expect(shell.headers.get('cache-control')).toBe('no-cache');
     expect((await read('/ui/', { 'if-none-match': shell.headers.get('etag')! })).status).toBe(304);
-    const asset = /\/ui\/assets\/[\w.-]+\.js/.exec(html)![0];
+    const asset = /\/ui\/assets\/page-[\w.-]+\.js/.exec(html)![0];
     expect((await read(asset)).headers.get('cache-control')).toContain('immutable');
     expect((await read(asset, { 'accept-encoding': 'br;q=0, gzip' })).headers.get('content-encoding')).toBe('gzip');
     expect((await read(asset, { 'accept-encoding': 'gzip, br' })).headers.get('content-encoding')).toBe('br');

@@ -147,6 +147,9 @@ describe('a list that is joined, read and kept', () => {
     await list.read();
     list.flush();
     expect(list.snapshot()).toMatchObject({ total: 1000, cut: true });
+    for (let i = 0; i < 20; i++) list.put({ id: `n${i}`, revision: 1, open: true });
+    list.flush();
     expect(list.snapshot().rows).toHaveLength(30);
+    expect(list.snapshot().rows[0]!.id).toBe('n0');
   });
 });

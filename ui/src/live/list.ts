@@ -147,6 +147,19 @@ export class LiveList<T> {
     this.source.schedule(() => this.flush());
   }
 
+  /** Events go on for as long as somebody looks: neither what is shown nor what is only known grows without end. */
+  #forget(rows: T[]): void {
+    const most = this.source.most ?? MOST;
+    if (rows.length > most) {
+      this.#counted = Math.max(this.#counted, rows.length);
+      this.#cut = true;
+      for (const item of rows.splice(most)) this.#rows.delete(this.source.id(item));
+    }
+    if (this.#rows.size - rows.length <= most) return;
+    // Their versions mattered to pages that were on their way.
+    for (const [id, { shown }] of this.#rows) if (!shown) this.#rows.delete(id);
+  }
+
   /** Makes what has changed visible. */
   flush(): void {
     this.#scheduled = false;
@@ -155,6 +168,7 @@ export class LiveList<T> {
     const rows: T[] = [];
     for (const row of this.#rows.values()) if (row.shown) rows.push(row.item);
     rows.sort(this.source.order);
+    if (this.#phase === 'live') this.#forget(rows);
     const whole = this.#phase === 'live' && !this.#cut;
     this.#snapshot = {
       rows,

@@ -21,13 +21,15 @@ export function Inbox(): ReactNode {
   const before = useRef<readonly string[]>([]);
   const order = rows.map(idOf);
   // Whatever was answered elsewhere leaves; what follows it is focused.
+  const place = useRef(0);
   const at = Math.max(
     0,
-    chosen === undefined ? 0 : order.includes(chosen) ? order.indexOf(chosen) : Math.min(before.current.indexOf(chosen), order.length - 1),
+    chosen !== undefined && order.includes(chosen) ? order.indexOf(chosen) : Math.min(place.current, order.length - 1),
   );
   useLayoutEffect(() => {
     if (before.current.some((id, i) => order[i] !== id)) movedAt.current = performance.now();
     before.current = order;
+    place.current = at;
   });
   const move = (by: number) => (): void => choose(order[Math.max(0, Math.min(order.length - 1, at + by))]);
   const focused = rows[at];
