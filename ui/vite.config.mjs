@@ -1,11 +1,19 @@
 import process from 'node:process';
 import tailwindcss from '@tailwindcss/vite';
-import { defineConfig } from 'vite';
+import { createLogger, defineConfig } from 'vite';
+
+/** `theme.js` is no module on purpose: it runs before the first paint. */
+const logger = createLogger('warn');
+const { warn } = logger;
+logger.warn = (message, options) => {
+  if (!message.includes('/ui/theme.js')) warn(message, options);
+};
 
 /** Vite compiles JSX itself: the plugin for React would only add the exchange of components in development. */
 export default defineConfig({
   root: import.meta.dirname,
   base: '/ui/',
+  customLogger: logger,
   plugins: [tailwindcss()],
   oxc: { jsx: { runtime: 'automatic' } },
   worker: { format: 'es' },
