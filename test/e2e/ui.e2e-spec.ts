@@ -81,6 +81,10 @@ described("the operator's page", () => {
   it('is served with its policy, by names that never change, and nothing else stands in for a file', async () => {
     const read = (path: string, headers: Record<string, string> = {}): Promise<Response> =>
       fetch(`${stack.urls[0]}${path}`, { headers: { 'accept-encoding': 'identity', ...headers } });
+    for (const path of ['/', '/ui']) {
+      const { status, headers } = await fetch(`${stack.urls[0]}${path}`, { redirect: 'manual' });
+      expect({ path, status, to: headers.get('location') }).toEqual({ path, status: 302, to: '/ui/' });
+    }
     const shell = await read('/ui/c/alpha/beads?status=open');
     const html = await shell.text();
     expect(shell.status).toBe(200);

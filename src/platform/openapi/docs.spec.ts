@@ -45,11 +45,6 @@ describe('the documentation pages', () => {
     expect((await client.get(path, { Host: 'evil.com' })).status).toBe(421);
   });
 
-  it('are where the bare address leads', async () => {
-    const reply = await fetch(`${url}/`, { redirect: 'manual' });
-    expect({ status: reply.status, location: reply.headers.get('location') }).toEqual({ status: 302, location: '/docs' });
-  });
-
   it.each(['/docs', '/docs/swagger-ui-init.js', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'])(
     'send %s compressed as the client can take it, and not again to who has it',
     async (path) => {

@@ -11,7 +11,7 @@ import { outlineOf } from './outline.js';
 import { pagePlugin } from './page-plugin.js';
 
 /**
- * `GET /openapi.json` and Swagger UI at `GET /docs`, where `/` leads, outside the typed contract and without a key. The page sends
+ * `GET /openapi.json` and Swagger UI at `GET /docs`, outside the typed contract and without a key. The page sends
  * the anti-CSRF header with everything it tries out.
  */
 const PATH = 'docs';
@@ -50,8 +50,6 @@ export function serveDocs(app: NestFastifyApplication): void {
         ? payload
         : kept.keep(pathOf(request.url), payload as string | Buffer | Readable, request, reply);
   });
-  // Who types the bare address is shown what there is.
-  adapter.get('/', (_request: FastifyRequest, reply: FastifyReply) => reply.redirect(`/${PATH}`));
   // The page loads a second bundle for a bar that it does not show: it is as large as all else beside the first.
   adapter.get(`/${PATH}/swagger-ui-standalone-preset.js`, (_request: FastifyRequest, reply: FastifyReply) =>
     reply.type('application/javascript; charset=utf-8').send('globalThis.SwaggerUIStandalonePreset = [];\n'),

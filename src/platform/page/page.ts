@@ -63,7 +63,10 @@ export function servePage(app: NestFastifyApplication, read: typeof readPage = r
       throw problem('not_found', 'no such file of the page');
     send(request, reply, asked ?? files.get(SHELL)!, path.startsWith('assets/'));
   };
-  adapter.get('/ui', (_request: FastifyRequest, reply: FastifyReply) => reply.redirect(PREFIX));
+  const lead = (_request: FastifyRequest, reply: FastifyReply): FastifyReply => reply.redirect(PREFIX);
+  // Who types the bare address is shown what there is.
+  adapter.get('/', lead);
+  adapter.get('/ui', lead);
   adapter.get(`${PREFIX}*`, answer);
 }
 
