@@ -43,7 +43,7 @@ it('is told while the database is down: no zeros, the reason, and what fails; af
     detail: expect.stringMatching(/^unavailable: not ready: .*database/),
   });
   expect(await told('city', 'list')).toMatchObject({
-    code: 1,
+    code: 5,
     stdout: '',
     stderr: expect.stringMatching(/^svc city list: unavailable: the database is .*not reachable.*try again$/m),
   });

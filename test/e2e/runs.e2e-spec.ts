@@ -218,7 +218,7 @@ describe('a tree', () => {
     expect([await runOf(first!), await runOf(second!)]).toMatchObject([{ source_id: one }, { source_id: two }]);
     expect(await ok(['run', 'list', '--limit', '0'])).toMatch(new RegExp(`^${first} .* ${one} `, 'm'));
     expect(await run(['sling', 'mayor', one, '--on', two, '--formula', 'mol-release'])).toMatchObject({
-      code: 1,
+      code: 2,
       stderr: 'svc sling: name the beads either behind the target or with --on\n',
     });
     for (const id of [one, two]) await close(id);

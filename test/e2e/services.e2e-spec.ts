@@ -185,7 +185,7 @@ describe('services of a city', () => {
     expect((await run('open', 'board')).stdout).toBe(`${stack.urls[0]}/v0/city/alpha/svc/board\n`);
     expect((await run('logs', 'broken', '--tail', '1')).stdout).toBe('cannot\n');
     const gone = await run('show', 'none');
-    expect([gone.code, gone.stderr]).toEqual([1, expect.stringContaining('svc service list')]);
+    expect([gone.code, gone.stderr]).toEqual([3, expect.stringContaining('svc service list')]);
     const waited = await run('restart', 'broken', '--wait');
     expect([waited.code, waited.stderr]).toEqual([1, expect.stringContaining('process_exited')]);
   });

@@ -86,7 +86,7 @@ describe('svc init', () => {
       await mkdir(join(folder, 'works'));
       await writeFile(join(folder, 'works/.gitignore'), 'dist/\n');
       const body = { status: 422, code: 'validation-failed', detail: 'validation_failed: invalid city name' };
-      expect((await init(folder, ['works'], { status: 422, body })).code).toBe(1);
+      expect((await init(folder, ['works'], { status: 422, body })).code).toBe(4);
       expect(await readdir(join(folder, 'works'))).toEqual(['.gitignore']);
       expect((await init(folder, ['works'])).code).toBe(0);
       expect(await readFile(join(folder, 'works/.gitignore'), 'utf8')).toBe('dist/\n');
