@@ -18,32 +18,20 @@ export function createLogger(level: string, bindings: Record<string, unknown> = 
 const GATHER_MS = 50;
 const GATHER_CHARS = 64 * 1024;
 
-/** Lines that come together are written together; what is fatal, and the end of the process, write all that waits. */
+/**
+ * Lines that come together are written together, and what is fatal with all that waits. At the end of the process pino writes what is left,
+ * as long as none of it was handed over to be written: nothing waits for that any more.
+ */
 function gathered(): DestinationStream & { flushSync(): void } {
-  const out = pino.destination({ fd: 2, sync: false });
-  let lines = '';
+  const out = pino.destination({ fd: 2, sync: false, minLength: GATHER_CHARS, maxWrite: 2 * GATHER_CHARS });
   let due = false;
-  const pass = (): void => {
-    const all = lines;
-    lines = '';
-    if (all !== '') out.write(all);
-  };
   const flush = (): void => {
     due = false;
-    pass();
+    out.flush();
   };
-  // At the end of the process its own are asked.
-  for (const name of ['flush', 'flushSync'] as const) {
-    const flushed = out[name].bind(out);
-    out[name] = () => {
-      pass();
-      flushed();
-    };
-  }
   return {
     write: (line) => {
-      lines += line;
-      if (lines.length >= GATHER_CHARS) return pass();
+      out.write(line);
       if (due) return;
       due = true;
       setTimeout(flush, GATHER_MS).unref();
