@@ -56,7 +56,7 @@ export class Client implements Caller {
     this.http.use({
       onRequest({ request, schemaPath }) {
         const { method, headers } = request;
-        if (method === 'GET' || method === 'HEAD') return;
+        // Reads that take what they give away are asked for it as well.
         if (!headers.has('x-svc-request')) headers.set('x-svc-request', name);
         if (KEYED.has(`${method} ${schemaPath}`) && !headers.has('idempotency-key')) headers.set('idempotency-key', newKey());
       },
