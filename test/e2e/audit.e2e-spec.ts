@@ -295,6 +295,6 @@ describe('svc audit', () => {
     const lines = await svc(['audit', '--no-city', '--request', idOf(refused), '--json'], { env: env('auditor') });
     expect(JSON.parse(lines.stdout)).toMatchObject({ actor: 'plain', outcome: 'refused', request_id: idOf(refused) });
     const not = await svc(['audit', '--no-city'], { env: env('plain') });
-    expect([not.code, not.stderr]).toEqual([1, 'svc audit: forbidden: the API key lacks the right "audit"\n']);
+    expect([not.code, not.stderr]).toEqual([4, 'svc audit: forbidden: the API key lacks the right "audit"\n']);
   });
 });

@@ -35,7 +35,7 @@ export function spawnSupervisor(
     new Promise((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error(`not ready within ${ms} ms:\n${text}`)), ms);
       const look = (): void => {
-        const url = /(https?:\/\/\S+)\n/.exec(text)?.[1];
+        const url = /API +(https?:\/\/\S+)\n/.exec(text)?.[1];
         if (url === undefined) return;
         clearTimeout(limit);
         resolve(url);
