@@ -178,9 +178,9 @@ function shell(page, body, navigation, link) {
 </head>
 <body>
 <nav aria-label="Guide">
-<input id="search" type="search" placeholder="Search keys, errors, commands" aria-label="Search" hidden>
+<input id="search" type="search" placeholder="Search the guide" aria-label="Search" hidden>
 <ul id="found" hidden></ul>
-<ul><li><a href="${BASE}">Guide</a></li><li><a href="/docs">API</a></li></ul>
+<ul><li><a href="${BASE}">Guide</a></li><li><a href="/ui/">Page</a></li><li><a href="/docs">API</a></li></ul>
 ${menu.join('\n')}
 </nav>
 <main>
