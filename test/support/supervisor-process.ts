@@ -35,7 +35,8 @@ export function spawnSupervisor(
     new Promise((resolve, reject) => {
       const limit = setTimeout(() => reject(new Error(`not ready within ${ms} ms:\n${text}`)), ms);
       const look = (): void => {
-        const url = /API +(https?:\/\/\S+)\n/.exec(text)?.[1];
+        // The address of the API alone has no path.
+        const url = /(https?:\/\/[^\s/]+)\n/.exec(text)?.[1];
         if (url === undefined) return;
         clearTimeout(limit);
         resolve(url);
