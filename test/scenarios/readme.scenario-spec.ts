@@ -69,7 +69,7 @@ async function settled(step: Step): Promise<void> {
 
 async function follow({ command, output }: Step): Promise<void> {
   const line = typed(command);
-  if (line.endsWith(' &')) return void behind.push(user.begin(line.slice(0, -2)));
+  if (line.endsWith(' &')) return void behind.push(user.begin(line.slice(0, -2), { behind: true }));
   const endless = output.at(-1) === '^C';
   const expected = output.filter((text) => text !== '^C' && !PROGRESS.test(text));
   const running = user.begin(line);

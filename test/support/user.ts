@@ -109,10 +109,11 @@ export class User {
     return last;
   }
 
-  /** Begins a line of bash. What it exports is there for those after it. */
-  begin(line: string): Running {
-    const state = `"$HOME_OF_TEST/.exported"`;
-    const script = `exec 2>&1\n. ${state} 2>/dev/null\n${line}\ncode=$?\nexport -p > ${state}\nexit $code`;
+  /** Begins a line of bash. What it exports is there for those after it, unless it stays in the background and may end at any moment. */
+  begin(line: string, { behind = false } = {}): Running {
+    const state = '"$HOME_OF_TEST/.exported"';
+    const kept = behind ? '' : `export -p > ${state}.new && mv ${state}.new ${state}\n`;
+    const script = `exec 2>&1\n. ${state} 2>/dev/null\n${line}\ncode=$?\n${kept}exit $code`;
     const child = this.#spawn('bash', ['-c', script], {
       HOME_OF_TEST: this.dir,
       PATH: `${join(this.dir, WITHOUT_NPM)}:${process.env.PATH}`,
