@@ -8,6 +8,9 @@ import type { SessionRow } from '../session-store/session-row.js';
 import type { InteractionRow, NewInteraction } from './interaction-row.js';
 import { PendingQuery, SupervisorPendingQuery } from './interactions.schemas.js';
 
+/** Longer than an event tells, which ends in the middle of a character. */
+const LONG = `${'p'.repeat(499)}${'😀'.repeat(50)}`;
+
 let fixture: SessionFixture;
 beforeAll(async () => {
   fixture = await sessionFixture();
@@ -49,7 +52,7 @@ describe('a question', () => {
   it('is opened once with its event and its position, shown, and answered by whoever is first', async () => {
     const session = await fixture.session();
     const head = (await fixture.events()).length;
-    const opened = await open(session, 'q1', { prompt: 'p'.repeat(600), metadata: { tool_name: 'sh' } });
+    const opened = await open(session, 'q1', { prompt: LONG, metadata: { tool_name: 'sh' } });
     expect((await open(session)).pk).toBe(opened.pk);
     const shown = await pending(session);
     expect(shown).toEqual({
@@ -57,7 +60,7 @@ describe('a question', () => {
       pending: {
         request_id: 'q1',
         kind: 'approval',
-        prompt: 'p'.repeat(600),
+        prompt: LONG,
         options: ['Yes', 'No'],
         choices: OPTIONS,
         metadata: { tool_name: 'sh' },
@@ -78,7 +81,7 @@ describe('a question', () => {
           request_id: 'q1',
           kind: 'approval',
           status: 'open',
-          prompt: 'p'.repeat(500),
+          prompt: 'p'.repeat(499),
           prompt_cut: true,
           choices: OPTIONS,
           metadata: { tool_name: 'sh' },

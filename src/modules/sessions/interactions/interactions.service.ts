@@ -106,7 +106,8 @@ function told(row: SessionRow, opened: InteractionRow): z.infer<typeof SessionIn
     request_id,
     kind,
     status: opened.status,
-    prompt: prompt.slice(0, PROMPT_IN_EVENT),
+    // Half of a character is nothing that a database takes.
+    prompt: prompt.slice(0, PROMPT_IN_EVENT).replace(/[\uD800-\uDBFF]$/, ''),
     ...(prompt.length > PROMPT_IN_EVENT ? { prompt_cut: true } : {}),
     ...(JSON.stringify([choices, metadata]).length > OFFER_IN_EVENT ? {} : { choices, metadata }),
     opened_at,
