@@ -3,14 +3,15 @@
  * words. Spec files may reach further: they build their room's surroundings.
  */
 const SPEC = '\\.(spec|db-spec|deep-spec)\\.ts$|/testing/';
-const base = ['config', 'logging', 'time', 'health', 'failpoints'];
+const base = ['config', 'logging', 'time', 'health', 'failpoints', 'collections'];
 
 /** Rooms of src/platform and what each may import beside src/contract and itself. */
 const rooms = {
   config: [],
   time: [],
   failpoints: [],
-  turns: [],
+  collections: [],
+  turns: ['collections'],
   logging: ['config', 'time'],
   health: ['config', 'logging', 'time'],
   audit: [],

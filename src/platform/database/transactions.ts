@@ -107,10 +107,15 @@ export class Transactions {
     const result = await beginningWith(recorder?.begin(request!), () =>
       this.db.transaction().execute(async (tx) => {
         hooks.set(tx, list);
-        const value = await work(tx);
-        if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
-        await this.failpoints.hit('tx.before_commit');
-        return value;
+        try {
+          const value = await work(tx);
+          if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
+          await this.failpoints.hit('tx.before_commit');
+          return value;
+        } finally {
+          // The hooks lead to `tx`: what leads from a value to its own key stays until a collection of everything.
+          hooks.delete(tx);
+        }
       }),
     );
     if (recorder !== undefined) request!.recorded = true;

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Socket } from 'node:net';
 import { problem, type ProblemError } from '../../contract/problems.js';
+import { Slots } from '../collections/slots.js';
 import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
 import { hasBody, headBytes, isRead } from './arriving.js';
@@ -71,7 +72,7 @@ export class RequestsInWork {
   readonly #turns: Turns;
   readonly #lines = new Map<string, Line>();
   readonly #visits = new WeakMap<FastifyRequest, Visit>();
-  readonly #waiting = new Set<Visit>();
+  readonly #waiting = new Slots<Visit>();
   readonly #onSocket = new WeakMap<Socket, Set<Visit>>();
   readonly #starts: (() => void)[] = [];
   readonly #ceilings: TurnLimits;
@@ -213,7 +214,7 @@ export class RequestsInWork {
       clearTimeout(limit);
       if (request !== undefined) this.#onSocket.get(request.socket)?.delete(visit);
       visit.quit = undefined;
-      this.#waiting.delete(visit);
+      this.#waiting.remove(place);
       this.#part(visit);
       const waited = performance.now() - since;
       visit.working.waitedMs += waited;
@@ -221,7 +222,7 @@ export class RequestsInWork {
     };
     const limit = setTimeout(() => visit.quit?.(this.#tooMany(visit.party, `waited for ${this.line.waitMs / 1_000} s`)), this.line.waitMs);
     visit.state = 'waiting';
-    this.#waiting.add(visit);
+    const place = this.#waiting.add(visit);
     if (request !== undefined) this.#watch(request.socket, visit);
     const leave = this.#turns.wait(
       visit.party,

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Counter } from 'prom-client';
 import { problem, type ProblemError } from '../../contract/problems.js';
+import { Slots } from '../collections/slots.js';
 import type { Metrics } from '../health/metrics.js';
 import type { Party } from '../turns/turns.js';
 
@@ -35,8 +36,7 @@ interface Unread {
  * those that have nothing unread go on, up to twice as much: one key does not keep its city from being answered, nor one city all others.
  */
 export class UnreadAnswers {
-  /** The oldest first. */
-  readonly #unread = new Set<Unread>();
+  readonly #unread = new Slots<Unread>();
   readonly #bytes = new Map<string, number>();
   #all = 0;
   #cut: Counter | undefined;
@@ -82,8 +82,11 @@ export class UnreadAnswers {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload.length : 0;
     if (bytes < COUNTED_BYTES) return;
     const { raw } = reply;
+    let isGone = false;
     const over = (): void => {
-      if (!this.#unread.delete(answer)) return;
+      if (isGone) return;
+      isGone = true;
+      this.#unread.remove(place);
       this.#count(answer, -bytes);
     };
     const cut = (): void => {
@@ -93,7 +96,7 @@ export class UnreadAnswers {
     };
     const { owner } = party ?? NOBODY;
     const answer = { owner, lane: laneOf(party ?? NOBODY), bytes, since: this.now(), cut };
-    this.#unread.add(answer);
+    const place = this.#unread.add(answer);
     this.#count(answer, bytes);
     raw.once('finish', over);
     raw.once('close', over);

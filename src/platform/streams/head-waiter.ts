@@ -4,6 +4,7 @@ import { parseDuration } from '../../contract/duration.js';
 import { ANYBODY, credentialOf, type Principal } from '../../contract/principal.js';
 import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
+import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { resting } from '../turns/working.js';
 import { StreamHub } from './hub.js';
@@ -25,7 +26,7 @@ interface Waiter {
  */
 @Injectable()
 export class HeadWaiter {
-  readonly #waiters = new Set<Waiter>();
+  readonly #waiters = new Slots<Waiter>();
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
 
@@ -44,17 +45,20 @@ export class HeadWaiter {
   async above(stream: string, seq: number, ms: number, gone?: AbortSignal): Promise<void> {
     if (this.#stopped || gone?.aborted === true || this.#isAbove(stream, seq)) return;
     await new Promise<void>((resolve) => {
+      let isWaiting = true;
       const done = (): void => {
+        if (!isWaiting) return;
+        isWaiting = false;
         clearTimeout(limit);
         gone?.removeEventListener('abort', done);
-        this.#waiters.delete(waiter);
+        this.#waiters.remove(place);
         if (this.#waiters.size === 0) this.#rest();
         resolve();
       };
       const waiter = { stream, above: seq, done };
       const limit = setTimeout(done, ms);
       gone?.addEventListener('abort', done, { once: true });
-      this.#waiters.add(waiter);
+      const place = this.#waiters.add(waiter);
       this.#timer ??= setInterval(() => this.#look(), LOOK_EVERY_MS);
     });
   }

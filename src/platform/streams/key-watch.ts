@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Signals } from './signals.js';
 
@@ -15,7 +16,7 @@ export abstract class KeyValidity {
 /** Ends what was begun with a key and goes on, streams and waiting reads, once the key is no longer good: when it is told so, and at the latest when it looks. */
 @Injectable()
 export class KeyWatch {
-  readonly #open = new Map<string, Set<() => void>>();
+  readonly #open = new Map<string, Slots<() => void>>();
   #isDue = false;
   #isLooking = false;
 
@@ -38,11 +39,15 @@ export class KeyWatch {
   /** Calls `end` when the key is no longer good. Returns how to be forgotten. */
   add(keyId: string | undefined, end: () => void): () => void {
     if (keyId === undefined) return () => undefined;
-    const open = this.#open.get(keyId) ?? new Set();
-    this.#open.set(keyId, open.add(end));
+    let open = this.#open.get(keyId);
+    if (open === undefined) this.#open.set(keyId, (open = new Slots()));
+    const place = open.add(end);
+    let isOpen = true;
     return () => {
-      open.delete(end);
-      if (open.size === 0 && this.#open.get(keyId) === open) this.#open.delete(keyId);
+      if (!isOpen) return;
+      isOpen = false;
+      open.remove(place);
+      if (open.size === 0) this.#open.delete(keyId);
     };
   }
 

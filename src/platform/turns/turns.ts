@@ -1,3 +1,5 @@
+import { Line } from '../collections/line.js';
+
 /** Whose share something counts for. */
 export interface Party {
   /** A city, or a key that is not limited to one: owners take turns. */
@@ -46,8 +48,8 @@ class Lately {
 
 class Lane {
   held = 0;
-  readonly #reads = new Set<() => void>();
-  readonly #others = new Set<() => void>();
+  readonly #reads = new Line<() => void>();
+  readonly #others = new Line<() => void>();
   #wasRead = false;
 
   constructor(readonly name: string) {}
@@ -56,22 +58,18 @@ class Lane {
     return this.#reads.size + this.#others.size;
   }
 
-  add(entry: () => void, isRead: boolean): void {
-    (isRead ? this.#reads : this.#others).add(entry);
-  }
-
-  delete(entry: () => void): boolean {
-    return this.#reads.delete(entry) || this.#others.delete(entry);
+  /** Answers how to leave: that says false for who is not in line any more. */
+  add(granted: () => void, isRead: boolean): () => boolean {
+    const line = isRead ? this.#reads : this.#others;
+    const ticket = line.push(granted);
+    return () => line.leave(ticket);
   }
 
   /** Takes who is next out of the line: a read after what is none, and the other way round, as long as there are both. */
   shift(): (() => void) | undefined {
     const line = this.#others.size === 0 || (this.#reads.size > 0 && !this.#wasRead) ? this.#reads : this.#others;
-    const [entry] = line;
-    if (entry === undefined) return undefined;
     this.#wasRead = line === this.#reads;
-    line.delete(entry);
-    return entry;
+    return line.shift();
   }
 }
 
@@ -158,13 +156,12 @@ export class Turns {
   wait(party: Party, granted: () => void, isRead = false): () => boolean {
     const owner = this.#ownerOf(party);
     const lane = owner.lane(party.lane);
-    const entry = (): void => granted();
-    lane.add(entry, isRead);
+    const leave = lane.add(granted, isRead);
     this.#count(owner, 1);
     this.#refresh(owner, lane);
     this.#serve();
     return () => {
-      if (!lane.delete(entry)) return false;
+      if (!leave()) return false;
       this.#count(owner, -1);
       this.#refresh(owner, lane);
       this.#forget(owner, lane);

@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createProxyServer, type ProxyServerOptions } from 'httpxy';
 import { credentialOf } from '../../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../../contract/problems.js';
+import { Slots } from '../../../../platform/collections/slots.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { answeredElsewhere } from '../../../../platform/http/auditing.js';
 import { bePatient, refuseOnSocket } from '../../../../platform/http/client-error.js';
@@ -58,7 +59,7 @@ const NO_BODY = { pipe: (onward: ClientRequest) => onward.end() } as unknown as 
 @Injectable()
 export class Forwarding {
   /** What goes on, and how it is ended. */
-  readonly #open = new Map<End, { readonly lasting: boolean }>();
+  readonly #open = new Slots<{ readonly end: End; readonly lasting: boolean }>();
   /** How much of it is each service's. */
   readonly #counts = new Map<number, number>();
   readonly #proxy = createProxyServer();
@@ -167,6 +168,8 @@ export class Forwarding {
       if (response.headersSent) response.destroy();
       else this.#answer(response, own, asked.why ?? this.#unreachable(error), request);
     } finally {
+      // It leads to its own key: measured, what is left here outlives 99 of 100 small collections, and a large one comes ten times as often.
+      this.#exchanges.delete(raw);
       // Who has left before it was answered may have changed something all the same.
       answeredElsewhere(request, { status: LEFT.status, code: LEFT.code });
       hurry();
@@ -228,12 +231,15 @@ export class Forwarding {
   }
 
   #opened(request: FastifyRequest, { pk }: Destination, end: End, lasting = false): () => void {
-    this.#open.set(end, { lasting });
+    const place = this.#open.add({ end, lasting });
+    let isOpen = true;
     this.#counts.set(pk, (this.#counts.get(pk) ?? 0) + 1);
     const forget = this.keys.add(credentialOf(principalOf(request)), end);
     return () => {
       forget();
-      if (!this.#open.delete(end)) return;
+      if (!isOpen) return;
+      isOpen = false;
+      this.#open.remove(place);
       const left = this.#counts.get(pk)! - 1;
       if (left === 0) this.#counts.delete(pk);
       else this.#counts.set(pk, left);
@@ -267,7 +273,7 @@ export class Forwarding {
   /** What goes on for ever ends; what is being answered has a moment more. */
   #stop(): void {
     this.#stopping = true;
-    for (const [end, { lasting }] of [...this.#open]) if (lasting) end();
+    for (const { end, lasting } of [...this.#open]) if (lasting) end();
   }
 }
 

@@ -54,7 +54,8 @@ export class Owners {
     if (!shares) return this.#agent(to, { keepAlive: false });
     const { instance } = to;
     const agent = this.#kept.get(instance) ?? this.#agent(to, KEPT);
-    this.#kept.delete(instance);
+    // The order says who goes first, which matters only where somebody has to.
+    if (this.#kept.size === MOST_KEPT) this.#kept.delete(instance);
     this.#kept.set(instance, agent);
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MOST_KEPT) break;

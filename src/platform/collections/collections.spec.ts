@@ -1,0 +1,49 @@
+import { describe, expect, it } from '@jest/globals';
+import { Line } from './line.js';
+import { Slots } from './slots.js';
+
+describe('Slots', () => {
+  it('has what was added and not removed, and uses places again', () => {
+    const slots = new Slots<string>();
+    const [a, b] = [slots.add('a'), slots.add('b')];
+    slots.remove(a);
+    const c = slots.add('c');
+    expect([[...slots].toSorted(), slots.size, c]).toEqual([['b', 'c'], 2, a]);
+    slots.remove(b);
+    slots.remove(c);
+    expect([[...slots], slots.size]).toEqual([[], 0]);
+  });
+});
+
+describe('Line', () => {
+  it('serves whoever came first, and leaves out whoever has left', () => {
+    const line = new Line<number>();
+    const tickets = Array.from({ length: 100 }, (_, n) => line.push(n));
+    expect([line.leave(tickets[1]!), line.leave(tickets[1]!), line.shift(), line.leave(tickets[0]!)]).toEqual([true, false, 0, false]);
+    expect([line.size, line.shift(), line.shift()]).toEqual([98, 2, 3]);
+    expect(line.leave(tickets[99]!)).toBe(true);
+    const served = Array.from({ length: line.size }, () => line.shift());
+    expect([served[0], served.at(-1), line.shift(), line.size]).toEqual([4, 98, undefined, 0]);
+  });
+
+  it('goes round its places with whatever comes and leaves', () => {
+    const line = new Line<number>();
+    const waiting = new Map<number, number>();
+    let seed = 7;
+    const random = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    for (let n = 0; n < 20_000; n++) {
+      const what = random(5);
+      if (what < 2 && waiting.size < 200) waiting.set(n, line.push(n));
+      else if (what === 2) {
+        const first = waiting.keys().next().value;
+        expect(line.shift()).toBe(first);
+        waiting.delete(first!);
+      } else if (what === 3 && waiting.size > 0) {
+        const one = [...waiting.keys()][random(waiting.size)]!;
+        expect(line.leave(waiting.get(one)!)).toBe(true);
+        waiting.delete(one);
+      }
+      expect(line.size).toBe(waiting.size);
+    }
+  });
+});
