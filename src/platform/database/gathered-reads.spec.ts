@@ -1,8 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { GatheredReads } from './gathered-reads.js';
+import { GatheredReads, type GatheringLimits } from './gathered-reads.js';
 
 describe('GatheredReads', () => {
-  const reads = (): { rows: GatheredReads<number, string>; asked: (readonly number[])[]; answer: (error?: Error) => Promise<void> } => {
+  const reads = (
+    limits?: GatheringLimits,
+  ): { rows: GatheredReads<number, string>; asked: (readonly number[])[]; answer: (error?: Error) => Promise<void> } => {
     const asked: (readonly number[])[] = [];
     const open: PromiseWithResolvers<readonly (readonly [number, string])[]>[] = [];
     const rows = new GatheredReads<number, string>((keys) => {
@@ -10,7 +12,7 @@ describe('GatheredReads', () => {
       const reading = Promise.withResolvers<readonly (readonly [number, string])[]>();
       open.push(reading);
       return reading.promise;
-    });
+    }, limits);
     const answer = async (error?: Error): Promise<void> => {
       const keys = asked.at(-1)!.filter((key) => key < 1_000);
       if (error === undefined) open.at(-1)!.resolve(keys.map((key) => [key, `row ${key}`] as const));
@@ -28,6 +30,14 @@ describe('GatheredReads', () => {
     expect([await first, asked]).toEqual(['row 1', [[1], [1, 2, 4_000]]]);
     await answer();
     expect(await Promise.all(next)).toEqual(['row 1', 'row 2', 'row 2', undefined]);
+  });
+
+  it('begins as many statements at once as there are lanes', async () => {
+    const { rows, asked, answer } = reads({ lanes: 2, most: 2 });
+    const all = [1, 2, 3, 4, 5].map((key) => rows.read(key));
+    expect(asked).toEqual([[1], [2]]);
+    await answer();
+    expect([await all[1], asked]).toEqual(['row 2', [[1], [2], [3, 4]]]);
   });
 
   it('fails for whom it was read, and goes on', async () => {

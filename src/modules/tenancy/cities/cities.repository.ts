@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type Selectable } from 'kysely';
 import { Db, PgPool, type Database } from '../../../platform/database/database.js';
 import { fitted, PAGE_BYTES, type Fitted } from '../../../platform/database/page-bytes.js';
+import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import type { Cities } from '../../../platform/database/schema.gen.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CitiesQuery } from './cities.schemas.js';
@@ -38,6 +39,11 @@ export type RunningCityRow = Pick<CityRow, 'name' | 'dir' | 'provider' | 'sessio
   readonly uptime: number;
 };
 
+type ScopeRow = Pick<CityRow, 'id' | 'name' | 'dir' | 'stream_id'>;
+
+/** While one statement is answered, the next is on its way. */
+const LANES = 2;
+
 const RUNNING_COLUMNS = `c.name, c.dir, c.provider, coalesce(c.suspended, c.suspended_on_start) as suspended, c.session_template, c.agent_count, c.rig_count,
   floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
 
@@ -47,19 +53,17 @@ const CITY_BYTES = `(200 + octet_length(dir) + case when running then 0 else coa
 /** All SQL about registered cities that answers requests. The reconciler's is in `city-state.repository.ts`. */
 @Injectable()
 export class CitiesRepository {
+  readonly #scopes = this.#gathered<ScopeRow>('city-running', 'c.id, c.name, c.dir, c.stream_id');
+  readonly #running = this.#gathered<RunningCityRow>('city-running-whole', RUNNING_COLUMNS);
+
   constructor(
     private readonly db: Db,
     private readonly pool: PgPool,
   ) {}
 
-  /** The hot path of every per-city request: one prepared statement over the unique index of the name. */
+  /** The hot path of every per-city request. */
   async findRunning(name: string): Promise<CityScope | undefined> {
-    const { rows } = await this.pool.query<{ id: number; name: string; dir: string; stream_id: number }>({
-      name: 'city-running',
-      text: 'select id, name, dir, stream_id from cities where name = $1 and running',
-      values: [name],
-    });
-    const row = rows[0];
+    const row = await this.#scopes.read(name);
     return row && { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id };
   }
 
@@ -100,13 +104,19 @@ export class CitiesRepository {
     return rows[0]!.n;
   }
 
-  async loadRunning(name: string): Promise<RunningCityRow | undefined> {
-    const { rows } = await this.pool.query<RunningCityRow>({
-      name: 'city-running-whole',
-      text: `select ${RUNNING_COLUMNS} from cities c where c.name = $1 and c.running`,
-      values: [name],
-    });
-    return rows[0];
+  loadRunning(name: string): Promise<RunningCityRow | undefined> {
+    return this.#running.read(name);
+  }
+
+  /** Rows of running cities by their names; one at a time by the unique index, whatever the planner thinks of how many there are. */
+  #gathered<Row extends { readonly name: string }>(name: string, columns: string): GatheredReads<string, Row> {
+    const text = `select r.* from unnest($1::text[]) as asked(name)
+      cross join lateral (select ${columns} from cities c where c.name = asked.name and c.running limit 1) r`;
+    const load = async (names: readonly string[]): Promise<(readonly [string, Row])[]> => {
+      const { rows } = await this.pool.query<Row>({ name, text, values: [names] });
+      return rows.map((row) => [row.name, row] as const);
+    };
+    return new GatheredReads(load, { lanes: LANES });
   }
 
   async findByName(db: Kysely<Database>, name: string): Promise<CityRow | undefined> {

@@ -223,6 +223,23 @@ describe('reads', () => {
     await sql`update cities set running = true`.execute(fixture.db);
   });
 
+  it('answer many at once, to each what it has asked for, however long that is', async () => {
+    const long = await create({ title: 'long', description: 'x'.repeat(50_000) });
+    const packed = await create({ title: 'packed', metadata: { k: 'y'.repeat(50_000) } });
+    const asked = ['al-1', long, 'al-2', 'al-999', packed, 'al-1', 'al-3'];
+    const [first, ...all] = await Promise.all([reads.find('alpha', 'al-4'), ...asked.map((id) => reads.find('alpha', id))]);
+    const found = all.map((row) => (row!.json === null ? null : Bead.parse(JSON.parse(row!.json))));
+    expect(found.map((bead) => bead?.id ?? null)).toEqual(asked.map((id) => (id === 'al-999' ? null : id)));
+    expect([found[1]!.description!.length, found[4]!.metadata!['k']!.length]).toEqual([50_000, 50_000]);
+    expect(new Set([first, ...all].map((row) => row!.head)).size).toBe(1);
+    expect(found[0]).toEqual(stored.find(({ id }) => id === 'al-1'));
+  });
+
+  it('take no name for another one', async () => {
+    const odd = [reads.find('alpha', 'al-1'), reads.find('beta', 'al-1'), reads.find('alpha\nal-1', 'x'), reads.find('alpha', 'al-1\nx')];
+    expect((await Promise.all(odd)).map((row) => row?.revision ?? null)).toEqual([expect.any(Number), null, null, null]);
+  });
+
   it('list the unclosed children, then the roots that the metadata names, each once', async () => {
     const root = await create({ title: 'root', metadata: { molecule_id: 'al-4', workflow_id: 'al-999' } });
     const first = await create({ parent: root });

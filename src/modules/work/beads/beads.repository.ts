@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../../../platform/database/database.js';
+import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { beadBytes } from '../work/bead-bytes.js';
+import { beadBytes, beadBytesText } from '../work/bead-bytes.js';
 import type { Place } from '../work/page-token.js';
 import { matchesList, matchesReady } from './bead-filter.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
@@ -15,6 +16,27 @@ export interface BeadRow {
   readonly revision: number | null;
   readonly head: number;
 }
+
+interface AskedBead extends BeadRow {
+  /** Its place among those that were asked for, from 1. */
+  readonly nth: number;
+  readonly is_long: boolean | null;
+}
+
+/** About what a bead may have to be read together with others. */
+const SHORT_BYTES = 16_384;
+
+/** One bead at a time by its key, whatever the planner thinks of how many there are. */
+const BEADS = `
+  select asked.nth, (select s.head from event_streams s where s.id = c.stream_id) as head, b.revision, b.is_long, b.json
+  from unnest($1::text[], $2::text[]) with ordinality as asked(city, id, nth)
+  cross join lateral (select c.stream_id from cities c where c.name = asked.city and c.running limit 1) c
+  left join lateral (
+    select b.revision, l.is_long, case when l.is_long then null when b.claim_fence = 0 then bead_json(b)::text
+      else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
+        to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
+    from beads b cross join lateral (select $3::integer is not null and ${beadBytesText('b')} > $3 as is_long) l
+    where b.stream_id = c.stream_id and b.id = asked.id limit 1) b on true`;
 
 export interface Page<P> {
   /** The JSON of the items, joined by commas. */
@@ -44,6 +66,16 @@ interface PageRow extends Fitted {
 /** Reads that answer requests. Each is one statement, so that the head belongs to the rows. */
 @Injectable()
 export class BeadsRepository {
+  /** Of all cities: a long one is read in its city's own turn, so that the short ones of others do not wait for it. */
+  readonly #beads = new GatheredReads<string, AskedBead>(
+    async (keys) => {
+      const asked = keys.map((key) => key.split('\n') as [city: string, id: string]);
+      const rows = await this.#read(asked, SHORT_BYTES);
+      return rows.map((row) => [keys[row.nth - 1]!, row] as const);
+    },
+    { most: 100, lanes: 2 },
+  );
+
   constructor(
     private readonly db: Db,
     private readonly pool: PgPool,
@@ -51,16 +83,16 @@ export class BeadsRepository {
 
   /** A bead of a running city; undefined when the city does not run. */
   async find(city: string, id: string): Promise<BeadRow | undefined> {
-    const { rows } = await this.pool.query<BeadRow>({
-      name: 'bead',
-      text: `select s.head, b.revision, case when b.claim_fence = 0 then bead_json(b)::text
-          else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
-            to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
-        from cities c join event_streams s on s.id = c.stream_id left join beads b on b.stream_id = c.stream_id and b.id = $2
-        where c.name = $1 and c.running`,
-      values: [city, id],
-    });
-    return rows[0];
+    const key = `${city}\n${id}`;
+    // What is there has no line breaks in its names, and the key of one thing must not be that of another.
+    const row = key.split('\n').length === 2 ? await this.#beads.read(key) : undefined;
+    return row?.is_long === true ? (await this.#read([[city, id]], null))[0] : row;
+  }
+
+  /** Without the JSON of those longer than `most` bytes. */
+  async #read(asked: readonly (readonly [city: string, id: string])[], most: number | null): Promise<AskedBead[]> {
+    const values = [asked.map(([city]) => city), asked.map(([, id]) => id), most];
+    return (await this.pool.query<AskedBead>({ name: 'beads', text: BEADS, values })).rows;
   }
 
   /** Newest first; undefined when the city does not run. */
