@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { HEAP, MALLOC } from '../../src/entry/memory-settings.js';
 import { Child, ROOT } from './child.js';
 import { freePort, SERVER_CORE, sleep } from './machine.js';
 
@@ -36,6 +37,8 @@ export class Service {
       name: `service-${++started}`,
       command: [
         process.execPath,
+        // Where it starts itself once more it loses the channel by which it is asked.
+        ...HEAP,
         ...(options.flags ?? []),
         '--import',
         join(ROOT, 'bench/probe.mjs'),
@@ -44,6 +47,7 @@ export class Service {
       core: 'core' in options ? options.core : SERVER_CORE,
       tempDir: options.tempDir,
       env: {
+        ...MALLOC,
         NODE_ENV: 'production',
         SVC_ROLE: options.role ?? 'api',
         SVC_PORT: String(port),

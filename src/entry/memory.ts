@@ -1,22 +1,9 @@
-/**
- * What can be said about memory only when a process starts: so it starts once more, as itself, with the same id.
- *
- * - V8 keeps three halves of its young generation, of up to 32 MiB each; half of that costs nothing that the benchmarks see.
- * - V8 lets a heap grow to four times what lives in it before it looks again, and the garbage of one long list stayed
- *   while the largest cities were composed, 650 MB in all. With less than twice it takes 510, at the same rate of `GET bead` and streams;
- *   with one and a half times `GET config` lost a third.
- * - glibc raises the size from which it gives memory back at once with each large piece that is freed, up to 32 MiB. Answers and what
- *   goes to threads are such pieces: a process kept some 200 MiB of nothing for good.
- */
-const YOUNG = '--max-semi-space-size=16';
-const GROWTH = '--heap-growing-percent=75';
-const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' };
+import { HEAP, MALLOC } from './memory-settings.js';
 
+/** A process starts once more with its settings of memory, as itself, with the same id. A channel to its parent does not survive that. */
 const isStarted = process.execArgv.some((argument) => argument.startsWith('--max-semi-space-size'));
 if (process.platform === 'linux' && !isStarted && process.execve !== undefined)
-  process.execve(process.execPath, [process.execPath, YOUNG, GROWTH, ...process.execArgv, ...process.argv.slice(1)], {
+  process.execve(process.execPath, [process.execPath, ...HEAP, ...process.execArgv, ...process.argv.slice(1)], {
     ...MALLOC,
     ...process.env,
   });
-
-export {};
