@@ -1,8 +1,9 @@
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouterState } from '@tanstack/react-router';
 import { useId, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
 import { toggleTheme } from '../lib/theme.js';
 import { cities } from '../live/supervisor.js';
 import { Modal } from '../parts/basics.js';
+import { groupsFor, INBOX, linkTo, ofCity, viewAt } from './views.js';
 
 interface Entry {
   readonly label: string;
@@ -11,32 +12,37 @@ interface Entry {
 }
 const SHOWN = 12;
 
+interface Props {
+  readonly city: string | undefined;
+  readonly only: 'all' | 'cities';
+  readonly onClose: () => void;
+}
+
 /** Go to: views, cities by their names, and straight to a bead or a session by its id. */
-export function Palette({ city, onClose }: { city: string | undefined; onClose: () => void }): ReactNode {
+export function Palette({ city, only, onClose }: Props): ReactNode {
   const navigate = useNavigate();
+  /** Another city is looked at with the view that is open. */
+  const view = useRouterState({ select: ({ location }) => viewAt(location.pathname) });
   const all = useSyncExternalStore(cities.subscribe, cities.snapshot).rows;
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const list = useId();
   const entries = useMemo(() => {
     const words = typed.trim().toLowerCase();
-    const views: Entry[] = [
-      { label: 'Inbox', about: 'what waits for a person', run: () => void navigate({ to: '/' }) },
-      { label: 'Cities', about: 'start, stop, create', run: () => void navigate({ to: '/cities' }) },
-      { label: 'Settings', about: 'theme, keys', run: () => void navigate({ to: '/settings' }) },
-      { label: 'Light or dark', about: 'theme', run: toggleTheme },
-    ];
+    const views: Entry[] = [INBOX, ...groupsFor(city).flatMap(({ views }) => views)].map((one) => ({
+      label: one.label,
+      about: ofCity(one) ? `${city ?? ''} · ${one.about}` : one.about,
+      run: () => void navigate(linkTo(one, city)),
+    }));
+    views.push({ label: 'Light or dark', about: 'theme', run: toggleTheme });
     if (city !== undefined)
       views.push(
-        { label: 'Sessions', about: city, run: () => void navigate({ to: '/c/$city/sessions', params: { city } }) },
         {
           label: 'New session',
           about: city,
           run: () => void navigate({ to: '/c/$city/sessions', params: { city }, search: { new: '1' } }),
         },
-        { label: 'Beads', about: city, run: () => void navigate({ to: '/c/$city/beads', params: { city } }) },
         { label: 'New bead', about: city, run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { new: '1' } }) },
-        { label: 'Events', about: city, run: () => void navigate({ to: '/c/$city/events', params: { city } }) },
       );
     const fits = ({ label }: Entry): boolean => label.toLowerCase().includes(words);
     const names = all
@@ -45,8 +51,9 @@ export function Palette({ city, onClose }: { city: string | undefined; onClose: 
       .map(({ name }): Entry => ({
         label: name,
         about: 'city',
-        run: () => void navigate({ to: '/c/$city/sessions', params: { city: name } }),
+        run: () => void navigate(view === undefined ? { to: '/c/$city/sessions', params: { city: name } } : linkTo(view, name)),
       }));
+    if (only === 'cities') return names;
     const direct: Entry[] =
       city === undefined || words === ''
         ? []
@@ -72,7 +79,7 @@ export function Palette({ city, onClose }: { city: string | undefined; onClose: 
             },
           ];
     return [...views.filter(fits), ...names, ...direct].slice(0, SHOWN);
-  }, [all, city, navigate, typed]);
+  }, [all, city, navigate, only, typed, view]);
 
   const go = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
@@ -91,10 +98,10 @@ export function Palette({ city, onClose }: { city: string | undefined; onClose: 
     }
   };
   return (
-    <Modal title="Go to" onClose={onClose}>
+    <Modal title={only === 'cities' ? 'Go to the city' : 'Go to'} onClose={onClose}>
       <input
         role="combobox"
-        aria-label="Go to"
+        aria-label={only === 'cities' ? 'Name of a city' : 'Go to'}
         aria-expanded="true"
         aria-controls={list}
         aria-activedescendant={entries[at] === undefined ? undefined : `${list}-${at}`}
@@ -105,7 +112,7 @@ export function Palette({ city, onClose }: { city: string | undefined; onClose: 
           setAt(0);
         }}
         onKeyDown={onKeyDown}
-        placeholder="A view, a city, a bead's id, words of beads"
+        placeholder={only === 'cities' ? 'Name of a city' : "A view, a city, a bead's id, words of beads"}
         className="field"
       />
       <ul id={list} role="listbox" aria-label="Where to" className="flex flex-col">

@@ -5,21 +5,23 @@ import { ask, useSigning } from '../api/info.js';
 import { useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { asks, cities } from '../live/supervisor.js';
-import { Button, Problem } from '../parts/basics.js';
-import { Icon, type IconName } from '../parts/icons.js';
+import { Button, Modal, Problem } from '../parts/basics.js';
+import { Icon } from '../parts/icons.js';
 import { Connection } from './connection.js';
 import { KeysHelp } from './keys-help.js';
 import { Operations } from './operations.js';
 import { Palette } from './palette.js';
 import { SignIn } from './sign-in.js';
 import { lastCity, rememberCity } from './last-city.js';
+import { groupsFor, INBOX, linkTo, type View } from './views.js';
 
 export function Shell(): ReactNode {
   const signing = useSigning();
   const { city: here } = useParams({ strict: false });
   const all = useSyncExternalStore(cities.subscribe, cities.snapshot);
   const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
-  const [palette, setPalette] = useState(false);
+  const [palette, setPalette] = useState<'all' | 'cities'>();
+  const [more, setMore] = useState(false);
   const [help, setHelp] = useState(false);
   const navigate = useNavigate();
   useEffect(() => {
@@ -31,17 +33,12 @@ export function Shell(): ReactNode {
     document.title = `${count > 0 ? `(${count}) ` : ''}${here ?? 'Supervisor'}`;
   }, [count, here]);
 
-  const inCity = (to: '/c/$city/sessions' | '/c/$city/beads' | '/c/$city/events') => (): void => {
-    if (city !== undefined) void navigate({ to, params: { city } });
-  };
   useKeys('Everywhere', [
-    { keys: 'mod+k', label: 'go to …', run: () => setPalette(true), inText: true },
+    { keys: 'mod+k', label: 'go to …', run: () => setPalette('all'), inText: true },
     { keys: '?', label: 'these keys', run: () => setHelp(true) },
-    { keys: 'g i', label: 'inbox', run: () => void navigate({ to: '/' }) },
-    { keys: 'g c', label: 'cities', run: () => void navigate({ to: '/cities' }) },
-    { keys: 'g s', label: 'sessions', run: inCity('/c/$city/sessions') },
-    { keys: 'g b', label: 'beads', run: inCity('/c/$city/beads') },
-    { keys: 'g e', label: 'events', run: inCity('/c/$city/events') },
+    ...[INBOX, ...groupsFor(city).flatMap(({ views }) => views)].flatMap((view) =>
+      view.keys === undefined ? [] : [{ keys: view.keys, label: view.label.toLowerCase(), run: () => void navigate(linkTo(view, city)) }],
+    ),
     { keys: 't', label: 'light or dark', run: toggleTheme },
   ]);
 
@@ -51,9 +48,9 @@ export function Shell(): ReactNode {
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-panel focus:p-2">
         Skip to the view
       </a>
-      <Rail city={city} count={count} onPalette={() => setPalette(true)} />
+      <Rail city={city} count={count} onPalette={setPalette} />
       <div className="flex min-h-0 min-w-0 flex-1 flex-col">
-        <TopBar city={here} onPalette={() => setPalette(true)} />
+        <TopBar city={here} onPalette={setPalette} />
         {signing.kind === 'failed' && (
           <div className="p-3">
             <Problem error={signing.error} onRetry={() => void ask()} />
@@ -63,19 +60,20 @@ export function Shell(): ReactNode {
           <Outlet />
         </main>
       </div>
-      <BottomBar city={city} count={count} />
+      <BottomBar city={city} count={count} onMore={() => setMore(true)} />
       <p role="status" className="sr-only">
         {count === 0 ? 'Nothing waits' : `${count} ${count === 1 ? 'question waits' : 'questions wait'}`}
       </p>
       <Operations />
-      {palette && <Palette city={city} onClose={() => setPalette(false)} />}
+      {palette !== undefined && <Palette city={city} only={palette} onClose={() => setPalette(undefined)} />}
+      {more && <More city={city} onClose={() => setMore(false)} />}
       {help && <KeysHelp onClose={() => setHelp(false)} />}
     </div>
   );
 }
 
 const ITEM =
-  'flex items-center gap-2.5 rounded-md px-2.5 py-1.5 text-sm text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-tint data-[status=active]:font-medium data-[status=active]:text-accent';
+  'flex shrink-0 items-center gap-2.5 rounded-md px-2.5 py-1 text-sm text-muted hover:bg-raised hover:text-ink data-[status=active]:bg-tint data-[status=active]:font-medium data-[status=active]:text-accent';
 
 const Count = ({ count }: { count: number }): ReactNode =>
   count === 0 ? null : (
@@ -84,43 +82,81 @@ const Count = ({ count }: { count: number }): ReactNode =>
     </span>
   );
 
-function Rail({ city, count, onPalette }: { city: string | undefined; count: number; onPalette: () => void }): ReactNode {
+const ViewLink = ({ view, city, className = ITEM }: { view: View; city: string | undefined; className?: string }): ReactNode => (
+  <Link
+    {...linkTo(view, city)}
+    activeOptions={{ includeSearch: false, exact: view.exact === true }}
+    className={className}
+    {...(view.keys === undefined ? {} : { title: view.keys })}
+  >
+    <Icon name={view.icon} size={16} /> {view.label}
+  </Link>
+);
+
+interface RailProps {
+  readonly city: string | undefined;
+  readonly count: number;
+  readonly onPalette: (only: 'all' | 'cities') => void;
+}
+
+function Rail({ city, count, onPalette }: RailProps): ReactNode {
   const dark = useDark();
   const signing = useSigning();
   const caller = signing.kind === 'in' ? signing.info.caller : undefined;
   return (
-    <nav aria-label="Views" className="hidden w-56 shrink-0 flex-col gap-0.5 border-r border-line bg-panel p-3 md:flex">
-      <button
-        type="button"
-        onClick={onPalette}
-        className="mb-3 flex items-center gap-2 rounded-md border border-line bg-ground px-2.5 py-1.5 text-left text-sm text-muted hover:text-ink"
-      >
-        <Icon name="search" size={15} /> Go to … <kbd className="key ml-auto">{/mac/i.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
-      </button>
-      <Link to="/" activeOptions={{ exact: true, includeSearch: false }} className={ITEM}>
-        <Icon name="inbox" /> Inbox <Count count={count} />
-      </Link>
-      <Link to="/cities" activeOptions={{ includeSearch: false }} className={ITEM}>
-        <Icon name="cities" /> Cities
-      </Link>
-      {city !== undefined && (
-        <>
-          <p className="mt-4 truncate px-2.5 pb-1 text-xs font-semibold text-muted" title={city}>
-            {city}
-          </p>
-          <CityLinks city={city} />
-        </>
-      )}
-      <div className="mt-auto flex flex-col gap-1 pt-3">
-        <Connection />
-        <Link to="/settings" className={ITEM}>
-          <Icon name="settings" /> Settings
-        </Link>
-        <button type="button" onClick={toggleTheme} className={ITEM}>
-          <Icon name={dark ? 'sun' : 'moon'} /> {dark ? 'Light' : 'Dark'}
+    <nav aria-label="Views" className="hidden w-56 shrink-0 flex-col border-r border-line bg-panel md:flex">
+      <div className="flex flex-col gap-1.5 p-3 pb-2">
+        <button
+          type="button"
+          onClick={() => onPalette('all')}
+          className="flex items-center gap-2 rounded-md border border-line bg-ground px-2.5 py-1.5 text-left text-sm text-muted hover:text-ink"
+        >
+          <Icon name="search" size={15} /> Go to … <kbd className="key ml-auto">{/mac/i.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</kbd>
         </button>
+        {city !== undefined && (
+          <button
+            type="button"
+            aria-label={`City ${city}: go to another`}
+            onClick={() => onPalette('cities')}
+            className="flex items-center gap-2 rounded-md px-2.5 py-1.5 text-left text-sm font-semibold hover:bg-raised"
+          >
+            <span className="truncate">{city}</span>
+            <span className="ml-auto text-muted">
+              <Icon name="switch" size={15} />
+            </span>
+          </button>
+        )}
+        <Link to="/" activeOptions={{ exact: true, includeSearch: false }} className={ITEM}>
+          <Icon name="inbox" size={16} /> Inbox <Count count={count} />
+        </Link>
+      </div>
+      <div className="flex min-h-0 flex-1 flex-col gap-px overflow-y-auto px-3 pb-2">
+        {groupsFor(city).map(({ name, views }) => (
+          <div key={name} role="group" aria-label={name} className="flex flex-col gap-px">
+            <p aria-hidden="true" className="px-2.5 pb-0.5 pt-2.5 text-xs font-semibold text-muted">
+              {name}
+            </p>
+            {views.map((view) => (
+              <ViewLink key={view.to} view={view} city={city} />
+            ))}
+          </div>
+        ))}
+      </div>
+      <div className="flex flex-col gap-0.5 border-t border-line p-3 pt-2">
+        <div className="flex items-center justify-between gap-2">
+          <Connection />
+          <button
+            type="button"
+            aria-label={dark ? 'Light' : 'Dark'}
+            title={dark ? 'Light' : 'Dark'}
+            onClick={toggleTheme}
+            className="rounded-md p-1.5 text-muted hover:bg-raised hover:text-ink"
+          >
+            <Icon name={dark ? 'sun' : 'moon'} size={16} />
+          </button>
+        </div>
         {caller?.kind === 'key' && (
-          <div className="flex items-center justify-between gap-2 border-t border-line px-2.5 pt-2 text-xs text-muted">
+          <div className="flex items-center justify-between gap-2 px-2.5 text-xs text-muted">
             <span className="truncate" title={caller.name}>
               {caller.name}
             </span>
@@ -134,27 +170,26 @@ function Rail({ city, count, onPalette }: { city: string | undefined; count: num
   );
 }
 
-const VIEWS: readonly { to: '/c/$city/sessions' | '/c/$city/beads' | '/c/$city/events'; icon: IconName; label: string }[] = [
-  { to: '/c/$city/sessions', icon: 'sessions', label: 'Sessions' },
-  { to: '/c/$city/beads', icon: 'beads', label: 'Beads' },
-  { to: '/c/$city/events', icon: 'events', label: 'Events' },
-];
-
-const CityLinks = ({ city }: { city: string }): ReactNode =>
-  VIEWS.map(({ to, icon, label }) => (
-    <Link key={to} to={to} params={{ city }} activeOptions={{ includeSearch: false }} className={ITEM}>
-      <Icon name={icon} /> {label}
-    </Link>
-  ));
-
-function TopBar({ city, onPalette }: { city: string | undefined; onPalette: () => void }): ReactNode {
+function TopBar({ city, onPalette }: { city: string | undefined; onPalette: RailProps['onPalette'] }): ReactNode {
   return (
-    <header className="flex items-center gap-2 border-b border-line bg-panel px-3 py-2 md:hidden">
-      <span className="truncate text-sm font-semibold">{city ?? 'Supervisor'}</span>
+    <header className="flex items-center gap-2 border-b border-line bg-panel px-3 py-1 md:hidden">
+      {city === undefined ? (
+        <span className="truncate text-sm font-semibold">Supervisor</span>
+      ) : (
+        <button
+          type="button"
+          aria-label={`City ${city}: go to another`}
+          onClick={() => onPalette('cities')}
+          className="flex min-h-11 min-w-0 items-center gap-1 text-sm font-semibold"
+        >
+          <span className="truncate">{city}</span>
+          <Icon name="switch" size={14} />
+        </button>
+      )}
       <span className="ml-auto">
         <Connection short />
       </span>
-      <button type="button" aria-label="Go to" onClick={onPalette} className="rounded-md p-2.5 text-muted">
+      <button type="button" aria-label="Go to" onClick={() => onPalette('all')} className="rounded-md p-2.5 text-muted">
         <Icon name="search" />
       </button>
     </header>
@@ -164,7 +199,7 @@ function TopBar({ city, onPalette }: { city: string | undefined; onPalette: () =
 const TAB =
   'relative flex min-h-12 flex-1 flex-col items-center justify-center gap-0.5 text-xs text-muted data-[status=active]:font-medium data-[status=active]:text-accent';
 
-function BottomBar({ city, count }: { city: string | undefined; count: number }): ReactNode {
+function BottomBar({ city, count, onMore }: { city: string | undefined; count: number; onMore: () => void }): ReactNode {
   return (
     <nav aria-label="Views" className="flex border-t border-line bg-panel pb-[env(safe-area-inset-bottom)] md:hidden">
       <Link to="/" activeOptions={{ exact: true, includeSearch: false }} className={TAB}>
@@ -175,15 +210,46 @@ function BottomBar({ city, count }: { city: string | undefined; count: number })
           </span>
         )}
       </Link>
-      {city !== undefined &&
-        VIEWS.map(({ to, icon, label }) => (
-          <Link key={to} to={to} params={{ city }} activeOptions={{ includeSearch: false }} className={TAB}>
-            <Icon name={icon} /> {label}
+      {city === undefined ? (
+        <Link to="/cities" activeOptions={{ includeSearch: false }} className={TAB}>
+          <Icon name="cities" /> Cities
+        </Link>
+      ) : (
+        <>
+          <Link to="/c/$city/sessions" params={{ city }} activeOptions={{ includeSearch: false }} className={TAB}>
+            <Icon name="sessions" /> Sessions
           </Link>
-        ))}
-      <Link to="/cities" activeOptions={{ includeSearch: false }} className={TAB}>
-        <Icon name="cities" /> Cities
-      </Link>
+          <Link to="/c/$city/beads" params={{ city }} activeOptions={{ includeSearch: false }} className={TAB}>
+            <Icon name="beads" /> Work
+          </Link>
+        </>
+      )}
+      <button type="button" onClick={onMore} className={TAB}>
+        <Icon name="more" /> More
+      </button>
     </nav>
+  );
+}
+
+/** All views, where there is no room for a rail. */
+function More({ city, onClose }: { city: string | undefined; onClose: () => void }): ReactNode {
+  return (
+    <Modal title={city === undefined ? 'Views' : `Views of ${city}`} onClose={onClose}>
+      <nav aria-label="All views" onClick={(event) => event.target instanceof Element && event.target.closest('a') !== null && onClose()}>
+        {groupsFor(city).map(({ name, views }) => (
+          <section key={name}>
+            <h3 className="px-2.5 pb-1 pt-2 text-xs font-semibold text-muted">{name}</h3>
+            <div className="grid grid-cols-2 gap-x-2">
+              {views.map((view) => (
+                <ViewLink key={view.to} view={view} city={city} className={`${ITEM} min-h-11`} />
+              ))}
+            </div>
+          </section>
+        ))}
+        <button type="button" onClick={toggleTheme} className={`${ITEM} mt-3 min-h-11`}>
+          <Icon name="moon" size={16} /> Light or dark
+        </button>
+      </nav>
+    </Modal>
   );
 }

@@ -1,0 +1,60 @@
+import type { LinkProps } from '@tanstack/react-router';
+import type { IconName } from '../parts/icons.js';
+
+/** A view that the page leads to. One line each: the rail, the keys, the palette and the sheet of a phone are made of these. */
+export interface View {
+  /** With `$city` it is a view of the city that is looked at. */
+  readonly to: NonNullable<LinkProps['to']>;
+  readonly label: string;
+  readonly icon: IconName;
+  readonly about: string;
+  readonly keys?: string;
+  /** Others lie below its address. */
+  readonly exact?: boolean;
+}
+export interface ViewGroup {
+  readonly name: string;
+  readonly views: readonly View[];
+}
+
+export const INBOX: View = { to: '/', label: 'Inbox', icon: 'inbox', about: 'what waits for a person', keys: 'g i' };
+
+export const GROUPS: readonly ViewGroup[] = [
+  {
+    name: 'Work',
+    views: [{ to: '/c/$city/beads', label: 'Beads', icon: 'beads', about: 'pieces of work', keys: 'g b' }],
+  },
+  {
+    name: 'Agents',
+    views: [{ to: '/c/$city/sessions', label: 'Sessions', icon: 'sessions', about: 'agents at work, and what they say', keys: 'g s' }],
+  },
+  {
+    name: 'City',
+    views: [{ to: '/c/$city/events', label: 'Events', icon: 'events', about: 'all that happens', keys: 'g e' }],
+  },
+  {
+    name: 'Supervisor',
+    views: [
+      { to: '/cities', label: 'Cities', icon: 'cities', about: 'start, stop, create', keys: 'g c' },
+      { to: '/settings', label: 'Settings', icon: 'settings', about: 'theme and keys of this browser' },
+    ],
+  },
+];
+
+export const ofCity = ({ to }: View): boolean => to.includes('$city');
+
+/** The groups as they can be gone to: without a city those of a city are not there. */
+export const groupsFor = (city: string | undefined): readonly ViewGroup[] =>
+  GROUPS.map(({ name, views }) => ({ name, views: views.filter((view) => city !== undefined || !ofCity(view)) })).filter(
+    ({ views }) => views.length > 0,
+  );
+
+export const linkTo = ({ to }: View, city: string | undefined): LinkProps =>
+  ({ to, ...(city === undefined ? {} : { params: { city } }) }) as LinkProps;
+
+/** The view of a city that an address belongs to. */
+export const viewAt = (pathname: string): View | undefined => {
+  const [first, , ...rest] = pathname.replace(/^\/ui\//, '/').split('/').filter((part) => part !== '');
+  if (first !== 'c') return undefined;
+  return GROUPS.flatMap(({ views }) => views).find((view) => ofCity(view) && view.to === ['/c/$city', ...rest.slice(0, 1)].join('/'));
+};
