@@ -17415,7 +17415,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -17434,7 +17434,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -17479,7 +17479,7 @@ export interface operations {
                 patch?: boolean;
             };
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -17507,7 +17507,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -17798,7 +17798,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -17819,7 +17819,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -17864,7 +17864,7 @@ export interface operations {
                 patch?: boolean;
             };
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -17894,7 +17894,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -18368,7 +18368,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -18402,7 +18402,7 @@ export interface operations {
             /** @description Not Modified */
             304: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -18430,7 +18430,7 @@ export interface operations {
                 force?: boolean;
             };
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -18486,7 +18486,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -18514,7 +18514,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -18553,7 +18553,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -18581,7 +18581,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -18703,7 +18703,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -18731,7 +18731,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19083,7 +19083,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19113,7 +19113,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19163,7 +19163,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19193,7 +19193,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19243,7 +19243,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19264,7 +19264,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19374,7 +19374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19393,7 +19393,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19432,7 +19432,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19460,7 +19460,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -19629,7 +19629,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The path of what the answer is about. */
                     Location?: string;
@@ -19871,7 +19871,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -19921,7 +19921,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -19947,7 +19947,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -20004,7 +20004,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -20053,7 +20053,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -20178,7 +20178,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -20239,7 +20239,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -20304,7 +20304,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -22794,7 +22794,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -22911,7 +22911,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -23067,7 +23067,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -23161,7 +23161,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -23190,7 +23190,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -23233,7 +23233,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -23252,7 +23252,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -23320,7 +23320,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -23497,7 +23497,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25068,7 +25068,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25111,7 +25111,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -25130,7 +25130,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25173,7 +25173,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -25192,7 +25192,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25323,7 +25323,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25386,7 +25386,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25573,7 +25573,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -25643,7 +25643,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -25762,7 +25762,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -25826,7 +25826,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -25880,7 +25880,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26009,7 +26009,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26028,7 +26028,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26087,7 +26087,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26216,7 +26216,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26237,7 +26237,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26297,7 +26297,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26432,7 +26432,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26459,7 +26459,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26517,7 +26517,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26575,7 +26575,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26594,7 +26594,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26654,7 +26654,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26718,7 +26718,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26745,7 +26745,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26803,7 +26803,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26845,7 +26845,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26864,7 +26864,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -26924,7 +26924,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -26972,7 +26972,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -26999,7 +26999,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -27167,7 +27167,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -27190,7 +27190,7 @@ export interface operations {
             /** @description Not Modified */
             304: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
@@ -27214,7 +27214,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -27233,7 +27233,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -27273,7 +27273,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -27301,7 +27301,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The head of the city's event log at the time of the answer. */
                     "X-SVC-Index"?: number;
@@ -27360,7 +27360,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -27486,7 +27486,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -27637,7 +27637,7 @@ export interface operations {
                 cascade?: boolean;
             };
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -27656,7 +27656,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -27700,7 +27700,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens. */
+                /** @description The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens. */
                 "If-Match"?: string;
             };
             path: {
@@ -27728,7 +27728,7 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The age of what the answer was made from, in seconds. */
                     "X-SVC-Cache-Age-S"?: number;
@@ -27936,7 +27936,7 @@ export interface operations {
             /** @description Created */
             201: {
                 headers: {
-                    /** @description The quoted revision, for If-Match and If-None-Match. */
+                    /** @description The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`. */
                     ETag?: string;
                     /** @description The path of what the answer is about. */
                     Location?: string;

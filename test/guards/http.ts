@@ -352,9 +352,23 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A condition that is no revision is refused, not ignored.',
     file: 'src/platform/http/if-match.ts',
-    find: String.raw`const ENTITY_TAG = /^"(\d{1,15})"$/;`,
+    find: String.raw`const ENTITY_TAG = /^(?:W\/)?"(\d{1,15})"$/;`,
     replace: String.raw`const ENTITY_TAG = /(\d{1,15})/;`,
     test: 'src/platform/http/if-match.spec.ts',
+  },
+  {
+    guard: 'Bytes that others get in another form have a weak tag.',
+    file: 'src/platform/http/compression.ts',
+    find: "reply.header('etag', weakened(tag));",
+    replace: "reply.header('etag', tag);",
+    test: 'src/platform/http/compression.spec.ts',
+  },
+  {
+    guard: 'Nothing is compressed that a client cannot read.',
+    file: 'src/platform/http/encodings.ts',
+    find: '      .filter((part) => !/;\\s*q=0(\\.0*)?\\s*$/.test(part))\n',
+    replace: '',
+    test: 'src/platform/http/compression.spec.ts',
   },
   {
     guard: 'The pages of the documentation serve their own files only.',

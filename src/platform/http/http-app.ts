@@ -27,6 +27,7 @@ import { Authenticator, SessionPolicy } from './authenticator.js';
 import { problem } from '../../contract/problems.js';
 import { parseBody, requireUnencoded, textOf } from './body.parser.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
+import { compressAnswers } from './compression.js';
 import { Gate, MUTATIONS, type RouteConfiguration } from './gate.js';
 import type { OperationSpec } from './operation.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -176,6 +177,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
       audit(route, auditing);
     } else if (isForwarded(route) || claims(route)) audit(route, auditing);
     leaveWhenAnswered(route, inWork);
+    compressAnswers(route);
     countUnread(route, inWork, unread);
     const ended = access.forRoute(route);
     const { stream, forwarded } = (route.config as RouteConfiguration | undefined)?.operation ?? {};
@@ -226,7 +228,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
   return { instance, handshakes };
 }
 
-/** First of what is done with an answer. */
+/** First of what is done with an answer that is as it will go out. */
 function leaveWhenAnswered(route: RouteOptions, inWork: RequestsInWork): void {
   const { operation } = (route.config ?? {}) as RouteConfiguration;
   if (operation === undefined || operation.public === true) return;

@@ -8,11 +8,12 @@ describe('If-Match', () => {
     ['*', '*'],
     ['"7"', 7],
     [' "12" ', 12],
+    ['W/"7"', 7],
   ])('%j means %j', (given, wanted) => {
     expect(parseIfMatch(given)).toBe(wanted);
   });
 
-  it.each(['7', '"x"', 'W/"7"', '"1", "2"', '"-1"', '"', '"9999999999999999"'])('refuses %s', (given) => {
+  it.each(['7', '"x"', 'W/7', 'w/"7"', '"1", "2"', '"-1"', '"', '"9999999999999999"'])('refuses %s', (given) => {
     expect(() => parseIfMatch(given)).toThrow('validation_failed: ');
   });
 });

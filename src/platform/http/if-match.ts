@@ -5,11 +5,17 @@ import { problem } from '../../contract/problems.js';
 /** What a conditional write expects: a revision, `*` for any, or undefined when the client asked for nothing. */
 export type Expected = number | '*' | undefined;
 
-const ENTITY_TAG = /^"(\d{1,15})"$/;
+/** Whatever compresses an answer, here or on the way, makes its tag weak; the revision in it is what is compared. */
+const ENTITY_TAG = /^(?:W\/)?"(\d{1,15})"$/;
 
 /** The entity tag of a revision. */
 export function entityTag(revision: number): string {
   return `"${revision}"`;
+}
+
+/** The tag of the same state in other bytes. */
+export function weakened(tag: string): string {
+  return tag.startsWith('W/') ? tag : `W/${tag}`;
 }
 
 /** @throws ProblemError 422 for anything but `*` or the quoted revision. */
@@ -26,8 +32,13 @@ export function parseIfMatch(given: string | undefined): Expected {
 
 /** True when `If-None-Match` names this revision, weakly or not; what is no entity tag of ours names nothing. */
 export function isNamed(given: string | undefined, revision: number): boolean {
+  return isTagNamed(given, entityTag(revision));
+}
+
+/** The same of any strong tag. */
+export function isTagNamed(given: string | undefined, strong: string): boolean {
   if (given === undefined) return false;
-  return given.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === entityTag(revision));
+  return given.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === strong);
 }
 
 function ifMatch(_data: unknown, context: ExecutionContext): Expected {

@@ -41,7 +41,7 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
     schema: { type: 'number', format: 'double' },
   },
   Location: { description: 'The path of what the answer is about.', schema: { type: 'string' } },
-  ETag: { description: 'The quoted revision, for If-Match and If-None-Match.', schema: { type: 'string' } },
+  ETag: { description: 'The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`.', schema: { type: 'string' } },
   'SVC-Session-State': { description: 'The state of the session when the stream began.', schema: { type: 'string' } },
   'SVC-Session-Status': { description: '`stopped` when the session had no process; absent otherwise.', schema: { type: 'string' } },
   'SVC-Agent-Status': { description: '`stopped` when the agent had no process; absent otherwise.', schema: { type: 'string' } },
@@ -121,7 +121,7 @@ function headerParameters(spec: OperationSpec, { parameters }: DocumentedRoute):
     found.push(ApiHeader({ name: 'Idempotency-Key', description, schema: { type: 'string', maxLength: 255 } }));
   }
   if (parameters.some((p) => p.factory === IF_MATCH_FACTORY)) {
-    const description = 'The quoted revision that must be the current one, or `*`; otherwise 412 and nothing happens.';
+    const description = 'The quoted revision that must be the current one, weak or not, or `*`; otherwise 412 and nothing happens.';
     found.push(ApiHeader({ name: 'If-Match', description, schema: { type: 'string' } }));
   }
   if (parameters.some((p) => p.factory === IF_NONE_MATCH_FACTORY)) {

@@ -1,15 +1,12 @@
 import { createHash } from 'node:crypto';
 import { buffer } from 'node:stream/consumers';
 import type { Readable } from 'node:stream';
-import { promisify } from 'node:util';
-import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { acceptedEncoding, encoded, type Encoding } from '../http/encodings.js';
+import { isTagNamed, weakened } from '../http/if-match.js';
 
 /** Not the best: the bundle takes half a second so, eleven at the best, for a tenth of its size. */
-const QUALITY = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
-const brotli = promisify(brotliCompress);
-const zip = promisify(gzip);
-const ENCODINGS = ['br', 'gzip'] as const;
+const LEVEL = 6;
 
 interface Kept {
   readonly type: string;
@@ -32,8 +29,7 @@ export class KeptAnswers {
     if (kept === undefined) return false;
     const [encoding, body] = await this.#encoded(kept, request);
     this.#describe(kept, reply, encoding);
-    const known = String(request.headers['if-none-match'] ?? '').split(/\s*,\s*/);
-    if (known.includes(kept.etag)) void reply.code(304).send();
+    if (isTagNamed(request.headers['if-none-match'], kept.etag)) void reply.code(304).send();
     else void reply.send(body);
     return true;
   }
@@ -43,7 +39,7 @@ export class KeptAnswers {
     const plain = typeof payload === 'string' ? Buffer.from(payload) : Buffer.isBuffer(payload) ? payload : await buffer(payload);
     const type = String(reply.getHeader('content-type') ?? 'application/octet-stream');
     const etag = `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`;
-    const kept = { type, etag, plain, br: brotli(plain, QUALITY), gzip: zip(plain) };
+    const kept = { type, etag, plain, br: encoded('br', plain, LEVEL), gzip: encoded('gzip', plain, LEVEL) };
     this.#kept.set(key, kept);
     const [encoding, body] = await this.#encoded(kept, request);
     this.#describe(kept, reply, encoding);
@@ -51,19 +47,15 @@ export class KeptAnswers {
     return body;
   }
 
-  async #encoded(kept: Kept, { headers }: FastifyRequest): Promise<[(typeof ENCODINGS)[number] | undefined, Buffer]> {
-    const taken = String(headers['accept-encoding'] ?? '')
-      .split(',')
-      .filter((one) => !/;\s*q=0(\.0*)?\s*$/.test(one))
-      .map((one) => one.split(';', 1)[0]!.trim().toLowerCase());
-    const encoding = ENCODINGS.find((one) => taken.includes(one));
+  async #encoded(kept: Kept, { headers }: FastifyRequest): Promise<[Encoding | undefined, Buffer]> {
+    const encoding = acceptedEncoding(headers['accept-encoding']);
     return [encoding, encoding === undefined ? kept.plain : await kept[encoding]];
   }
 
   #describe({ type, etag }: Kept, reply: FastifyReply, encoding: string | undefined): void {
     void reply
       .header('content-type', type)
-      .header('etag', etag)
+      .header('etag', encoding === undefined ? etag : weakened(etag))
       .header('cache-control', 'no-cache')
       .header('vary', 'Origin, Accept-Encoding');
     if (encoding !== undefined) void reply.header('content-encoding', encoding);

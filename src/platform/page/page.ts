@@ -1,8 +1,10 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem } from '../../contract/problems.js';
+import { acceptedEncoding, ENCODINGS } from '../http/encodings.js';
+import { isTagNamed, weakened } from '../http/if-match.js';
 import { pathOf } from '../http/request.js';
-import { ENCODINGS, readPage, type Encoding, type PageFile } from './page-files.js';
+import { readPage, type PageFile } from './page-files.js';
 
 /**
  * The operator's page at `/ui/`, outside the typed contract and without a key, as `/docs` is: what it shows it reads through the API.
@@ -71,25 +73,15 @@ export function servePage(app: NestFastifyApplication, read: typeof readPage = r
 }
 
 function send(request: FastifyRequest, reply: FastifyReply, file: PageFile, named: boolean): void {
-  const encoding = accepted(request.headers['accept-encoding'], file);
-  const etag = `"${file.etag}${encoding === undefined ? '' : `-${encoding}`}"`;
-  void reply.header('cache-control', named ? 'public, max-age=31536000, immutable' : 'no-cache').header('etag', etag);
-  const known = request.headers['if-none-match'];
-  if (known !== undefined && known.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)) return void reply.code(304).send();
+  const encoding = acceptedEncoding(
+    request.headers['accept-encoding'],
+    ENCODINGS.filter((one) => file.encoded[one] !== undefined),
+  );
+  const etag = `"${file.etag}"`;
+  void reply
+    .header('cache-control', named ? 'public, max-age=31536000, immutable' : 'no-cache')
+    .header('etag', encoding === undefined ? etag : weakened(etag));
+  if (isTagNamed(request.headers['if-none-match'], etag)) return void reply.code(304).send();
   if (encoding !== undefined) void reply.header('content-encoding', encoding);
   void reply.type(file.type).send(encoding === undefined ? file.plain : file.encoded[encoding]);
-}
-
-/** The smallest form that the client takes. */
-export function accepted(header: string | undefined, file: Pick<PageFile, 'encoded'>): Encoding | undefined {
-  const taken = new Map(
-    (header ?? '').split(',').map((part) => {
-      const [name = '', ...parameters] = part
-        .trim()
-        .toLowerCase()
-        .split(/\s*;\s*/);
-      return [name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const;
-    }),
-  );
-  return ENCODINGS.find((encoding) => file.encoded[encoding] !== undefined && taken.get(encoding) === true);
 }
