@@ -1334,6 +1334,16 @@ create table store_looks (
   constraint store_looks_only_one_check CHECK (only_one)
 );
 
+create table usage_cities (
+  stream_id integer not null,
+  revision bigint default 0 not null,
+  zone text default 'UTC'::text not null,
+  recorded boolean default true not null,
+  prices jsonb default '[]'::jsonb not null,
+  constraint usage_cities_pkey PRIMARY KEY (stream_id),
+  constraint usage_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
+
 create table webhook_deliveries (
   pk bigint generated always as identity not null,
   stream_id integer not null,
@@ -2395,6 +2405,19 @@ AS $function$
         when 'array' then (select '[' || coalesce(string_agg(json_compact(m.value), ',' order by m.ordinality), '') || ']' from jsonb_array_elements(p) with ordinality m)
         when 'number' then trim_scale(p::numeric)::text
         else p::text end
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.known_zone(p_zone text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+    begin
+      perform now() at time zone p_zone;
+      return p_zone;
+    exception when invalid_parameter_value then
+      return 'UTC';
+    end
     $function$;
 
 CREATE OR REPLACE FUNCTION public.mail_counts(p_stream integer, OUT total bigint, OUT unread bigint)

@@ -1,7 +1,7 @@
 /**
  * Whose each table is: the rooms that may write it (a family, a room of `src/platform`, or the functions of a table in
  * `db/functions`), and the domains and rooms that may read it beside them. A reader knows columns; it may join, and lock.
- * `npm run boundaries` compares this with the sources. Of `order_cities`, `service_cities` and `maintenance_cities` it sees half:
+ * `npm run boundaries` compares this with the sources. Of `order_cities`, `service_cities`, `maintenance_cities` and `usage_cities` it sees half:
  * `Following` of `configuration/config` writes them under the names that their families give it. `deployment` has one row for good.
  */
 export interface Owners {
@@ -105,5 +105,6 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     reads: ['administration', 'functions', 'hosts', 'integrations', 'orchestration', 'runners', 'sessions', 'work'],
   },
   store_looks: { writes: ['administration/maintenance'], reads: [] },
+  usage_cities: { writes: ['sessions/usage'], reads: ['sessions'] },
   webhook_deliveries: { writes: ['orchestration/orders'], reads: ['administration'] },
 };

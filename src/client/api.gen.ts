@@ -3480,6 +3480,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/usage/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Usage of a city over time
+         * @description An addition: what turns have used that ended in each bucket of time, the last 24 hours unless `since` and `until` say so, in at most 1000 buckets. Buckets of whole days begin at midnight in `workspace.timezone`; one without a turn is left out. With `by` at most twenty are told apart, fewer with many buckets.
+         */
+        get: operations["get-usage-series"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/wait/{id}": {
         parameters: {
             query?: never;
@@ -3824,6 +3844,26 @@ export interface paths {
          * @description An addition: the worker processes that run agents, with what they hold. Not for keys that are limited to cities.
          */
         get: operations["list-runners"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v0/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what each city has used
+         * @description An addition: the usage of the registered cities that the caller may see, by name, a hundred at a time unless `limit` says so. `today` begins at midnight in the time zone of each city.
+         */
+        get: operations["list-usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4734,6 +4774,21 @@ export interface components {
             /** @description The id of the session. */
             session_id: string;
         };
+        /** @description What cities have used. */
+        CitiesUsageBody: {
+            /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
+            items: components["schemas"]["CityUsage"][];
+            /** @description To be given as `cursor` for the next page. Absent on the last one. */
+            next_cursor?: string;
+            /** @description True when the prices of a city are not known yet: then only what agents say is its cost. */
+            partial?: boolean;
+            /** @description What is missing. Absent when nothing is. */
+            partial_reasons?: string[];
+            /** @description How many seconds `recent` covers. */
+            recent_window_secs: number;
+            /** @description How many cities there are that the caller may see. */
+            total: number;
+        };
         /** @description A new city. */
         CityCreateRequest: {
             /**
@@ -4891,6 +4946,17 @@ export interface components {
             path: string;
             /** @description Names what goes on in the background: exactly one event ends it, and carries the same `request_id`. */
             request_id: string;
+        };
+        /** @description What a city has used. */
+        CityUsage: {
+            /** @description The name of the city. */
+            city: string;
+            last_24h: components["schemas"]["UsageTotals"];
+            recent: components["schemas"]["UsageTotals"];
+            /** @description Whether it is being counted. */
+            recording: boolean;
+            /** @description Since midnight in the time zone of the city, UTC without one. */
+            today: components["schemas"]["UsageTotals"];
         };
         /** @description A store cannot do what it should. */
         ConditionalWritesDegradedPayload: {
@@ -15969,6 +16035,57 @@ export interface components {
             today: components["schemas"]["UsageTotals"];
             /** @description When it was changed last. RFC 3339 in UTC. */
             updated_at: string;
+        };
+        /** @description What turns have used that ended in a bucket of time. */
+        UsagePoint: {
+            /**
+             * Format: date-time
+             * @description When the bucket begins. RFC 3339 in UTC.
+             */
+            at: string;
+            /** @description Tokens that the provider put into its cache. */
+            cache_creation_tokens: number;
+            /** @description Tokens that the provider took from its cache. */
+            cache_read_tokens: number;
+            /** @description Turns that have ended; `wall_seconds` is how long they took together. */
+            compute_facts: number;
+            /** @description What agents say it cost, else by the prices of the city. */
+            cost_usd_estimate: number;
+            /** @description Tokens that went into the model. */
+            input_tokens: number;
+            /** @description Turns of which the agent has said what they used. */
+            invocations: number;
+            /** @description With `by`: the agent, the model (empty where nobody has said it) or the id of the session. */
+            of?: string;
+            /** @description True for all those together that are not told apart. */
+            others?: boolean;
+            /** @description Tokens that came out of it. */
+            output_tokens: number;
+            /** @description Turns whose tokens are counted here, and whose cost nobody knows. */
+            unpriced: number;
+            /** @description How long turns took together, in seconds. */
+            wall_seconds: number;
+        };
+        /** @description What a city has used over time. */
+        UsageSeriesBody: {
+            /** @description How long a bucket is, in seconds. */
+            bucket_s: number;
+            /** @description True when there are more turns than one answer looks at: `since` is where those begin that are here. */
+            partial?: boolean;
+            /** @description What is missing. Absent when nothing is. */
+            partial_reasons?: string[];
+            /** @description The oldest first; of a bucket those that used most in all. */
+            points: components["schemas"]["UsagePoint"][];
+            /**
+             * Format: date-time
+             * @description When the first bucket begins. RFC 3339 in UTC.
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Where the last one ends. RFC 3339 in UTC.
+             */
+            until: string;
         };
         /** @description What a session has used. */
         UsageSessionRecent: {
@@ -29978,6 +30095,10 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
                 };
@@ -30775,6 +30896,10 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
                 };
@@ -30821,6 +30946,79 @@ export interface operations {
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-usage-series": {
+        parameters: {
+            query?: {
+                /** @description Where it begins: a duration before now, `24h` unless given. */
+                since?: string;
+                /** @description Where it ends: a duration before now. Absent: now. */
+                until?: string;
+                /** @description How long a bucket is, such as `15m`: 1s at least. Absent: so that there are a hundred at the most. */
+                bucket?: string;
+                /** @description Tells those apart that used most. */
+                by?: "agent" | "model" | "session";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the city.
+                 * @example my-city
+                 */
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket_s": 1,
+                     *       "points": [
+                     *         {
+                     *           "at": "2026-11-21T09:16:54.137060Z",
+                     *           "cache_creation_tokens": 1,
+                     *           "cache_read_tokens": 1,
+                     *           "compute_facts": 1,
+                     *           "cost_usd_estimate": 0.42,
+                     *           "input_tokens": 1,
+                     *           "invocations": 1,
+                     *           "output_tokens": 1,
+                     *           "unpriced": 1,
+                     *           "wall_seconds": 1
+                     *         }
+                     *       ],
+                     *       "since": "2026-11-21T09:16:54.137060Z",
+                     *       "until": "2026-11-21T09:16:54.137060Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["UsageSeriesBody"];
+                };
+            };
+            /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description What the path names is not there, or the key may not see it. `city-not-found` */
+            404: components["responses"]["NotFound"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            /** @description The service cannot answer now. The request may be repeated. `service-unavailable` */
             503: components["responses"]["ServiceUnavailable"];
             default: components["responses"]["Problem"];
         };
@@ -32025,6 +32223,87 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description The key may not do this, or the header `X-SVC-Request` is missing. `forbidden` */
             403: components["responses"]["Forbidden"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "list-usage": {
+        parameters: {
+            query?: {
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+                /** @description How many the page has at the most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. Absent: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "city": "alpha",
+                     *           "last_24h": {
+                     *             "cache_creation_tokens": 1,
+                     *             "cache_read_tokens": 1,
+                     *             "compute_facts": 1,
+                     *             "cost_usd_estimate": 0.42,
+                     *             "input_tokens": 1,
+                     *             "invocations": 1,
+                     *             "output_tokens": 1,
+                     *             "unpriced": 1,
+                     *             "wall_seconds": 1
+                     *           },
+                     *           "recent": {
+                     *             "cache_creation_tokens": 1,
+                     *             "cache_read_tokens": 1,
+                     *             "compute_facts": 1,
+                     *             "cost_usd_estimate": 0.42,
+                     *             "input_tokens": 1,
+                     *             "invocations": 1,
+                     *             "output_tokens": 1,
+                     *             "unpriced": 1,
+                     *             "wall_seconds": 1
+                     *           },
+                     *           "recording": false,
+                     *           "today": {
+                     *             "cache_creation_tokens": 1,
+                     *             "cache_read_tokens": 1,
+                     *             "compute_facts": 1,
+                     *             "cost_usd_estimate": 0.42,
+                     *             "input_tokens": 1,
+                     *             "invocations": 1,
+                     *             "output_tokens": 1,
+                     *             "unpriced": 1,
+                     *             "wall_seconds": 1
+                     *           }
+                     *         }
+                     *       ],
+                     *       "recent_window_secs": 1,
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CitiesUsageBody"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];

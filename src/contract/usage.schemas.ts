@@ -81,3 +81,56 @@ export const SessionUsageBody = contract(
   'What a session has used.',
 );
 export type SessionUsageBody = z.infer<typeof SessionUsageBody>;
+
+export const UsagePoint = contract(
+  'UsagePoint',
+  UsageTotals.extend({
+    at: dateTime.describe('When the bucket begins. RFC 3339 in UTC.'),
+    of: z.string().optional().describe('With `by`: the agent, the model (empty where nobody has said it) or the id of the session.'),
+    others: z.boolean().optional().describe('True for all those together that are not told apart.'),
+  }),
+  'What turns have used that ended in a bucket of time.',
+);
+
+export const UsageSeriesBody = contract(
+  'UsageSeriesBody',
+  z.strictObject({
+    since: dateTime.describe('When the first bucket begins. RFC 3339 in UTC.'),
+    until: dateTime.describe('Where the last one ends. RFC 3339 in UTC.'),
+    bucket_s: z.number().describe('How long a bucket is, in seconds.'),
+    points: z.array(UsagePoint).describe('The oldest first; of a bucket those that used most in all.'),
+    partial: z
+      .boolean()
+      .optional()
+      .describe('True when there are more turns than one answer looks at: `since` is where those begin that are here.'),
+    partial_reasons: z.array(z.string()).optional().describe('What is missing. Absent when nothing is.'),
+  }),
+  'What a city has used over time.',
+);
+export type UsageSeriesBody = z.infer<typeof UsageSeriesBody>;
+
+export const CityUsage = contract(
+  'CityUsage',
+  z.strictObject({
+    city: z.string(),
+    recording: z.boolean().describe('Whether it is being counted.'),
+    today: UsageTotals.meta({ description: 'Since midnight in the time zone of the city, UTC without one.' }),
+    last_24h: UsageTotals,
+    recent: UsageTotals,
+  }),
+  'What a city has used.',
+);
+
+export const CitiesUsageBody = contract(
+  'CitiesUsageBody',
+  z.strictObject({
+    items: z.array(CityUsage),
+    total: int64.describe('How many cities there are that the caller may see.'),
+    next_cursor: z.string().optional(),
+    recent_window_secs: int64.describe('How many seconds `recent` covers.'),
+    partial: z.boolean().optional().describe('True when the prices of a city are not known yet: then only what agents say is its cost.'),
+    partial_reasons: z.array(z.string()).optional().describe('What is missing. Absent when nothing is.'),
+  }),
+  'What cities have used.',
+);
+export type CitiesUsageBody = z.infer<typeof CitiesUsageBody>;

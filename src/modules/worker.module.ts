@@ -20,6 +20,7 @@ import { PoolsWorkerModule } from './runners/pools/pools.worker.module.js';
 import { RigsWorkerModule } from './sessions/rigs/rigs.worker.module.js';
 import { RunsWorkerModule } from './orchestration/runs/runs.worker.module.js';
 import { RunnersWorkerModule } from './runners/runners/runners.worker.module.js';
+import { UsageWorkerModule } from './sessions/usage/usage.worker.module.js';
 import { SystemModule } from './administration/system/system.module.js';
 
 /** What a worker process does: handlers of operations, reconcile loops, sweepers. Composition only. */
@@ -46,6 +47,7 @@ import { SystemModule } from './administration/system/system.module.js';
     MessagesWorkerModule,
     ExtmsgWorkerModule,
     SessionsWorkerModule,
+    UsageWorkerModule,
     InteractionsCoreModule,
   ],
 })

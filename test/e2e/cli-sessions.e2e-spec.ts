@@ -62,6 +62,8 @@ describe('svc session', () => {
     expect(await ok('session', 'messages', id)).toMatch(/^ID .*\n\S+ +delivered/);
     expect(lines(await ok('usage', id, '--json'))[0]).toMatchObject({ session_id: id });
     expect(await ok('usage')).toMatch(/TURNS +IN/);
+    expect(await ok('usage', '--since', '1h', '--by', 'session')).toMatch(new RegExp(`Z ${id} +1 `));
+    expect(await ok('usage', '--all-cities')).toMatch(/^ +TURNS.*\nalpha +1 /);
     expect(await ok('runner', 'list')).toMatch(/^ID +STATE +HOST/);
     expect(await ok('session', 'close', id)).toBe(`${id} is closed\n`);
     expect(await session(id)).toMatchObject({ state: 'closed' });

@@ -273,4 +273,12 @@ export const WORK: readonly Guard[] = [
     replace: 'select dir from city_reservations order by',
     test: CITY_STATE,
   },
+  {
+    guard: 'The usage of cities is that of those which the caller may see.',
+    file: 'src/modules/sessions/usage/cities-usage.service.ts',
+    find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',
+    replace: 'cities?.filter((city) => maySee(caller, city)) ?? undefined',
+    test: 'src/modules/sessions/usage/usage-lists.db-spec.ts',
+    name: 'that a key may see',
+  },
 ];

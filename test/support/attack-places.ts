@@ -36,7 +36,7 @@ const words = (text: string): string[] => text.trim().split(/\s+/);
 const PLAIN = new Set(
   words(`
   query.patch query.type query.text query.label query.metadata query.status query.state query.since query.until query.created_after
-  query.created_before query.updated_after query.updated_before query.wait query.format query.direction query.kind query.priority query.tail query.operation
+  query.bucket query.by query.q query.kinds query.sort query.view query.created_before query.updated_after query.updated_before query.wait query.format query.direction query.kind query.priority query.tail query.operation
   path.action path.label query.scope_kind header.X-SVC-Request
   body.start_command body.description body.idle_timeout body.scope body.prompt body.defer_until body.labels[] body.metadata{}
   body.remove_labels[] body.title body.type body.lease body.work_branch body.reason body.files{} body.message body.body

@@ -977,6 +977,14 @@ export interface StoreLooks {
   warnings: Generated<Json>;
 }
 
+export interface UsageCities {
+  prices: Generated<Json>;
+  recorded: Generated<boolean>;
+  revision: Generated<number>;
+  stream_id: number;
+  zone: Generated<string>;
+}
+
 export interface WebhookDeliveries {
   delivery: string;
   expires_at: Timestamp;
@@ -1054,5 +1062,6 @@ export interface DB {
   session_turns: SessionTurns;
   sessions: Sessions;
   store_looks: StoreLooks;
+  usage_cities: UsageCities;
   webhook_deliveries: WebhookDeliveries;
 }

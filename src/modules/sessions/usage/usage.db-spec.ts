@@ -74,7 +74,7 @@ async function turn(session: StoredSession, n: number, ago: string, more: Record
   );
 }
 
-const city = (aggregateOnly = false): Promise<UsageBody> => usage.city(fixture.city, aggregateOnly);
+const city = async (aggregateOnly = false): Promise<UsageBody> => (await usage.city(fixture.city, aggregateOnly)).value;
 const tables = async () =>
   (await sql<Record<string, unknown>>`select * from session_turns order by session_pk, turn`.execute(fixture.a.db)).rows;
 
@@ -164,7 +164,7 @@ it('the usage of a session is of all its processes', async () => {
   await sql`update session_logs set model = 'small', context_used = 5, context_window = 10 where session_pk = ${mayor.pk}`.execute(
     fixture.a.db,
   );
-  expect(await usage.session(fixture.city, 'al-1')).toMatchObject({
+  expect((await usage.session(fixture.city, 'al-1')).value).toMatchObject({
     session: 's-al-1',
     session_id: 'al-1',
     total: { invocations: 2, input_tokens: 2000 },

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import type { UsageAgent, UsageSessionRecent, UsageTotals } from '../../../contract/usage.schemas.js';
 import { Db } from '../../../platform/database/database.js';
 import type { Price } from './prices.js';
+import { midnight as midnightIn, pricesJson, sums, totals, turns } from './turn-sql.js';
 
 export interface CityUsage {
   readonly today: UsageTotals;
@@ -39,10 +40,10 @@ export class UsageRepository {
     streamId: number,
     { zone, recentSeconds, prices }: { zone: string; recentSeconds: number; prices: readonly Price[] },
   ): Promise<CityUsage> {
-    const midnight = sql`(date_trunc('day', now() at time zone ${zone}) at time zone ${zone})`;
+    const midnight = midnightIn(sql`${zone}`);
     const recent = sql`now() - ${recentSeconds}::int * interval '1 second'`;
     const { rows } = await sql<CityUsage>`
-      with turns as (${turns(sql`t.stream_id = ${streamId} and t.ended_at >= least(${midnight}, ${DAY}, ${recent})`, prices)})
+      with turns as (${turns(sql`t.stream_id = ${streamId} and t.ended_at >= least(${midnight}, ${DAY}, ${recent})`, pricesJson(prices))})
       select
         (select ${totals(sql`t.ended_at >= ${midnight}`)} from turns t) as today,
         (select ${totals(sql`t.ended_at >= ${DAY}`)} from turns t) as last_24h,
@@ -61,7 +62,7 @@ export class UsageRepository {
 
   async session(pk: number, prices: readonly Price[]): Promise<SessionUsage> {
     const { rows } = await sql<SessionUsage>`
-      with turns as (${turns(sql`t.session_pk = ${pk} and t.ended_at is not null`, prices)})
+      with turns as (${turns(sql`t.session_pk = ${pk} and t.ended_at is not null`, pricesJson(prices))})
       select (select ${totals(sql`true`)} from turns t) as total,
         (select ${totals(sql`t.ended_at >= ${DAY}`)} from turns t) as last_24h,
         (select min(t.ended_at) from turns t) as observed_from,
@@ -69,34 +70,4 @@ export class UsageRepository {
       from session_logs l where l.session_pk = ${pk}`.execute(this.db);
     return rows[0]!;
   }
-}
-
-/** Turns with what they cost: as the agent said, else by the price of the provider, else by that of the preset behind it. */
-function turns(where: RawBuilder<unknown>, prices: readonly Price[]): RawBuilder<unknown> {
-  return sql`
-    select s.id, s.session_name as session, coalesce(s.agent, s.provider) as agent, t.ended_at, t.reported,
-      t.input_tokens, t.output_tokens, t.cache_read_tokens, t.cache_creation_tokens,
-      t.input_tokens + t.output_tokens + t.cache_read_tokens + t.cache_creation_tokens as tokens,
-      extract(epoch from t.ended_at - t.started_at)::float8 as seconds,
-      coalesce(t.cost_usd, (t.input_tokens * p.prompt + t.output_tokens * p.completion + t.cache_read_tokens * p.cache_read
-        + t.cache_creation_tokens * p.cache_creation) / 1e6) as cost
-    from session_turns t join sessions s on s.pk = t.session_pk join session_logs l on l.session_pk = t.session_pk
-    left join lateral (
-      select p.* from jsonb_to_recordset(${JSON.stringify(prices)}::jsonb)
-        as p(provider text, model text, prompt float8, completion float8, cache_read float8, cache_creation float8)
-      where p.model = coalesce(t.model, l.model) and p.provider in (s.provider, s.preset)
-      order by p.provider = s.provider desc limit 1) p on t.cost_usd is null
-    where ${where}`;
-}
-
-function totals(where: RawBuilder<unknown>): RawBuilder<unknown> {
-  return sql`json_build_object('invocations', count(*) filter (where ${where} and t.reported), 'compute_facts', count(*) filter (where ${where}),
-    'wall_seconds', coalesce(sum(t.seconds) filter (where ${where}), 0), ${sums(where)})`;
-}
-
-function sums(where: RawBuilder<unknown>): RawBuilder<unknown> {
-  const sum = (column: string): RawBuilder<unknown> => sql`coalesce(sum(${sql.ref(`t.${column}`)}) filter (where ${where}), 0)`;
-  return sql`'input_tokens', ${sum('input_tokens')}, 'output_tokens', ${sum('output_tokens')},
-    'cache_read_tokens', ${sum('cache_read_tokens')}, 'cache_creation_tokens', ${sum('cache_creation_tokens')},
-    'cost_usd_estimate', ${sum('cost')}, 'unpriced', count(*) filter (where ${where} and t.cost is null and t.tokens > 0)`;
 }

@@ -3,11 +3,12 @@ import type { SessionUsageBody, UsageBody, UsageTotals } from '../../../contract
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
+import type { Done } from '../../work/work/work.service.js';
 import { isRecorded, pricesOf } from './prices.js';
 import { UsageRepository } from './usage.repository.js';
 
-const RECENT_SECONDS = 3_600;
-const NOTHING: UsageTotals = {
+export const RECENT_SECONDS = 3_600;
+export const NOTHING: UsageTotals = {
   invocations: 0,
   compute_facts: 0,
   input_tokens: 0,
@@ -28,13 +29,13 @@ export class UsageService {
     private readonly resolver: SessionResolver,
   ) {}
 
-  async city(city: CityScope, aggregateOnly: boolean): Promise<UsageBody> {
-    const { config } = await this.config.current(city);
-    if (!isRecorded(config)) return unavailable();
+  async city(city: CityScope, aggregateOnly: boolean): Promise<Done<UsageBody>> {
+    const { config, index } = await this.config.current(city);
+    if (!isRecorded(config)) return { value: unavailable(), index };
     const zone = config.workspace.timezone ?? 'UTC';
     const found = await this.repository.city(city.streamId, { zone, recentSeconds: RECENT_SECONDS, prices: pricesOf(config) });
     const { today, last_24h, recent, by_session, by_agent, observed_from, now } = found;
-    return {
+    const value: UsageBody = {
       available: true,
       recording: true,
       source: 'local_estimate',
@@ -46,17 +47,18 @@ export class UsageService {
       ...(observed_from === null ? {} : { observed_from: observed_from.toISOString() }),
       updated_at: now.toISOString(),
     };
+    return { value, index };
   }
 
   /** @throws ProblemError session_not_found, ambiguous */
-  async session(city: CityScope, text: string): Promise<SessionUsageBody> {
+  async session(city: CityScope, text: string): Promise<Done<SessionUsageBody>> {
     const row = await this.resolver.resolve(city, text, { closed: true, materialize: false });
-    const { config } = await this.config.current(city);
+    const { config, index } = await this.config.current(city);
     const { total, last_24h, model, context_used, context_window, observed_from, now } = await this.repository.session(
       row.pk,
       pricesOf(config),
     );
-    return {
+    const value: SessionUsageBody = {
       session: row.session_name,
       session_id: row.id,
       total,
@@ -67,6 +69,7 @@ export class UsageService {
       ...(observed_from === null ? {} : { observed_from: observed_from.toISOString() }),
       updated_at: now.toISOString(),
     };
+    return { value, index };
   }
 }
 
