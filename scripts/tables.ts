@@ -92,7 +92,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     writes: ['administration/maintenance', 'functions/session_logs', 'sessions/sessions', 'sessions/transcripts'],
     reads: ['runners', 'sessions'],
   },
-  session_interactions: { writes: ['sessions/interactions'], reads: ['runners', 'sessions'] },
+  session_interactions: { writes: ['sessions/interactions'], reads: ['administration', 'runners', 'sessions'] },
   session_logs: {
     writes: ['functions/session_logs', 'runners/runners', 'sessions/interactions', 'sessions/session-store', 'sessions/transcripts'],
     reads: ['administration', 'runners', 'sessions'],

@@ -34,6 +34,7 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   },
   usage: async () => (await import('./sessions/usage.command.js')).addUsage,
   top: async () => (await import('./top.command.js')).addTop,
+  overview: async () => (await import('./cities/overview.command.js')).addOverview,
   why: async () => (await import('./why/why.command.js')).addWhy,
   maintenance: async () => (await import('./maintenance/maintenance.command.js')).addMaintenance,
   runner: async () => (await import('./sessions/runner.command.js')).addRunner,

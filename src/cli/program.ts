@@ -4,6 +4,7 @@ import { addOutput } from './agents/output.command.js';
 import { addAudit } from './audit/audit.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
+import { addOverview } from './cities/overview.command.js';
 import { withExamples } from './command.js';
 import { completionScript, SHELLS, type Shell } from './completion.js';
 import { addConfig } from './config/config.command.js';
@@ -70,6 +71,7 @@ export function buildProgram(io: Io): Command {
   addOutput(program, io, 'logs');
   addUsage(program, io);
   addTop(program, io);
+  addOverview(program, io);
   addWhy(program, io);
   addMaintenance(program, io);
   addRunner(program, io);

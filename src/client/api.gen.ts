@@ -3772,6 +3772,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All cities in numbers
+         * @description An addition: what the status of each registered city counts that the caller may see, by name, a hundred at a time unless `limit` says so, and on the first page all of them together. A stream of the supervisor that begins at `event_cursor` tells what changes from then on.
+         */
+        get: operations["get-overview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/pending": {
         parameters: {
             query?: never;
@@ -7468,6 +7488,84 @@ export interface components {
             text: string;
             /** @description When it was said. RFC 3339 in UTC. */
             timestamp?: string;
+        };
+        /** @description A city in numbers. */
+        OverviewCity: {
+            /** @description What the turns have cost that ended since midnight in the time zone of the city. */
+            cost_today_usd: number;
+            /** @description Why it does not come up, its first 300 characters. Absent when it does. */
+            error?: string;
+            /** @description Beads that somebody is at. */
+            in_progress: number;
+            last_event?: components["schemas"]["OverviewEvent"];
+            /** @description Its name, unique among those of its kind in the city. */
+            name: string;
+            /** @description Beads that are open and nobody is at. */
+            open: number;
+            /** @description Questions of sessions that wait for a person. */
+            pending: number;
+            /** @description Beads that can be taken now. */
+            ready: number;
+            /** @description Whether it runs now. */
+            running: boolean;
+            /** @description How many sessions are in each state, closed ones left out. A state that none is in is absent. */
+            sessions: {
+                [key: string]: number;
+            };
+            /** @description What it is at, as in the list of cities. */
+            status: string;
+            /** @description True while it is kept from starting anything. */
+            suspended: boolean;
+            /** @description Turns among them whose cost nobody knows. */
+            unpriced_today: number;
+            /** @description Messages to `human` that were not read. */
+            unread: number;
+        };
+        /** @description The last event of a city. */
+        OverviewEvent: {
+            /** @description Its position in the log of the city. */
+            seq: number;
+            /**
+             * Format: date-time
+             * @description When it was. RFC 3339 in UTC.
+             */
+            ts: string;
+        };
+        /** @description The cities that the caller may see, in numbers, by name. */
+        OverviewOutputBody: {
+            /** @description From before anything was counted: a stream that begins here misses nothing. */
+            event_cursor: string;
+            /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
+            items: components["schemas"]["OverviewCity"][];
+            /** @description To be given as `cursor` for the next page. Absent on the last one. */
+            next_cursor?: string;
+            /** @description How many there are in all, whatever the page shows. */
+            total: number;
+            /** @description Only on the first page. */
+            totals?: components["schemas"]["OverviewTotals"];
+        };
+        /** @description All cities that the caller may see, together. */
+        OverviewTotals: {
+            /** @description How many cities there are. */
+            cities: number;
+            /** @description Beads that somebody is at. */
+            in_progress: number;
+            /** @description Beads that are open and nobody is at. */
+            open: number;
+            /** @description Questions of sessions that wait for a person. */
+            pending: number;
+            /** @description Beads that can be taken now. */
+            ready: number;
+            /** @description How many of them run. */
+            running: number;
+            /** @description How many sessions are in each state, closed ones left out. A state that none is in is absent. */
+            sessions: {
+                [key: string]: number;
+            };
+            /** @description True when there are more unfinished beads than one answer counts: there are at least so many. */
+            total_is_estimate?: boolean;
+            /** @description Messages to `human` that were not read. */
+            unread: number;
         };
         /** @description A new import. */
         PackAddInputBody: {
@@ -32039,6 +32137,64 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-overview": {
+        parameters: {
+            query?: {
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+                /** @description How many the page has at the most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. Absent: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "event_cursor": "__supervisor__:6,alpha:3",
+                     *       "items": [
+                     *         {
+                     *           "cost_today_usd": 1,
+                     *           "in_progress": 1,
+                     *           "name": "alpha",
+                     *           "open": 1,
+                     *           "pending": 1,
+                     *           "ready": 1,
+                     *           "running": true,
+                     *           "sessions": {},
+                     *           "status": "ok",
+                     *           "suspended": false,
+                     *           "unpriced_today": 1,
+                     *           "unread": 1
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OverviewOutputBody"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

@@ -22,6 +22,7 @@ import { ServicesModule } from './integrations/services/services.module.js';
 import { SessionsModule } from './sessions/sessions/sessions.module.js';
 import { OrdersModule } from './orchestration/orders/orders.module.js';
 import { MaintenanceModule } from './administration/maintenance/maintenance.module.js';
+import { OverviewModule } from './administration/overview/overview.module.js';
 import { PacksModule } from './configuration/packs/packs.module.js';
 import { PatchesModule } from './configuration/patches/patches.module.js';
 import { CityProvidersModule } from './configuration/city-providers/city-providers.module.js';
@@ -45,6 +46,7 @@ import { UsageModule } from './sessions/usage/usage.module.js';
     ProvidersModule,
     CitiesModule,
     CityStatusModule,
+    OverviewModule,
     EventsModule,
     OperationsModule,
     BeadsModule,

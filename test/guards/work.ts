@@ -281,4 +281,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/sessions/usage/usage-lists.db-spec.ts',
     name: 'that a key may see',
   },
+  {
+    guard: 'The overview shows, and counts, the cities that the caller may see.',
+    file: 'src/modules/administration/overview/overview.service.ts',
+    find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',
+    replace: 'cities ?? caller.cities',
+    test: 'src/modules/administration/overview/overview.db-spec.ts',
+    name: 'only what the caller may see',
+  },
 ];

@@ -145,6 +145,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'list-runners': 'a thousand rows of short words',
   'list-usage': 'a thousand rows of numbers',
   'get-usage-series': 'two thousand points of numbers',
+  'get-overview': 'a thousand rows of numbers, with 300 characters of an error',
   'list-audit': 'a record has no body: a thousand are 4 MB at most, and end like all that is made in this process',
   // Lists of what a configuration has end by bytes where they are made: src/modules/configuration/config/page.spec.ts
   'get-v0-city-by-city-name-agents': 'page.spec.ts',
