@@ -1128,6 +1128,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/events/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the events of a city over time
+         * @description An addition: how many events a city has in each bucket of time, of the last 24 hours unless `since` and `until` say so, with the filters that the list has, in at most 1000 buckets. With `by` at most twenty are told apart, fewer with many buckets. The counts are exact unless `total_is_estimate` is set: of very many events a part is looked at.
+         */
+        get: operations["get-event-histogram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/events/rotate": {
         parameters: {
             query?: never;
@@ -3668,6 +3688,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/events/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the events of the supervisor and of every city over time
+         * @description An addition: how many events the caller may see in each bucket of time, of the last 24 hours unless `since` and `until` say so, with the filters that the list has, in at most 1000 buckets. With `by` at most twenty are told apart, fewer with many buckets. The counts are exact unless `total_is_estimate` is set: of very many events a part is looked at.
+         */
+        get: operations["get-all-event-histogram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/events/stream": {
         parameters: {
             query?: never;
@@ -5597,6 +5637,41 @@ export interface components {
             subject?: string;
             /** @description The kind of event. A known kind has a payload of its own shape; any other name is a custom kind. Kinds that the supervisor records itself are refused. */
             type: string;
+        };
+        /** @description How many events there are over time. */
+        EventHistogramBody: {
+            /** @description How long a bucket is, in seconds. */
+            bucket_s: number;
+            /** @description The oldest first; of a bucket those that are most in all. What has none is left out. */
+            points: components["schemas"]["EventHistogramPoint"][];
+            /**
+             * Format: date-time
+             * @description When the first bucket begins. RFC 3339 in UTC.
+             */
+            since: string;
+            /** @description How many there are in all, whatever the page shows. */
+            total: number;
+            /** @description True when there are too many events to look at each: then the counts are estimates, from a part of them. */
+            total_is_estimate?: boolean;
+            /**
+             * Format: date-time
+             * @description Where the last one ends. RFC 3339 in UTC.
+             */
+            until: string;
+        };
+        /** @description How many events there are in a bucket of time. */
+        EventHistogramPoint: {
+            /**
+             * Format: date-time
+             * @description When the bucket begins. RFC 3339 in UTC.
+             */
+            at: string;
+            /** @description How many events there are in it. */
+            count: number;
+            /** @description With `by`: the kind, or the actor. */
+            of?: string;
+            /** @description True for all those together that are not told apart. */
+            others?: boolean;
         };
         /** @description One line for people. */
         EventMessage: string;
@@ -21433,6 +21508,79 @@ export interface operations {
             default: components["responses"]["Problem"];
         };
     };
+    "get-event-histogram": {
+        parameters: {
+            query?: {
+                /** @description Only of this kind. */
+                type?: string;
+                /** @description Only of this actor. */
+                actor?: string;
+                /** @description Only about this. */
+                subject?: string;
+                /** @description Where it begins: a duration before now, `24h` unless given. */
+                since?: string;
+                /** @description Where it ends: a duration before now. Absent: now. */
+                until?: string;
+                /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
+                payload_match?: string[];
+                /** @description How long a bucket is, such as `15m`: 1s at least. Absent: so that there are a hundred at the most. */
+                bucket?: string;
+                /** @description Tells those apart that are most. */
+                by?: "type" | "actor";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the city.
+                 * @example my-city
+                 */
+                cityName: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket_s": 1,
+                     *       "points": [
+                     *         {
+                     *           "at": "2026-11-21T09:16:54.137060Z",
+                     *           "count": 1
+                     *         }
+                     *       ],
+                     *       "since": "2026-11-21T09:16:54.137060Z",
+                     *       "total": 1,
+                     *       "until": "2026-11-21T09:16:54.137060Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventHistogramBody"];
+                };
+            };
+            /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description What the path names is not there, or the key may not see it. `city-not-found` */
+            404: components["responses"]["NotFound"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
     "rotate-events": {
         parameters: {
             query?: {
@@ -31796,6 +31944,69 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description The position of the log is not kept any more. `cursor-expired` */
             410: components["responses"]["Gone"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-all-event-histogram": {
+        parameters: {
+            query?: {
+                /** @description Only of this kind. */
+                type?: string;
+                /** @description Only of this actor. */
+                actor?: string;
+                /** @description Only about this. */
+                subject?: string;
+                /** @description Where it begins: a duration before now, `24h` unless given. */
+                since?: string;
+                /** @description Where it ends: a duration before now. Absent: now. */
+                until?: string;
+                /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
+                payload_match?: string[];
+                /** @description How long a bucket is, such as `15m`: 1s at least. Absent: so that there are a hundred at the most. */
+                bucket?: string;
+                /** @description Tells those apart that are most. */
+                by?: "type" | "actor";
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "bucket_s": 1,
+                     *       "points": [
+                     *         {
+                     *           "at": "2026-11-21T09:16:54.137060Z",
+                     *           "count": 1
+                     *         }
+                     *       ],
+                     *       "since": "2026-11-21T09:16:54.137060Z",
+                     *       "total": 1,
+                     *       "until": "2026-11-21T09:16:54.137060Z"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EventHistogramBody"];
+                };
+            };
+            /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-request` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];

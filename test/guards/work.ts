@@ -289,4 +289,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/administration/overview/overview.db-spec.ts',
     name: 'only what the caller may see',
   },
+  {
+    guard: 'A histogram counts what the caller may see, also of the stream that all share.',
+    file: 'src/modules/tenancy/events/event-histogram.repository.ts',
+    find: ') e where ${matches(filter)} and ${tagged(cities)}`;',
+    replace: ') e where ${matches(filter)}`;',
+    test: 'src/modules/tenancy/events/event-histogram.db-spec.ts',
+    name: 'stream by stream',
+  },
 ];

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { collect, contextOf, flagsOf, withCity, withExamples, withTarget } from '../command.js';
 import type { Io } from '../io.js';
 import { feedOf } from './feed.js';
+import { addHistogram } from './histogram.command.js';
 import { listEvents } from './list.js';
 import { checkScope, readFlags, type EventsFlags } from './options.js';
 import { addRotate } from './rotate.command.js';
@@ -48,5 +49,6 @@ export function addEvents(program: Command, io: Io): void {
         return listEvents(feed, request, io);
     }
   });
+  addHistogram(events, io);
   addRotate(events, io);
 }

@@ -5,6 +5,9 @@ import { CityEventsRepository } from './city-events.repository.js';
 import { CityEventsService } from './city-events.service.js';
 import { EmitRepository } from './emit.repository.js';
 import { EmitService } from './emit.service.js';
+import { EventHistogramController } from './event-histogram.controller.js';
+import { EventHistogramRepository } from './event-histogram.repository.js';
+import { EventHistogramService } from './event-histogram.service.js';
 import { EventStreamsController } from './event-streams.controller.js';
 import { EventStreamsService } from './event-streams.service.js';
 import { EventsController } from './events.controller.js';
@@ -19,12 +22,14 @@ import { SupervisorEventsService } from './supervisor-events.service.js';
 /** The event bus over HTTP: lists, streams, emits and rotation. Needs the streams room beside it in the root. */
 @Module({
   imports: [EventLogModule, CitiesModule],
-  controllers: [EventsController, EventStreamsController],
+  controllers: [EventHistogramController, EventsController, EventStreamsController],
   providers: [
     CityEventsRepository,
     CityEventsService,
     EmitRepository,
     EmitService,
+    EventHistogramRepository,
+    EventHistogramService,
     EventStreamsService,
     FeedEventsRepository,
     FeedEventsService,

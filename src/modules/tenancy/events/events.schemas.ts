@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { contract } from '../../../contract/registry.js';
-import { dateTime, seq } from '../../../contract/scalars.js';
-import { blockingRead, queryBool, queryInt, queryList, queryText } from '../../../contract/query.js';
+import { dateTime, int64, seq } from '../../../contract/scalars.js';
+import { blockingRead, queryBool, queryEnum, queryInt, queryList, queryText } from '../../../contract/query.js';
 
 export const EventEmitRequest = contract(
   'EventEmitRequest',
@@ -96,6 +96,46 @@ export const SupervisorEventsQuery = z.strictObject({
   cities: queryList(),
 });
 export type SupervisorEventsQuery = z.infer<typeof SupervisorEventsQuery>;
+
+const { cursor: _, limit: __, ...conditions } = filters;
+const histogram = {
+  ...conditions,
+  since: queryText().describe('Where it begins: a duration before now, `24h` unless given.'),
+  until: queryText().describe('Where it ends: a duration before now. Absent: now.'),
+  bucket: queryText().describe('How long a bucket is, such as `15m`: 1s at least. Absent: so that there are a hundred at the most.'),
+  by: queryEnum(['type', 'actor']).describe('Tells those apart that are most.'),
+};
+export const CityHistogramQuery = z.strictObject(histogram);
+export type CityHistogramQuery = z.infer<typeof CityHistogramQuery>;
+export const SupervisorHistogramQuery = z.strictObject({ ...histogram, cities: queryList() });
+export type SupervisorHistogramQuery = z.infer<typeof SupervisorHistogramQuery>;
+
+const HistogramPoint = contract(
+  'EventHistogramPoint',
+  z.strictObject({
+    at: dateTime.describe('When the bucket begins. RFC 3339 in UTC.'),
+    count: int64.describe('How many events there are in it.'),
+    of: z.string().optional().describe('With `by`: the kind, or the actor.'),
+    others: z.boolean().optional().describe('True for all those together that are not told apart.'),
+  }),
+  'How many events there are in a bucket of time.',
+);
+export const EventHistogramBody = contract(
+  'EventHistogramBody',
+  z.strictObject({
+    since: dateTime.describe('When the first bucket begins. RFC 3339 in UTC.'),
+    until: dateTime.describe('Where the last one ends. RFC 3339 in UTC.'),
+    bucket_s: z.number().describe('How long a bucket is, in seconds.'),
+    points: z.array(HistogramPoint).describe('The oldest first; of a bucket those that are most in all. What has none is left out.'),
+    total: int64,
+    total_is_estimate: z
+      .boolean()
+      .optional()
+      .describe('True when there are too many events to look at each: then the counts are estimates, from a part of them.'),
+  }),
+  'How many events there are over time.',
+);
+export type EventHistogramBody = z.infer<typeof EventHistogramBody>;
 
 export const RotateQuery = z.strictObject({ wait: queryBool().describe('Answer when the archive is packed.') });
 export type RotateQuery = z.infer<typeof RotateQuery>;

@@ -12,4 +12,7 @@ export class ListLimits {
   readonly pageBudgetMs: number = 1_500;
   /** Up to this many streams are read one by one through their own keys, beyond it through the index by time. */
   readonly fewStreams: number = 64;
+  /** Events that a histogram looks at, and the windows of streams that it puts them into. */
+  readonly looks: number = 50_000;
+  readonly windows: number = 10_000;
 }
