@@ -10,7 +10,7 @@ export interface Owners {
 }
 
 export const TABLES: Readonly<Record<string, Owners>> = {
-  agents: { writes: ['configuration/roster'], reads: ['functions', 'sessions'] },
+  agents: { writes: ['configuration/roster'], reads: ['administration', 'functions', 'sessions'] },
   api_keys: { writes: ['administration/keys'], reads: ['administration'] },
   audit_records: { writes: ['functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'], reads: ['administration'] },
   bead_counters: { writes: ['functions/bead_counters', 'functions/beads', 'work/work'], reads: [] },

@@ -35,6 +35,7 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   usage: async () => (await import('./sessions/usage.command.js')).addUsage,
   top: async () => (await import('./top.command.js')).addTop,
   overview: async () => (await import('./cities/overview.command.js')).addOverview,
+  search: async () => (await import('./search.command.js')).addSearch,
   why: async () => (await import('./why/why.command.js')).addWhy,
   maintenance: async () => (await import('./maintenance/maintenance.command.js')).addMaintenance,
   runner: async () => (await import('./sessions/runner.command.js')).addRunner,

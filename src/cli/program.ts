@@ -33,6 +33,7 @@ import { finish, rootOf } from './root.js';
 import { addRun } from './runs/run.command.js';
 import { addServe } from './serve.command.js';
 import { addUi } from './ui.command.js';
+import { addSearch } from './search.command.js';
 import { addRunner } from './sessions/runner.command.js';
 import { addSession } from './sessions/session.command.js';
 import { addUsage } from './sessions/usage.command.js';
@@ -72,6 +73,7 @@ export function buildProgram(io: Io): Command {
   addUsage(program, io);
   addTop(program, io);
   addOverview(program, io);
+  addSearch(program, io);
   addWhy(program, io);
   addMaintenance(program, io);
   addRunner(program, io);

@@ -3912,6 +3912,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Find cities, agents, sessions, beads and mail
+         * @description An addition: what the caller may see whose name is or begins with `q`, or whose title or subject has words that begin with those of `q`: all of them, of two letters at least. Closed sessions and archived mail are left out, and so is everything in cities that do not run. A key that is limited to cities finds what is among the newest 20,000 of each kind.
+         */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/usage": {
         parameters: {
             query?: never;
@@ -8603,6 +8623,33 @@ export interface components {
         /** @description Steps of one scope. */
         ScopeGroup: {
             [key: string]: unknown;
+        };
+        /** @description Something that was found. */
+        SearchHit: {
+            /** @description The name of the city. */
+            city: string;
+            /** @description What it is asked for by: an id, or the name of a city or an agent. */
+            id: string;
+            /**
+             * @description What it is.
+             * @enum {string}
+             */
+            kind: "city" | "agent" | "session" | "bead" | "mail";
+            /** @description The alias of a session, where it has one. */
+            name?: string;
+            /** @description The status of a bead, the state of a session or of a city. */
+            state?: string;
+            /** @description One line for people: a title or a subject. Empty of cities and agents. */
+            title: string;
+        };
+        /** @description What was found. */
+        SearchOutputBody: {
+            /** @description What fits best first: what is called so, then what begins so, then what has these words; of these the newest. */
+            items: components["schemas"]["SearchHit"][];
+            /** @description True when not all was looked at, and `partial_errors` says of what. Absent means false. */
+            partial?: boolean;
+            /** @description What could not be read, for people. Absent or null when all could be. */
+            partial_errors?: string[];
         };
         /** @description What a service has written. */
         ServiceLogBody: {
@@ -32590,6 +32637,56 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description The key may not do this, or the header `X-SVC-Request` is missing. `forbidden` */
             403: components["responses"]["Forbidden"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                /** @description What is looked for: an id or a name, its beginning, or words of a title, the beginnings of which are enough. */
+                q: string;
+                /** @description Only of these kinds, by commas: `city`, `agent`, `session`, `bead`, `mail`. */
+                kinds?: string[];
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+                /** @description How many the page has at the most. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "items": [
+                     *         {
+                     *           "city": "alpha",
+                     *           "id": "al-1",
+                     *           "kind": "city",
+                     *           "title": "The parser"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["SearchOutputBody"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];

@@ -19,6 +19,7 @@ import { InteractionsModule } from './sessions/interactions/interactions.module.
 import { KeysModule } from './administration/keys/keys.module.js';
 import { MessagesModule } from './sessions/messages/messages.module.js';
 import { ServicesModule } from './integrations/services/services.module.js';
+import { SearchModule } from './administration/search/search.module.js';
 import { SessionsModule } from './sessions/sessions/sessions.module.js';
 import { OrdersModule } from './orchestration/orders/orders.module.js';
 import { MaintenanceModule } from './administration/maintenance/maintenance.module.js';
@@ -47,6 +48,7 @@ import { UsageModule } from './sessions/usage/usage.module.js';
     CitiesModule,
     CityStatusModule,
     OverviewModule,
+    SearchModule,
     EventsModule,
     OperationsModule,
     BeadsModule,

@@ -25,6 +25,11 @@ export function isBlocked(error: unknown): boolean {
   return ['40P01', '55P03', '57014'].includes(codeOf(error) ?? '');
 }
 
+/** It took longer than its statement may. */
+export function isTooSlow(error: unknown): boolean {
+  return codeOf(error) === '57014';
+}
+
 /** True when the database (or the way to it) failed and a later try may succeed. */
 export function isRetryable(error: unknown): boolean {
   const code = codeOf(error);

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { registerCity } from '../../../../test/support/registry.js';
+import { putSession } from '../../../../test/support/session-examples.js';
+import { ANYBODY } from '../../../contract/principal.js';
+import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { SearchRepository } from './search.repository.js';
+import { SearchQuery, type SearchOutputBody } from './search.schemas.js';
+import { SearchService } from './search.service.js';
+
+const LIMITS = { ranked: 5_000, own: 20_000, ms: 10_000 };
+
+let database: TestDatabase;
+let db: Db;
+let service: SearchService;
+
+const search = (q: string, more: object = {}, cities?: readonly string[], limits = LIMITS): Promise<SearchOutputBody> =>
+  service.search(SearchQuery.parse({ q, ...more }), { ...ANYBODY, cities }, limits);
+const found = async (q: string, more: object = {}, cities?: readonly string[]): Promise<string[]> =>
+  (await search(q, more, cities)).items.map(({ kind, city, id }) => `${kind} ${city} ${id}`);
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = createDb(createPool(database.url, { max: 3 }));
+  service = new SearchService(new SearchRepository(db));
+  const { streamId: alpha } = await registerCity(db, 'alpha', '/alpha');
+  const { streamId: beta } = await registerCity(db, 'beta', '/beta');
+  const { streamId: stopped } = await registerCity(db, 'stopped', '/stopped');
+  await sql`update cities set running = false, phase = 'stopped' where name = 'stopped'`.execute(db);
+  for (const [stream, id, title] of [
+    [alpha, 'al-1', 'Fix the login page'],
+    [alpha, 'al-12', 'Écrire la page d’accueil: 100% of /docs/login.ts'],
+    [beta, 'be-1', 'login'],
+    [beta, 'be-2', `It's a "quoted" \\ back|slash & (more)`],
+    [stopped, 'st-1', 'login nowhere'],
+  ] as const)
+    await sql`insert into beads (stream_id, id, title) values (${stream}, ${id}, ${title})`.execute(db);
+  await putSession(database.url, 'alpha', { id: 'al-7', alias: 'rig/Login-Helper' });
+  await putSession(database.url, 'beta', { id: 'be-7', token: false, state: 'closed' });
+  await sql`update sessions set title = 'Repair of pages' where id = 'al-7'`.execute(db);
+  await sql`
+    insert into agents (stream_id, name, base, kind, present) values (${alpha}, 'rig/loginer', 'loginer', 'agent', true),
+      (${alpha}, 'gone-login', 'gone-login', 'agent', false), (${beta}, 'login', 'login', 'named_session', true)`.execute(db);
+  await sql`
+    insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, archived_at, archived_as) values
+      (${alpha}, 'al-20', 't', 'human', 'human', 'a', 'The login is down', 'b', null, null),
+      (${alpha}, 'al-21', 't', 'human', 'human', 'a', 'An old login', 'b', now(), 'archived')`.execute(db);
+});
+afterAll(async () => {
+  await db?.destroy();
+  await database?.drop();
+});
+
+describe('a search', () => {
+  it('finds what is called so first, then what begins so, then what has the words', async () => {
+    expect(await found('AL-1')).toEqual(['bead alpha al-1', 'bead alpha al-12']);
+    expect(await found('al-1', { limit: '1' })).toEqual(['bead alpha al-1']);
+    expect(await found('login')).toEqual([
+      'agent alpha rig/loginer',
+      'bead beta be-1',
+      'session alpha al-7',
+      'bead alpha al-12',
+      'bead alpha al-1',
+      'mail alpha al-20',
+    ]);
+    expect(await found('page login')).toEqual(['session alpha al-7', 'bead alpha al-12', 'bead alpha al-1']);
+    expect(await found('al')).toEqual(expect.arrayContaining(['city alpha alpha', 'session alpha al-7', 'bead alpha al-1']));
+    expect(await found('rig/login-h')).toEqual(['session alpha al-7']);
+    expect(await found('docs')).toEqual(['bead alpha al-12']);
+    expect((await search('repair')).items).toEqual([
+      { kind: 'session', city: 'alpha', id: 'al-7', title: 'Repair of pages', name: 'rig/Login-Helper', state: 'active' },
+    ]);
+  });
+
+  it('takes every character for what it is', async () => {
+    expect(await found('100%')).toEqual(['bead alpha al-12']);
+    expect(await found(`it's "quoted" \\ back|slash`)).toEqual(['bead beta be-2']);
+    for (const q of ['%', '_', '\\', "'", ':*', '& |', '!', '()', '<->', 'a', '😀', "' or true --", `${'x'.repeat(200)}`, '\u00e9'])
+      expect([q, (await search(q)).items.filter(({ kind }) => kind === 'bead' || kind === 'mail')]).toEqual([q, []]);
+    expect(await found('écrire')).toEqual(['bead alpha al-12']);
+  });
+
+  it('keeps to kinds, to cities, and to what the caller may see', async () => {
+    expect(await found('login', { kinds: 'mail,agent' })).toEqual(['agent alpha rig/loginer', 'mail alpha al-20']);
+    expect(await found('login', { cities: 'beta' })).toEqual(['bead beta be-1']);
+    expect(await found('login', {}, ['beta'])).toEqual(['bead beta be-1']);
+    expect(await found('login', { cities: 'alpha' }, ['beta'])).toEqual([]);
+    expect(await found('stopped')).toEqual(['city stopped stopped']);
+    expect(await found('al', {}, ['beta'])).toEqual([]);
+    expect(await found('login', {}, [])).toEqual([]);
+    // The same answers on either way.
+    for (const q of ['login', 'al-1', 'page login', 'repair', '100%'])
+      expect(await found(q, {}, ['alpha', 'beta', 'stopped'])).toEqual(await found(q, { cities: 'alpha,beta,stopped' }));
+  });
+
+  it('says what it has not looked at, of the caller’s own alone', async () => {
+    expect(await search('page', { kinds: 'bead' })).not.toHaveProperty('partial');
+    expect(await search('page', { kinds: 'bead' }, undefined, { ...LIMITS, ranked: 2 })).toMatchObject({ partial: true });
+    expect(await search('login', { kinds: 'bead' }, ['alpha'], { ...LIMITS, own: 2 })).toMatchObject({
+      partial: true,
+      partial_errors: ['bead: the newest 2 were looked at'],
+    });
+    expect(await search('nothing', { kinds: 'bead' }, ['beta'], { ...LIMITS, own: 3 })).toEqual({ items: [] });
+  });
+
+  it('leaves out a kind that takes too long, and says so', async () => {
+    class Slow extends SearchRepository {
+      override async look(...args: Parameters<SearchRepository['look']>): ReturnType<SearchRepository['look']> {
+        if (args[0] === 'bead')
+          await db.transaction().execute(async (tx) => {
+            await sql`set local statement_timeout = 1`.execute(tx);
+            await sql`select pg_sleep(10)`.execute(tx);
+          });
+        return super.look(...args);
+      }
+    }
+    const answer = await new SearchService(new Slow(db)).search(SearchQuery.parse({ q: 'login' }), ANYBODY, LIMITS);
+    expect(answer.partial_errors).toEqual([expect.stringMatching(/^bead: .*too long/)]);
+    expect(answer.items.map(({ kind }) => kind)).toContain('mail');
+  });
+});
