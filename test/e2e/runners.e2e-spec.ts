@@ -83,6 +83,16 @@ const send = async (id: string, message: string): Promise<void> => {
   expect((await root.post(`/v0/city/town/session/${id}/messages`, { message })).status).toBe(202);
 };
 
+/** What the supervisor's stream says of runners, the oldest first. */
+async function told(): Promise<string[]> {
+  const { body } = await root.get('/v0/events?limit=1000');
+  const types = (body.items as { type: string }[]).map(({ type }) => type);
+  return types
+    .filter((type) => type.startsWith('runner.'))
+    .map((type) => type.slice('runner.'.length))
+    .toReversed();
+}
+
 beforeAll(async () => {
   stack = await startStack({ apis: 1, workers: 0 });
   root = api(stack.urls[0]!);
@@ -133,6 +143,7 @@ describe('a session', () => {
     await old!.exited;
     // As if the time of its lease had passed; nobody renews it any more.
     const { process_id: gone } = await session(id);
+    expect(await told()).toEqual(['registered', 'registered']);
     await adminAt(stack.databaseUrl, `update runners set lease_until = lease_until - $1 * interval '1 ms' where process_id = $2`, [
       RUNNER_LEASE_MS,
       gone,
@@ -141,6 +152,7 @@ describe('a session', () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;
     });
+    expect(await told()).toEqual(['registered', 'registered', 'lost']);
     expect(processes(id).filter((pid) => before.includes(pid))).toEqual([]);
     await send(id, 'history');
     await eventually(async () => (await says(id)).includes('prompts before: 1'));
@@ -157,5 +169,10 @@ describe('a session', () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;
     });
+    expect((await told()).slice(3)).toEqual(['registered', 'draining', 'stopped']);
+    const { items } = (await root.get('/v0/events?type=runner.stopped')).body;
+    expect(items).toMatchObject([
+      { city: '__supervisor__', subject: items[0].payload.id, payload: { state: 'stopped', sessions: 0, live: 0 } },
+    ]);
   });
 });

@@ -14,6 +14,7 @@ import './pools.events.js';
 import './providers.events.js';
 import './requests.events.js';
 import './rigs.events.js';
+import './runners.events.js';
 import './services.events.js';
 import './sessions.events.js';
 import './storage.events.js';

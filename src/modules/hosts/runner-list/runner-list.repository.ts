@@ -1,27 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import type { LimitsBy } from '../../../contract/runners.schemas.js';
 import { Db } from '../../../platform/database/database.js';
-
-export interface RunnerRow {
-  readonly id: string;
-  readonly host: string;
-  readonly process_id: string;
-  readonly state: 'active' | 'draining' | 'stopped' | 'lost';
-  readonly capacity: number;
-  readonly isolation: 'bubblewrap' | 'users' | 'none';
-  readonly limits: LimitsBy | null;
-  readonly sessions: number;
-  readonly live: number;
-  /** Seconds. */
-  readonly age: number;
-  readonly lease_until: Date;
-  readonly registered_at: Date;
-  readonly ended_at: Date | null;
-}
+import type { Tx } from '../../../platform/database/transactions.js';
+import type { RunnerRow } from './runner-row.js';
 
 /** How long a lease is when it is renewed. */
 const LEASE = sql`interval '10 seconds'`;
+const SHOWN = sql`r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, r.limits, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
+  greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age`;
+const HELD = sql`runners r, lateral (select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s`;
 
 @Injectable()
 export class RunnerListRepository {
@@ -30,14 +17,15 @@ export class RunnerListRepository {
   /** Those that may run sessions first, then those that ended last. One more than `limit` when there are more. */
   async list(all: boolean, limit: number): Promise<RunnerRow[]> {
     const { rows } = await sql<RunnerRow>`
-      select r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, r.limits, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
-        greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age
-      from runners r, lateral (
-        select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s
-      where ${all} or r.state in ('active', 'draining')
+      select ${SHOWN} from ${HELD} where ${all} or r.state in ('active', 'draining')
       order by r.state in ('active', 'draining') desc, coalesce(r.ended_at, r.registered_at) desc, r.id limit ${limit + 1}`.execute(
       this.db,
     );
+    return rows;
+  }
+
+  async byId(tx: Tx, ids: readonly string[]): Promise<RunnerRow[]> {
+    const { rows } = await sql<RunnerRow>`select ${SHOWN} from ${HELD} where r.id = any(${[...ids]}::text[]) order by r.id`.execute(tx);
     return rows;
   }
 

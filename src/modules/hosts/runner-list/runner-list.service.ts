@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
-import type { ListBodyRunner, Runner } from '../../../contract/runners.schemas.js';
-import { RunnerListRepository, type RunnerRow } from './runner-list.repository.js';
+import type { ListBodyRunner } from '../../../contract/runners.schemas.js';
+import { RunnerListRepository } from './runner-list.repository.js';
+import { toRunner } from './runner-row.js';
 
 const LISTED = 1_000;
 
@@ -17,15 +18,4 @@ export class RunnerListService {
     const items = rows.slice(0, LISTED).map(toRunner);
     return { items, total: items.length, ...(rows.length > LISTED ? { partial: true } : {}) };
   }
-}
-
-function toRunner({ age, limits, lease_until, registered_at, ended_at, ...row }: RunnerRow): Runner {
-  return {
-    ...row,
-    ...(limits === null ? {} : { limits }),
-    lease_age_s: Math.round(age * 1_000) / 1_000,
-    lease_until: lease_until.toISOString(),
-    registered_at: registered_at.toISOString(),
-    ...(ended_at === null ? {} : { ended_at: ended_at.toISOString() }),
-  };
 }

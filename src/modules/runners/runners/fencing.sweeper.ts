@@ -6,6 +6,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { afterLoss } from './after-exit.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
+import { RunnerStates } from './runner-states.js';
 import { SessionWorkRepository } from './session-work.repository.js';
 import { SessionExits } from './session-exits.js';
 
@@ -23,6 +24,7 @@ export class FencingSweeper implements OnApplicationBootstrap {
   constructor(
     private readonly db: Db,
     private readonly runners: RunnerRepository,
+    private readonly states: RunnerStates,
     private readonly repository: SessionWorkRepository,
     private readonly exits: SessionExits,
     private readonly lifecycle: Lifecycle,
@@ -36,7 +38,7 @@ export class FencingSweeper implements OnApplicationBootstrap {
 
   /** Returns how many sessions were taken from runners that are gone. */
   async sweep(signal?: AbortSignal): Promise<number> {
-    for (const id of await this.runners.loseExpired(this.db)) this.log.warn({ runner: id }, 'a runner is lost; its sessions go to others');
+    for (const id of await this.states.loseExpired()) this.log.warn({ runner: id }, 'a runner is lost; its sessions go to others');
     if (this.#turns++ % PURGE_EVERY === 0) await this.runners.purge(this.db);
     let taken = 0;
     for (;;) {

@@ -2,13 +2,13 @@ import { hostname } from 'node:os';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
-import { Transactions } from '../../../platform/database/transactions.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Clock, newId, sleep } from '../../../platform/time/clock.js';
 import { RunnerLease } from './runner-lease.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
+import { RunnerStates } from './runner-states.js';
 
 const LATE_RENEWALS = 3;
 
@@ -29,8 +29,8 @@ export class RunnerRegistry {
   constructor(
     private readonly config: AppConfig,
     private readonly db: Db,
-    private readonly transactions: Transactions,
     private readonly repository: RunnerRepository,
+    private readonly states: RunnerStates,
     private readonly clock: Clock,
     private readonly timings: RunnerTimings,
     private readonly isolation: Isolation,
@@ -68,7 +68,7 @@ export class RunnerRegistry {
   async drain(): Promise<void> {
     this.#draining = true;
     const lease = this.lease;
-    if (lease !== undefined) await this.repository.drain(this.db, lease.id);
+    if (lease !== undefined) await this.states.drain(lease.id);
   }
 
   /** The last step of an orderly stop. */
@@ -80,7 +80,7 @@ export class RunnerRegistry {
     clearTimeout(this.#watchdog);
     const lease = this.lease;
     lease?.lose();
-    if (lease !== undefined) await this.repository.stop(this.db, lease.id);
+    if (lease !== undefined) await this.states.stop(lease.id);
   }
 
   async #run(registered: (lease: RunnerLease) => void, ended: (stopping: AbortSignal) => Promise<void>): Promise<void> {
@@ -108,11 +108,11 @@ export class RunnerRegistry {
     const { kind: isolation } = await this.isolation.found();
     const limits = await this.isolation.limitsBy();
     const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity, isolation, limits };
-    await this.transactions.run((tx) => this.repository.register(tx, identity, this.timings.leaseMs));
+    await this.states.register(identity, this.timings.leaseMs);
     const lease = new RunnerLease(id, this.clock, this.timings, sentAt);
     this.#lease = lease;
     this.#watch(lease);
-    if (this.#draining) await this.repository.drain(this.db, id);
+    if (this.#draining) await this.states.drain(id);
     return lease;
   }
 

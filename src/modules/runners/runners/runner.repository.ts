@@ -35,23 +35,34 @@ export class RunnerRepository {
     return rows.length === 1;
   }
 
-  async drain(db: Kysely<Database>, id: string): Promise<void> {
-    await sql`update runners set state = 'draining' where id = ${id} and state = 'active'`.execute(db);
+  /** False when it was not active any more. */
+  async drain(tx: Tx, id: string): Promise<boolean> {
+    const { rows } = await sql`update runners set state = 'draining' where id = ${id} and state = 'active' returning 1`.execute(tx);
+    return rows.length === 1;
   }
 
-  async stop(db: Kysely<Database>, id: string): Promise<void> {
-    await sql`update runners set state = 'stopped', ended_at = clock_timestamp() where id = ${id} and state in ('active', 'draining')`.execute(
-      db,
+  /** False when it had ended before. */
+  async stop(tx: Tx, id: string): Promise<boolean> {
+    const { rows } = await sql`
+      update runners set state = 'stopped', ended_at = clock_timestamp() where id = ${id} and state in ('active', 'draining') returning 1`.execute(
+      tx,
     );
+    return rows.length === 1;
+  }
+
+  async hasExpired(db: Kysely<Database>): Promise<boolean> {
+    const { rows } = await sql<{ expired: boolean }>`
+      select exists (select from runners where state in ('active', 'draining') and lease_until < clock_timestamp()) as expired`.execute(db);
+    return rows[0]!.expired;
   }
 
   /** Gives up runners whose lease has run out. Each is given up by one caller only. */
-  async loseExpired(db: Kysely<Database>): Promise<string[]> {
+  async loseExpired(tx: Tx): Promise<string[]> {
     const { rows } = await sql<{ id: string }>`
       update runners set state = 'lost', ended_at = clock_timestamp()
       where id in (select id from runners where state in ('active', 'draining') and lease_until < clock_timestamp() for update skip locked)
         and lease_until < clock_timestamp()
-      returning id`.execute(db);
+      returning id`.execute(tx);
     return rows.map(({ id }) => id);
   }
 

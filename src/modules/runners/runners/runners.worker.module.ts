@@ -7,6 +7,8 @@ import { LaunchModule } from '../../sessions/launch/launch.module.js';
 import { LaunchService } from '../../sessions/launch/launch.service.js';
 import { MessagesCoreModule } from '../../sessions/messages/messages-core.module.js';
 import { SessionStoreModule } from '../../sessions/session-store/session-store.module.js';
+import { EventLogModule } from '../../../platform/event-log/event-log.module.js';
+import { RunnerListCoreModule } from '../../hosts/runner-list/runner-list-core.module.js';
 import { ProvidersWorkerModule } from '../../hosts/providers/providers.worker.module.js';
 import { SessionTokensCoreModule } from '../../sessions/session-tokens/session-tokens-core.module.js';
 import { TranscriptLogModule } from '../../sessions/transcripts/transcript-log.module.js';
@@ -21,6 +23,7 @@ import { RunnerRegistry } from './runner-registry.js';
 import { RunnerContext } from './runner-context.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
+import { RunnerStates } from './runner-states.js';
 import { Runner } from './runner.service.js';
 import { SessionClaims } from './session-claims.js';
 import { SessionWorkRepository } from './session-work.repository.js';
@@ -36,7 +39,9 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     IsolationModule,
     LaunchModule,
     MessagesCoreModule,
+    EventLogModule,
     ProvidersWorkerModule,
+    RunnerListCoreModule,
     SessionTokensCoreModule,
     TranscriptLogModule,
     UsageCoreModule,
@@ -49,6 +54,7 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     Runner,
     RunnerRegistry,
     RunnerRepository,
+    RunnerStates,
     RunnerContext,
     SessionClaims,
     SessionWorkRepository,
