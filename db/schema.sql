@@ -124,6 +124,7 @@ create table beads (
   constraint beads_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'closed'::text]))
 );
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
+CREATE INDEX beads_changed_idx ON public.beads USING btree (stream_id, COALESCE(updated_at, created_at) DESC, id DESC) INCLUDE (status);
 CREATE INDEX beads_deferred_idx ON public.beads USING btree (stream_id, defer_until) WHERE ((status = 'open'::text) AND (defer_until IS NOT NULL));
 CREATE INDEX beads_kind_idx ON public.beads USING btree (stream_id, issue_type, created_at DESC, id DESC) INCLUDE (status, rig) WHERE (issue_type <> 'task'::text);
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
@@ -1618,6 +1619,24 @@ CREATE OR REPLACE FUNCTION public.bead_run_id(p_metadata jsonb, p_id text)
 AS $function$
       select coalesce(nullif(p_metadata ->> 'workflow_id', ''), nullif(p_metadata ->> 'molecule_id', ''),
                       nullif(p_metadata ->> 'gc.root_bead_id', ''), p_id)
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_summary_json(b beads)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
+      select json_strip_nulls(json_build_object(
+        'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
+        'assignee', b.assignee, 'from', b.author, 'parent', b.parent, 'ref', b.ref, 'has_description', coalesce(octet_length(b.description), 0) > 0,
+        'labels', case when b.labels <> '{}' then b.labels end,
+        'dependencies', (select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
+          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id),
+        'needs', (select json_agg(d.depends_on_id order by d.depends_on_id)
+          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking),
+        'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', utc_text(b.defer_until),
+        'is_blocked', b.open_blockers > 0, 'revision', b.revision,
+        'created_at', utc_text(b.created_at), 'updated_at', utc_text(b.updated_at), 'closed_at', utc_text(b.closed_at)))
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_terms(p_stream integer, p_labels text[], p_metadata jsonb)

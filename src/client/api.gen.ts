@@ -713,7 +713,7 @@ export interface paths {
         };
         /**
          * List a city's beads
-         * @description Newest first by `created_at`, then `id`. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.
+         * @description Newest first by `created_at`, then `id`, unless `sort` says otherwise. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.
          */
         get: operations["get-v0-city-by-city-name-beads"];
         put?: never;
@@ -4547,6 +4547,8 @@ export interface components {
             ephemeral?: boolean;
             /** @description Who it comes from. */
             from?: string;
+            /** @description Whether it has a description. Only in a summary, which leaves that out, and metadata. */
+            has_description?: boolean;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
             /** @description True while a bead that it waits for is open. */
@@ -5460,6 +5462,8 @@ export interface components {
             ephemeral?: boolean;
             /** @description Who it comes from. */
             from?: string;
+            /** @description Whether it has a description. Only in a summary, which leaves that out, and metadata. */
+            has_description?: boolean;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
             /** @description True while a bead that it waits for is open. */
@@ -7098,6 +7102,8 @@ export interface components {
             ephemeral?: boolean;
             /** @description Who it comes from. */
             from?: string;
+            /** @description Whether it has a description. Only in a summary, which leaves that out, and metadata. */
+            has_description?: boolean;
             /** @description The id: the prefix of the city or the rig, `-`, and a number. */
             id: string;
             /** @description True while a bead that it waits for is open. */
@@ -20025,6 +20031,10 @@ export interface operations {
                 updated_before?: string;
                 /** @description Also what is closed. */
                 all?: boolean;
+                /** @description The order: made last first (`created_at`, unless given), changed last first, or most urgent first, then the oldest. A cursor belongs to its order. */
+                sort?: "created_at" | "updated_at" | "priority";
+                /** @description What is told of each: `full` unless given; `summary` leaves out description and metadata, and says with `has_description` whether there is one. */
+                view?: "full" | "summary";
                 /** @description `next_cursor` of the page before. Absent: the first page. */
                 cursor?: string;
                 /** @description How many the page has at the most. */
@@ -20279,6 +20289,8 @@ export interface operations {
                 routed_to?: string;
                 /** @description Only with this label. */
                 label?: string;
+                /** @description What is told of each: `full` unless given; `summary` leaves out description and metadata, and says with `has_description` whether there is one. */
+                view?: "full" | "summary";
                 /** @description `next_cursor` of the page before. Absent: the first page. */
                 cursor?: string;
                 /** @description How many the page has at the most. */

@@ -43,6 +43,10 @@ export const Bead = contract(
       .describe('The edges that begin at it, and members of a convoy. Null is the same as none.'),
     description: z.string().optional().describe('The work in words, as Markdown. 256 KiB at the most.'),
     ephemeral: z.boolean().optional(),
+    has_description: z
+      .boolean()
+      .optional()
+      .describe('Whether it has a description. Only in a summary, which leaves that out, and metadata.'),
     from: z.string().optional().describe('Who it comes from.'),
     is_blocked: z.boolean().optional(),
     labels: z.array(z.string()).nullable().optional(),

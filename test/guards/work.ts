@@ -305,4 +305,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/administration/search/search.db-spec.ts',
     name: 'own alone',
   },
+  {
+    guard: 'A page by urgency goes on behind the last bead of the one before.',
+    file: 'src/modules/work/beads/bead-order.ts',
+    find: '(coalesce(b.priority, 2), b.created_at, b.id) > (',
+    replace: '(coalesce(b.priority, 2), b.created_at, b.id) >= (',
+    test: 'src/modules/work/beads/beads.db-spec.ts',
+    name: 'by priority',
+  },
 ];

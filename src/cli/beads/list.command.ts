@@ -23,6 +23,7 @@ interface Filters extends ListFlags {
   readonly createdBefore?: string;
   readonly updatedAfter?: string;
   readonly updatedBefore?: string;
+  readonly sort?: 'created' | 'updated' | 'priority';
 }
 
 interface ReadyFilters extends ListFlags {
@@ -39,6 +40,7 @@ export function addLists(bead: Command, io: Io): void {
   addChildren(bead, io);
 }
 
+const SORTS = { created: 'created_at', updated: 'updated_at', priority: 'priority' } as const;
 const MAKE = 'svc bead create "what is to be done"';
 
 function addList(bead: Command, io: Io): void {
@@ -58,7 +60,12 @@ function addList(bead: Command, io: Io): void {
     .option('--created-after <time>', 'only made after 2026-03-01, an RFC 3339 time, or so long ago (2h, 7d)')
     .option('--created-before <time>', 'only made before then')
     .option('--updated-after <time>', 'only changed after then')
-    .option('--updated-before <time>', 'only changed before then');
+    .option('--updated-before <time>', 'only changed before then')
+    .addOption(
+      new Option('--sort <order>', 'by when they were made (default), by when they were changed, or the most urgent first').choices(
+        Object.keys(SORTS),
+      ),
+    );
   withLimit(command);
   withExamples(
     command,
@@ -88,6 +95,9 @@ function addList(bead: Command, io: Io): void {
       created_before: back('--created-before', flags.createdBefore),
       updated_after: back('--updated-after', flags.updatedAfter),
       updated_before: back('--updated-before', flags.updatedBefore),
+      sort: flags.sort === undefined ? undefined : SORTS[flags.sort],
+      // A table shows neither descriptions nor metadata.
+      view: flags.json === true ? undefined : ('summary' as const),
     });
     await list<Bead>(context, {
       plural: 'beads',

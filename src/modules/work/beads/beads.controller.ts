@@ -27,7 +27,7 @@ export class BeadsController {
     name: 'list-beads',
     summary: "List a city's beads",
     description:
-      'Newest first by `created_at`, then `id`. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. ' +
+      'Newest first by `created_at`, then `id`, unless `sort` says otherwise. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. ' +
       '`assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. ' +
       '`text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. ' +
       'A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when ' +

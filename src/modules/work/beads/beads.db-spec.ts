@@ -5,6 +5,7 @@ import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Place } from '../work/page-token.js';
+import { TOKENS, type Sort } from './bead-order.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
@@ -168,6 +169,51 @@ describe('the list of beads', () => {
     } while (after !== undefined);
     await sql`delete from beads where issue_type = 'tie'`.execute(fixture.db);
     expect(walked).toEqual(['tie-9', 'tie-8', 'tie-7', 'tie-6', 'tie-5', 'tie-4', 'tie-3', 'tie-2', 'tie-1']);
+  });
+});
+
+describe('the orders of the list', () => {
+  const lastChanged = (a: Bead, b: Bead): number => (touched(a) === touched(b) ? (a.id < b.id ? 1 : -1) : touched(a) < touched(b) ? 1 : -1);
+  const orders: [string, (a: Bead, b: Bead) => number][] = [
+    ['created_at', newestFirst],
+    ['updated_at', lastChanged],
+    ['priority', (a, b) => (a.priority ?? 2) - (b.priority ?? 2) || -newestFirst(a, b)],
+  ];
+
+  it.each(orders)('by %s are walked without loss or repetition', async (sort, order) => {
+    for (const filter of [{ all: 'true' }, { label: 'l1' }]) {
+      const wanted = ids(stored.filter((b) => 'all' in filter || (unclosed(b) && b.labels?.includes('l1'))).sort(order));
+      const walked: string[] = [];
+      let after: Page<ReadyPlace>['next'];
+      do {
+        const page = (await reads.list(fixture.city, BeadsQuery.parse({ ...filter, sort }), 5, after))!;
+        walked.push(...ids(beadsOf(page)));
+        // As a client gives it back.
+        after = page.next && (TOKENS[sort as Sort].parse(TOKENS[sort as Sort].format(page.next)) as ReadyPlace);
+      } while (after !== undefined);
+      expect(walked).toEqual(wanted);
+    }
+  });
+
+  it('take no cursor of another one', () => {
+    const place = { createdAt: '1', id: 'al-1', priority: 1 };
+    for (const [one, { format }] of Object.entries(TOKENS))
+      for (const [other, { parse }] of Object.entries(TOKENS))
+        if (one !== other) expect(() => parse(format(place))).toThrow('invalid_cursor');
+  });
+});
+
+describe('a summary', () => {
+  it('is the bead without what may be long, in lists and in what is ready', async () => {
+    const short = (bead: Bead): unknown => {
+      const { description, metadata: _, ...rest } = bead;
+      return { ...rest, has_description: description !== undefined };
+    };
+    const list = (await reads.list(fixture.city, BeadsQuery.parse({ all: 'true', view: 'summary' }), 1000, undefined))!;
+    expect(beadsOf(list)).toEqual([...stored].sort(newestFirst).map(short));
+    const ready = (await reads.ready(fixture.city, ReadyQuery.parse({ view: 'summary', limit: '3' }), undefined))!;
+    const full = (await reads.ready(fixture.city, ReadyQuery.parse({ view: 'full', limit: '3' }), undefined))!;
+    expect(beadsOf(ready)).toEqual(beadsOf(full).map(short));
   });
 });
 

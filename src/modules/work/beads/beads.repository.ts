@@ -4,9 +4,9 @@ import { Db, PgPool } from '../../../platform/database/database.js';
 import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { beadBytes, beadBytesText } from '../work/bead-bytes.js';
-import type { Place } from '../work/page-token.js';
+import { beadBytes, beadBytesText, summaryBytes } from '../work/bead-bytes.js';
 import { matchesList, matchesReady } from './bead-filter.js';
+import { changedLast, mostUrgent, newest, type ListPlace, type Order } from './bead-order.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
 
@@ -59,6 +59,7 @@ interface PageRow extends Fitted {
   readonly total: number;
   readonly id: string | null;
   readonly created: string;
+  readonly changed: string;
   readonly priority: number;
   readonly json: string;
 }
@@ -95,27 +96,25 @@ export class BeadsRepository {
     return (await this.pool.query<AskedBead>({ name: 'beads', text: BEADS, values })).rows;
   }
 
-  /** Newest first; undefined when the city does not run. */
-  async list({ streamId }: CityScope, query: BeadsQuery, limit: number, after: Place | undefined): Promise<Page<Place> | undefined> {
-    const rows = await this.#page(streamId, limit, {
-      matches: matchesList(streamId, query),
-      after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
-      order: sql`created_at desc, id desc`,
-    });
-    return toPage(rows, ({ id, created }) => ({ id: id!, createdAt: created }));
+  /** In the order that is asked for; undefined when the city does not run. */
+  async list(
+    { streamId }: CityScope,
+    query: BeadsQuery,
+    limit: number,
+    after: ListPlace | undefined,
+  ): Promise<Page<ReadyPlace> | undefined> {
+    const matches = matchesList(streamId, query);
+    const { view, sort } = query;
+    if (sort === 'updated_at')
+      return toPage(await this.#page(streamId, limit, view, matches, changedLast(after)), ({ changed }) => changed);
+    if (sort === 'priority') return toPage(await this.#page(streamId, limit, view, matches, mostUrgent(after)), ({ created }) => created);
+    return toPage(await this.#page(streamId, limit, view, matches, newest(after)), ({ created }) => created);
   }
 
   /** The most urgent first, then the oldest; undefined when the city does not run. */
   async ready({ streamId }: CityScope, query: ReadyQuery, after: ReadyPlace | undefined): Promise<Page<ReadyPlace> | undefined> {
-    const rows = await this.#page(streamId, query.limit, {
-      matches: matchesReady(streamId, query),
-      after:
-        after === undefined
-          ? sql`true`
-          : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
-      order: sql`coalesce(priority, 2), created_at, id`,
-    });
-    return toPage(rows, ({ id, created, priority }) => ({ id: id!, createdAt: created, priority }));
+    const matches = matchesReady(streamId, query);
+    return toPage(await this.#page(streamId, query.limit, query.view, matches, mostUrgent(after)), ({ created }) => created);
   }
 
   /**
@@ -148,16 +147,20 @@ export class BeadsRepository {
   async #page(
     streamId: number,
     limit: number,
-    { matches, after, order }: { matches: RawBuilder<boolean>; after: RawBuilder<unknown>; order: RawBuilder<unknown> },
+    view: BeadsQuery['view'],
+    matches: RawBuilder<boolean>,
+    { by: order, after }: Order,
   ): Promise<readonly PageRow[]> {
+    const isSummary = view === 'summary';
     const found = sql`
       select b.*, y.bytes
-      from (select b.id, b.created_at, coalesce(b.priority, 2) as priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
-      cross join lateral (select ${beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
-    const json = sql`select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
+      from (select b.id, b.created_at, b.updated_at, coalesce(b.priority, 2) as priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+      cross join lateral (select ${isSummary ? summaryBytes('r') : beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
+    const json = sql`select ${isSummary ? sql`bead_summary_json(b)` : sql`bead_json(b)`}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<PageRow>`
       select s.head, (select count(*) from beads b where ${matches}) as total, p.id, p.priority, p.json, p.fits,
-        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+        (extract(epoch from p.created_at) * 1000000)::bigint::text as created,
+        (extract(epoch from coalesce(p.updated_at, p.created_at)) * 1000000)::bigint::text as changed
       from event_streams s
       left join (${fittingJson(found, order, limit, json)}) p on true
       where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)
@@ -166,16 +169,14 @@ export class BeadsRepository {
   }
 }
 
-/** Undefined without any row: the city does not run. One row without a bead is an empty page. */
-function toPage<P>(found: readonly PageRow[], place: (row: PageRow) => P): Page<P> | undefined {
+/** Undefined without any row: the city does not run. One row without a bead is an empty page. `at` is the instant in the list's order. */
+function toPage(found: readonly PageRow[], at: (row: PageRow) => string): Page<ReadyPlace> | undefined {
   const [first] = found;
   if (first === undefined) return undefined;
   const { head, total } = first;
   if (first.id === null) return { head, total, items: '', next: undefined };
   const { rows, more } = fitted(found);
-  return { head, total, items: rows.map((row) => row.json).join(','), next: more ? place(rows.at(-1)!) : undefined };
-}
-
-function instantOf(text: string): RawBuilder<Date> {
-  return sql<Date>`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`;
+  const last = rows.at(-1)!;
+  const next = more ? { id: last.id!, createdAt: at(last), priority: last.priority } : undefined;
+  return { head, total, items: rows.map((row) => row.json).join(','), next };
 }

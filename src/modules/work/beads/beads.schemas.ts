@@ -107,6 +107,10 @@ const name = queryText({ max: 255 });
 const term = z.string().min(1).max(20_000).regex(/^[^=]/, 'must be key or key=value with a key');
 const time = instant.optional();
 
+const view = queryEnum(['full', 'summary']).describe(
+  'What is told of each: `full` unless given; `summary` leaves out description and metadata, and says with `has_description` whether there is one.',
+);
+
 export const BeadsQuery = z.strictObject({
   status: queryEnum(['open', 'in_progress', 'closed']),
   type: name,
@@ -126,6 +130,10 @@ export const BeadsQuery = z.strictObject({
   updated_after: time.describe('Only what was changed later.'),
   updated_before: time.describe('Only what was changed earlier.'),
   all: queryBool(),
+  sort: queryEnum(['created_at', 'updated_at', 'priority']).describe(
+    'The order: made last first (`created_at`, unless given), changed last first, or most urgent first, then the oldest. A cursor belongs to its order.',
+  ),
+  view,
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
   ...blockingRead,
@@ -138,6 +146,7 @@ export const ReadyQuery = z.strictObject({
   unassigned: queryBool().describe('Only what nobody has.'),
   routed_to: name.describe('Only what waits for the workers of this agent.'),
   label: name,
+  view,
   cursor: queryText(),
   limit: queryInt({ min: 1, max: 1000, default: 100 }),
   ...blockingRead,

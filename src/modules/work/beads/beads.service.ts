@@ -6,7 +6,7 @@ import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { formatPlace, parsePlace } from '../work/page-token.js';
+import { TOKENS } from './bead-order.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import { formatReadyPlace, parseReadyPlace } from './ready-token.js';
@@ -37,21 +37,22 @@ export class BeadsService {
 
   /** @throws ProblemError invalid_cursor, city_not_found */
   list(city: CityScope, query: BeadsQuery, gone: AbortSignal): Promise<Answer> {
-    const after = parsePlace('bead', query.cursor);
+    const { parse, format } = TOKENS[query.sort ?? 'created_at'];
+    const after = parse(query.cursor);
     const limit = query.limit === 0 ? DEFAULT_PAGE : query.limit;
-    return this.#read(
-      city,
-      query,
-      gone,
-      () => this.repository.list(city, query, limit, after),
-      (place) => formatPlace('bead', place),
-    );
+    return this.#read(city, query, gone, () => this.repository.list(city, query, limit, after), format);
   }
 
   /** @throws ProblemError invalid_cursor, city_not_found */
   ready(city: CityScope, query: ReadyQuery, gone: AbortSignal): Promise<Answer> {
     const after = parseReadyPlace(query.cursor);
-    return this.#read(city, query, gone, () => this.repository.ready(city, query, after), formatReadyPlace);
+    return this.#read(
+      city,
+      query,
+      gone,
+      () => this.repository.ready(city, query, after),
+      (place) => formatReadyPlace(place),
+    );
   }
 
   /** @throws ProblemError bead_not_found, city_not_found; invalid_request for children too long for one answer. */

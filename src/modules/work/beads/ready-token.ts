@@ -12,24 +12,24 @@ export interface ReadyPlace {
 
 const KIND = 'ready';
 
-export function formatReadyPlace({ priority, createdAt, id }: ReadyPlace): string {
-  return encodeToken({ k: KIND, p: priority, ca: createdAt, id });
+export function formatReadyPlace({ priority, createdAt, id }: ReadyPlace, kind = KIND): string {
+  return encodeToken({ k: kind, p: priority, ca: createdAt, id });
 }
 
 /** @throws ProblemError invalid_cursor for anything that is not a token of this list. */
-export function parseReadyPlace(text: string | undefined): ReadyPlace | undefined {
+export function parseReadyPlace(text: string | undefined, kind = KIND): ReadyPlace | undefined {
   if (text === undefined) return undefined;
-  const place = decode(text);
+  const place = decode(text, kind);
   if (place === undefined)
     throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return place;
 }
 
-function decode(text: string): ReadyPlace | undefined {
+function decode(text: string, kind: string): ReadyPlace | undefined {
   const members = decodeToken(text);
   if (members === undefined) return undefined;
   const { k, p, ca, id } = members;
-  if (k !== KIND || typeof p !== 'number' || !Number.isInteger(p) || Math.abs(p) > 32_767) return undefined;
+  if (k !== kind || typeof p !== 'number' || !Number.isInteger(p) || Math.abs(p) > 32_767) return undefined;
   if (typeof ca !== 'string' || !/^\d{1,17}$/.test(ca) || typeof id !== 'string' || id === '' || id.length > 255) return undefined;
   return /[\0\ud800-\udfff]/.test(id) ? undefined : { priority: p, createdAt: ca, id };
 }

@@ -12,3 +12,10 @@ export function beadBytesText(b: string): string {
     + case when pg_column_compression(${b}.metadata) is null then pg_column_size(${b}.metadata) else octet_length(${b}.metadata::text) end
     + 100 * (select count(*) from bead_dependencies e where e.stream_id = ${b}.stream_id and e.issue_id = ${b}.id))`;
 }
+
+/** The same of what a summary of it has. */
+export function summaryBytes(alias: string): RawBuilder<number> {
+  const column = (name: string): RawBuilder<unknown> => sql.ref(`${alias}.${name}`);
+  return sql<number>`(300 + octet_length(${column('title')}) + pg_column_size(${column('labels')})
+    + 100 * (select count(*) from bead_dependencies e where e.stream_id = ${column('stream_id')} and e.issue_id = ${column('id')}))`;
+}

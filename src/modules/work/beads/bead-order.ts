@@ -1,0 +1,61 @@
+import { sql, type RawBuilder } from 'kysely';
+import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
+import type { BeadsQuery } from './beads.schemas.js';
+import { formatReadyPlace, parseReadyPlace, type ReadyPlace } from './ready-token.js';
+
+export type Sort = NonNullable<BeadsQuery['sort']>;
+/** A place in one of these orders: `createdAt` is when the bead was changed last in a list by that, and `priority` is there in one by urgency. */
+export type ListPlace = Place & Partial<Pick<ReadyPlace, 'priority'>>;
+
+/** SQL of an order: `by` of columns, whatever table they are of, and `after`, over alias `b`, of what follows a place. */
+export interface Order {
+  readonly by: RawBuilder<unknown>;
+  readonly after: RawBuilder<unknown>;
+}
+
+export function newest(after: ListPlace | undefined): Order {
+  return {
+    by: sql`created_at desc, id desc`,
+    after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+  };
+}
+
+export function changedLast(after: ListPlace | undefined): Order {
+  return {
+    by: sql`coalesce(updated_at, created_at) desc, id desc`,
+    after:
+      after === undefined ? sql`true` : sql`(coalesce(b.updated_at, b.created_at), b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+  };
+}
+
+/** The most urgent first, then the oldest: also the order of what is ready. */
+export function mostUrgent(after: ListPlace | undefined): Order {
+  return {
+    by: sql`coalesce(priority, 2), created_at, id`,
+    after:
+      after === undefined
+        ? sql`true`
+        : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority ?? 2}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
+  };
+}
+
+interface Tokens {
+  readonly format: (place: ReadyPlace) => string;
+  /** @throws ProblemError invalid_cursor for anything that is not a token of this order. */
+  readonly parse: (text: string | undefined) => ListPlace | undefined;
+}
+
+const byTime = (kind: string): Tokens => ({
+  format: (place) => formatPlace(kind, place),
+  parse: (text) => parsePlace(kind, text),
+});
+
+export const TOKENS: Readonly<Record<Sort, Tokens>> = {
+  created_at: byTime('bead'),
+  updated_at: byTime('bead-changed'),
+  priority: { format: (place) => formatReadyPlace(place, 'bead-urgent'), parse: (text) => parseReadyPlace(text, 'bead-urgent') },
+};
+
+function instantOf(text: string): RawBuilder<Date> {
+  return sql<Date>`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`;
+}
