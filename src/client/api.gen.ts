@@ -3305,7 +3305,7 @@ export interface paths {
         };
         /**
          * List the sessions of a city
-         * @description Newest first. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with the stored state: an active session without a process is shown as asleep. `limit` 0 is 100. `peek` adds the last 5 lines that each has said. `rig`, `provider`, `kind`, `running` and `pending` (waits for an answer) filter further. With `index` the answer waits until the head is above it, at most `wait` (30s, up to 5m).
+         * @description Newest first, unless `sort` says otherwise. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with the stored state: an active session without a process is shown as asleep. `limit` 0 is 100. `peek` adds the last 5 lines that each has said. `rig`, `provider`, `kind`, `running` and `pending` (waits for an answer) filter further. With `index` the answer waits until the head is above it, at most `wait` (30s, up to 5m).
          */
         get: operations["get-v0-city-by-city-name-sessions"];
         put?: never;
@@ -30690,6 +30690,8 @@ export interface operations {
                 running?: boolean;
                 /** @description Only those that ask a person something, or do not. */
                 pending?: boolean;
+                /** @description The order: made last first (`created_at`, unless given), or changed last first. A cursor belongs to its order. */
+                sort?: "created_at" | "updated_at";
                 /** @description Wait until the log of the city is above this position: `X-SVC-Index` of the answer before. */
                 index?: string;
                 /** @description How long to wait at the most: a duration, `30s` unless given, up to `5m`. Then the answer comes as things are. */

@@ -24,7 +24,10 @@ interface Flags extends ListFlags {
   readonly running?: boolean;
   readonly stopped?: boolean;
   readonly asking?: boolean;
+  readonly sort?: 'created' | 'updated';
 }
+
+const SORTS = { created: 'created_at', updated: 'updated_at' } as const;
 
 export function addReads(session: Command, io: Io): void {
   addList(session, io);
@@ -40,7 +43,8 @@ function addList(session: Command, io: Io): void {
     .addOption(new Option('--kind <kind>', 'only of agents, or of bare providers').choices(['agent', 'provider']))
     .option('--running', 'only those with a process')
     .option('--stopped', 'only those without one')
-    .option('--asking', 'only those that wait for an answer');
+    .option('--asking', 'only those that wait for an answer')
+    .addOption(new Option('--sort <order>', 'by when they were made (default), or by when they were changed').choices(Object.keys(SORTS)));
   withLimit(command);
   withExamples(command, 'svc session list', 'svc session list --state all --template mayor', 'svc session list --asking --json');
   command.action(async (_options, action: Command) => {
@@ -49,7 +53,8 @@ function addList(session: Command, io: Io): void {
     if (flags.running === true && flags.stopped === true) throw new CliError('--running and --stopped are mutually exclusive');
     const running = flags.running === true ? true : flags.stopped === true ? false : undefined;
     const { state, template, provider, rig, kind } = flags;
-    const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking });
+    const sort = flags.sort === undefined ? undefined : SORTS[flags.sort];
+    const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking, sort });
     let questions: ReadonlyMap<string, Question> = new Map();
     await list<Session>(context, {
       plural: 'sessions',

@@ -98,6 +98,22 @@ describe('what lists and look-ups read, of very many sessions', () => {
     expect(next.rows[0]!.pk).toBe(longer.rows[100]!.pk);
   });
 
+  it('by the last change it is walked without loss or repetition', async () => {
+    const repository = new SessionViewsRepository(fixture.db);
+    const wanted = (
+      await sql<{ id: string }>`select id from sessions where state = 'asleep' order by updated_at desc, pk desc`.execute(fixture.db)
+    ).rows.map(({ id }) => id);
+    const walked: string[] = [];
+    for (let after: { createdAt: string; id: string } | undefined, more = true; more;) {
+      const page = await repository.page(fixture.city.streamId, { states: ['asleep'], by: 'updated_at' }, 700, after, 0);
+      walked.push(...page.rows.map(({ id }) => id));
+      const last = page.rows.at(-1)!;
+      after = { createdAt: last.place, id: String(last.pk) };
+      ({ more } = page);
+    }
+    expect(walked).toEqual(wanted);
+  });
+
   it.each([
     ['an id', 'al-77', 1],
     ['a name', 's-al-19999', 2],

@@ -28,9 +28,9 @@ export class SessionLists {
     private readonly heads: HeadWaiter,
   ) {}
 
-  /** Newest first; now, or once the city's log has moved beyond `index`. @throws ProblemError invalid_cursor */
+  /** Made, or changed, last first; now, or once the city's log has moved beyond `index`. @throws ProblemError invalid_cursor */
   async list(city: CityScope, query: SessionsQuery, gone: AbortSignal): Promise<SessionAnswer<ListBodySessionResponse>> {
-    const after = placeOf(query.cursor);
+    const after = placeOf(kindOf(query), query.cursor);
     const answer = await this.#page(city, query, after);
     return (await this.heads.readAgain(city.stream, answer.index, query, gone)) ? this.#page(city, query, after) : answer;
   }
@@ -44,20 +44,23 @@ export class SessionLists {
   async #page(city: CityScope, query: SessionsQuery, after: Place | undefined): Promise<SessionAnswer<ListBodySessionResponse>> {
     const limit = query.limit === 0 ? PAGE : query.limit;
     const lines = query.peek ? PEEK_LINES : undefined;
-    const { state, template, rig, provider, kind, running, pending } = query;
-    const filter = { states: wantedStates(state), template, rig, provider, kind, running, pending };
+    const { state, template, rig, provider, kind, running, pending, sort: by } = query;
+    const filter = { states: wantedStates(state), template, rig, provider, kind, running, pending, by };
     const { head, total, rows, more } = await this.repository.page(city.streamId, filter, limit, after, lines ?? 0);
     const all = await this.answers.all(city, rows, lines);
     // What the configuration adds to each is not in the rows.
     const items = all.slice(0, heldItems(all));
     const last = more || items.length < all.length ? rows[items.length - 1] : undefined;
-    const next = last === undefined ? {} : { next_cursor: formatPlace('session', { createdAt: last.place, id: String(last.pk) }) };
+    const next = last === undefined ? {} : { next_cursor: formatPlace(kindOf(query), { createdAt: last.place, id: String(last.pk) }) };
     return { body: { items, total, ...next }, index: head };
   }
 }
 
-function placeOf(cursor: string | undefined): Place | undefined {
-  const place = parsePlace('session', cursor);
+/** A cursor belongs to its order. */
+const kindOf = ({ sort }: SessionsQuery): string => (sort === 'updated_at' ? 'session-changed' : 'session');
+
+function placeOf(kind: string, cursor: string | undefined): Place | undefined {
+  const place = parsePlace(kind, cursor);
   if (place !== undefined && !/^\d{1,15}$/.test(place.id))
     throw problem('invalid_cursor', 'cursor is not a valid pagination token; re-fetch the first page', { at: 'query.cursor' });
   return place;

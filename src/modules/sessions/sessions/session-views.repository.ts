@@ -17,10 +17,12 @@ export interface SessionFilter {
   readonly pending?: boolean | undefined;
 }
 
+export type SessionSort = 'created_at' | 'updated_at';
+
 export interface SessionPage {
   readonly head: number;
   readonly total: number;
-  /** Newest first, as many as one answer holds. */
+  /** As many as one answer holds. */
   readonly rows: readonly (SessionView & { readonly place: string })[];
   readonly more: boolean;
 }
@@ -80,24 +82,32 @@ export class SessionViewsRepository {
     return rows[0];
   }
 
-  async page(streamId: number, filter: SessionFilter, limit: number, after: Place | undefined, entries: number): Promise<SessionPage> {
+  /** Newest first by the instant `by`; `createdAt` of a place is that. */
+  async page(
+    streamId: number,
+    { by = 'created_at', ...filter }: SessionFilter & { readonly by?: SessionSort | undefined },
+    limit: number,
+    after: Place | undefined,
+    entries: number,
+  ): Promise<SessionPage> {
     const matches = matching(streamId, filter);
+    const instant = by === 'created_at' ? sql`created_at` : sql`updated_at`;
     const below =
       after === undefined
         ? sql`true`
-        : sql`(s.created_at, s.pk) < (timestamptz 'epoch' + ${after.createdAt}::bigint * interval '1 microsecond', ${after.id}::bigint)`;
+        : sql`(s.${instant}, s.pk) < (timestamptz 'epoch' + ${after.createdAt}::bigint * interval '1 microsecond', ${after.id}::bigint)`;
     const found = sql`
       select v.*, octet_length(row_to_json(v)::text) as bytes from (
-        select ${view(entries)}, (extract(epoch from s.created_at) * 1000000)::bigint::text as place
-        from (select s.pk from sessions s where ${matches} and ${below} order by s.created_at desc, s.pk desc limit ${limit + 1}) f
+        select ${view(entries)}, (extract(epoch from s.${instant}) * 1000000)::bigint::text as place
+        from (select s.pk from sessions s where ${matches} and ${below} order by s.${instant} desc, s.pk desc limit ${limit + 1}) f
         join sessions s on s.pk = f.pk join session_logs l on l.session_pk = s.pk
       ) v`;
     const { rows } = await sql<Partial<SessionView> & { head: number; total: number; place: string; pk: number | null; fits: boolean }>`
       select e.head, t.total, p.*
       from event_streams e
       cross join lateral (select count(*) as total from sessions s where ${matches}) t
-      left join (${fitting(found, sql`created_at desc, pk desc`, wholePage(limit))}) p on true
-      where e.id = ${streamId} order by p.created_at desc, p.pk desc`.execute(this.db);
+      left join (${fitting(found, sql`${instant} desc, pk desc`, wholePage(limit))}) p on true
+      where e.id = ${streamId} order by p.${instant} desc, p.pk desc`.execute(this.db);
     const page = fitted(rows.filter((row) => row.pk !== null) as (SessionView & { place: string; fits: boolean })[]);
     return { head: rows[0]?.head ?? 0, total: rows[0]?.total ?? 0, ...page };
   }

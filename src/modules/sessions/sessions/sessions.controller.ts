@@ -39,7 +39,7 @@ export class SessionsController {
     name: 'list-sessions',
     summary: 'List the sessions of a city',
     description:
-      'Newest first. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with ' +
+      'Newest first, unless `sort` says otherwise. `state` is a list of states, or of `open`, `closed` and `all`; without it closed ones are left out. It is compared with ' +
       'the stored state: an active session without a process is shown as asleep. `limit` 0 is 100. `peek` adds the last 5 lines that each has ' +
       'said. `rig`, `provider`, `kind`, `running` and `pending` (waits for an answer) filter further. With `index` the answer waits until the ' +
       'head is above it, at most `wait` (30s, up to 5m).',

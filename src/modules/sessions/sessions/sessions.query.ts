@@ -36,6 +36,9 @@ export const SessionsQuery = z.strictObject({
   kind: queryEnum(['agent', 'provider']).describe('Only those made of an agent, or of a bare provider.'),
   running: queryFlag().describe('Only those with a process, or without one.'),
   pending: queryFlag().describe('Only those that ask a person something, or do not.'),
+  sort: queryEnum(['created_at', 'updated_at']).describe(
+    'The order: made last first (`created_at`, unless given), or changed last first. A cursor belongs to its order.',
+  ),
   ...blockingRead,
 });
 export type SessionsQuery = z.infer<typeof SessionsQuery>;
