@@ -644,6 +644,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/city/{cityName}/bead/{id}/neighborhood": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a bead with what is around it
+         * @description An addition: the beads that can be reached from it along dependencies, memberships and parents, either way, over `depth` edges at the most, open and closed, whatever root they belong to. `deps` as those of a graph.
+         */
+        get: operations["get-bead-neighborhood"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/city/{cityName}/bead/{id}/release": {
         parameters: {
             query?: never;
@@ -4756,6 +4776,15 @@ export interface components {
         BeadLabelsInputBody: {
             /** @description The labels. */
             labels: string[];
+        };
+        /** @description A bead with what is around it. */
+        BeadNeighborhoodResponse: {
+            /** @description Summaries: the bead itself, then the others, the nearest first. */
+            beads: components["schemas"]["Bead"][];
+            /** @description The edges among them. */
+            deps: components["schemas"]["WorkflowDepResponse"][];
+            /** @description True when there are more than `limit`, or than fit into 2 MiB. */
+            partial: boolean;
         };
         /** @description `reason` is kept on the bead as `release_reason`. */
         BeadReleaseInputBody: {
@@ -19806,6 +19835,83 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-bead-neighborhood": {
+        parameters: {
+            query?: {
+                /** @description How many edges away a bead may be. */
+                depth?: number;
+                /** @description How many the page has at the most. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The name of the city.
+                 * @example my-city
+                 */
+                cityName: string;
+                /** @description The id of the bead. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "beads": [
+                     *         {
+                     *           "claim": {
+                     *             "fence": 1
+                     *           },
+                     *           "created_at": "2026-11-21T09:16:54.137060Z",
+                     *           "description": "Numbers and strings, with positions.",
+                     *           "from": "human",
+                     *           "id": "al-1",
+                     *           "issue_type": "task",
+                     *           "labels": [
+                     *             "first"
+                     *           ],
+                     *           "priority": 1,
+                     *           "status": "open",
+                     *           "title": "The parser"
+                     *         }
+                     *       ],
+                     *       "deps": [
+                     *         {
+                     *           "from": "mayor",
+                     *           "to": "human"
+                     *         }
+                     *       ],
+                     *       "partial": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["BeadNeighborhoodResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            /** @description What the path names is not there, or the key may not see it. `bead-not-found` */
+            404: components["responses"]["NotFound"];
+            414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

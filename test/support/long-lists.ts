@@ -213,6 +213,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-v0-city-by-city-name-beads-graph-by-root-id': 'refused beyond 16 MiB: graph.db-spec.ts',
   'get-v0-city-by-city-name-convoy-by-id': 'refused beyond 16 MiB: convoys.db-spec.ts',
   'list-bead-dependencies': 'a thousand ids and titles are 4 MB at most',
+  'get-bead-neighborhood': 'the summaries that fit on a page',
   'get-hook': 'no pages; src/modules/work/hooks/hooks.db-spec.ts',
   'get-hook-demand': 'the routes that fit on a page',
   'get-v0-city-by-city-name-session-by-id-pending': 'the questions that fit on a page',

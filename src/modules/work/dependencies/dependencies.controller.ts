@@ -11,8 +11,10 @@ import {
   BeadDependency,
   BeadGraphResponse,
   BeadIdParam,
+  BeadNeighborhoodResponse,
   DependenciesQuery,
   DependencyAddInputBody,
+  NeighborhoodQuery,
   type DependencyAddInput,
 } from './dependencies.schemas.js';
 import { DependenciesService } from './dependencies.service.js';
@@ -121,6 +123,30 @@ export class DependenciesController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
     const { value, index } = await this.graphs.graph(city, rootID);
+    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
+    return value;
+  }
+
+  @Operation({
+    id: 'get-bead-neighborhood',
+    summary: 'Read a bead with what is around it',
+    description:
+      'An addition: the beads that can be reached from it along dependencies, memberships and parents, either way, over `depth` edges at the most, open and closed, ' +
+      'whatever root they belong to. `deps` as those of a graph.',
+    tag: 'beads',
+    response: BeadNeighborhoodResponse,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
+    problems: ['bead_not_found'],
+  })
+  @Get('bead/:id/neighborhood')
+  @Header('content-type', 'application/json; charset=utf-8')
+  async neighborhood(
+    @City() city: CityScope,
+    @Param('id', ID) id: string,
+    @Query({ schema: NeighborhoodQuery }) query: NeighborhoodQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<string> {
+    const { value, index } = await this.graphs.around(city, id, query);
     void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
     return value;
   }

@@ -80,3 +80,19 @@ export const BeadGraphResponse = contract(
   }),
   'A bead with everything that belongs to it.',
 );
+
+export const NeighborhoodQuery = z.strictObject({
+  depth: queryInt({ min: 1, max: 5, default: 2 }).describe('How many edges away a bead may be.'),
+  limit: queryInt({ min: 1, max: 1000, default: 200 }),
+});
+export type NeighborhoodQuery = z.infer<typeof NeighborhoodQuery>;
+
+export const BeadNeighborhoodResponse = contract(
+  'BeadNeighborhoodResponse',
+  z.strictObject({
+    beads: z.array(Bead).describe('Summaries: the bead itself, then the others, the nearest first.'),
+    deps: z.array(WorkflowDepResponse).describe('The edges among them.'),
+    partial: z.boolean().describe('True when there are more than `limit`, or than fit into 2 MiB.'),
+  }),
+  'A bead with what is around it.',
+);

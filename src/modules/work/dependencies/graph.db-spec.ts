@@ -3,15 +3,16 @@ import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
-import { BeadGraphResponse } from './dependencies.schemas.js';
+import { BeadGraphResponse, BeadNeighborhoodResponse, NeighborhoodQuery } from './dependencies.schemas.js';
 import { GraphRepository } from './graph.repository.js';
 import { GraphService } from './graph.service.js';
+import { NeighborhoodRepository } from './neighborhood.repository.js';
 
 let fixture: WorkFixture;
 let service: GraphService;
 beforeEach(async () => {
   fixture = await workFixture();
-  service = new GraphService(new GraphRepository(fixture.db));
+  service = new GraphService(new GraphRepository(fixture.db), new NeighborhoodRepository(fixture.db));
 });
 afterEach(() => fixture.close());
 
@@ -127,5 +128,67 @@ describe('the graph of a bead', () => {
     const plan = rows.map((row) => row['QUERY PLAN']).join('\n');
     expect(plan).toContain('beads_terms_idx');
     expect(plan).not.toMatch(/Seq Scan on beads/);
+  });
+});
+
+describe('the neighborhood of a bead', () => {
+  const around = async (id: string, query: Record<string, string> = {}) => {
+    const { value } = await service.around(fixture.city, id, NeighborhoodQuery.parse(query));
+    const answer = BeadNeighborhoodResponse.parse(JSON.parse(value));
+    return { ...answer, ids: answer.beads.map((bead) => bead.id) };
+  };
+
+  it('goes along edges and parents both ways, so far, with the edges among what it has', async () => {
+    const [far, before, bead, after, child, grandchild, convoy] = [
+      await create('far'),
+      await create('before'),
+      await create('the one', { description: 'long' }),
+      await create('after'),
+      await create('child'),
+      await create('grandchild'),
+      await create('a convoy', { type: 'convoy' }),
+    ];
+    await create('stranger', { metadata: { 'gc.root_bead_id': bead } });
+    await run(async (w) => {
+      await w.putEdge({ issue_id: before, depends_on_id: far, type: 'blocks' });
+      await w.putEdge({ issue_id: bead, depends_on_id: before, type: 'blocks' });
+      await w.putEdge({ issue_id: after, depends_on_id: bead, type: 'related' });
+      await w.putEdge({ issue_id: convoy, depends_on_id: bead, type: 'tracks' });
+      await w.update(child, { parent: bead });
+      await w.update(grandchild, { parent: child });
+      await w.close(after);
+    });
+    const near = await around(bead, { depth: '1' });
+    expect(near.ids).toEqual([bead, before, after, child, convoy]);
+    expect(near.deps).toEqual(
+      expect.arrayContaining([
+        { from: before, to: bead, kind: 'blocks' },
+        { from: bead, to: after, kind: 'related' },
+        { from: bead, to: convoy, kind: 'tracks' },
+        { from: bead, to: child, kind: 'parent-child' },
+      ]),
+    );
+    expect([near.deps.length, near.partial]).toEqual([4, false]);
+    expect(near.beads[0]).toMatchObject({ has_description: true });
+    expect(near.beads[0]).not.toHaveProperty('description');
+    expect((await around(bead)).ids).toEqual([bead, before, after, child, convoy, far, grandchild]);
+    expect((await around(far, { depth: '5' })).ids).toHaveLength(7);
+    await expect(around('al-77')).rejects.toMatchObject({ problem: 'bead_not_found' });
+  });
+
+  it('ends with as many as are asked for, the nearest, however many there are', async () => {
+    const hub = await create('hub');
+    await sql`insert into beads (stream_id, id, title, parent) select ${fixture.city.streamId}, 'c-' || n, 'child', ${hub} from generate_series(1, 300) n`.execute(
+      fixture.db,
+    );
+    const leaf = await create('leaf');
+    await run((w) => w.putEdge({ issue_id: leaf, depends_on_id: hub, type: 'blocks' }));
+    const cut = await around(leaf, { limit: '50' });
+    expect([cut.ids.length, cut.ids.slice(0, 2), cut.partial]).toEqual([50, [leaf, hub], true]);
+    const whole = await around(leaf, { limit: '302' });
+    expect([whole.ids.length, whole.partial]).toEqual([302, false]);
+    // In a circle of parents nothing is told twice.
+    await sql`update beads set parent = 'c-1' where id = ${hub}`.execute(fixture.db);
+    expect(new Set((await around('c-1', { depth: '5', limit: '1000' })).ids).size).toBe(302);
   });
 });
