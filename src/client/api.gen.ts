@@ -11114,6 +11114,8 @@ export interface components {
         SubmitIntent: "default" | "follow_up" | "interrupt_now";
         /** @description A page of cities. */
         SupervisorCitiesOutputBody: {
+            /** @description From before the first page was read, and only on that: a stream of the supervisor that begins here misses nothing. */
+            event_cursor?: string;
             /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
             items: components["schemas"]["CityInfo"][] | null;
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
@@ -29768,6 +29770,10 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
                 };
@@ -30611,6 +30617,10 @@ export interface operations {
             /** @description OK */
             200: {
                 headers: {
+                    /** @description The age of what the answer was made from, in seconds. */
+                    "X-SVC-Cache-Age-S"?: number;
+                    /** @description The head of the city's event log at the time of the answer. */
+                    "X-SVC-Index"?: number;
                     "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
                     [name: string]: unknown;
                 };

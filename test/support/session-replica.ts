@@ -88,7 +88,7 @@ export class SessionReplica {
       const caller = { ...ANYBODY, ...(keyId === undefined ? {} : { keyId }) };
       const answered =
         kind === 't'
-          ? this.transcripts.get(city, name!, TranscriptQuery.parse(query)).then((body) => void response.end(JSON.stringify(body)))
+          ? this.transcripts.get(city, name!, TranscriptQuery.parse(query)).then(({ value }) => void response.end(JSON.stringify(value)))
           : (kind === 's'
               ? sessions.open(city, name!, caller, SessionStreamQuery.parse(query), lastEventId)
               : said.open(city, '', name!, caller, lastEventId)

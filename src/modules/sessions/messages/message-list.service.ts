@@ -5,6 +5,7 @@ import type { OKResponseBody } from '../../../contract/scalars.js';
 import { decodeToken, encodeToken } from '../../../contract/token.js';
 import { Db } from '../../../platform/database/database.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Done } from '../../work/work/work.service.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { MessageQueueRepository } from './message-queue.repository.js';
@@ -28,14 +29,15 @@ export class MessageListService {
   ) {}
 
   /** Newest first. @throws ProblemError session_not_found, ambiguous, invalid_cursor */
-  async list(city: CityScope, id: string, query: MessagesQuery): Promise<ListBodySessionMessage> {
+  async list(city: CityScope, id: string, query: MessagesQuery): Promise<Done<ListBodySessionMessage>> {
+    const index = await this.repository.cityHead(this.db, city.streamId);
     const before = parsePlace(query.cursor);
     const limit = query.limit === 0 ? DEFAULT_LIMIT : query.limit;
     const session = await this.resolver.resolve(city, id, { closed: true, materialize: false });
     const wanted = { statuses: query.status, before, limit, characters: CUT + 1 };
     const { rows, more } = await this.repository.page(this.db, session.pk, wanted);
     const next = more ? { next_cursor: encodeToken({ k: 'message', pk: rows.at(-1)!.pk }) } : {};
-    return { items: rows.map((row) => toMessageRecord(row, CUT)), ...next };
+    return { value: { items: rows.map((row) => toMessageRecord(row, CUT)), ...next }, index };
   }
 
   /** @throws ProblemError session_not_found, message_not_found */

@@ -117,6 +117,12 @@ export class MessageQueueRepository {
     return rows[0];
   }
 
+  /** The head of a city's log, to be asked before what belongs to it is read. */
+  async cityHead(db: Kysely<Database>, streamId: number): Promise<number> {
+    const { rows } = await sql<{ head: number }>`select head from event_streams where id = ${streamId}`.execute(db);
+    return rows[0]!.head;
+  }
+
   /** Newest first, before the one with the id `before`, with the first `characters` of their texts. */
   async page(
     db: Kysely<Database>,

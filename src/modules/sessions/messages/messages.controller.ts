@@ -1,10 +1,12 @@
-import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Query, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { AsyncAcceptedBody, OKResponseBody } from '../../../contract/scalars.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
+import { indexed } from '../session-store/indexed.js';
 import { MessageListService } from './message-list.service.js';
 import {
   ListBodySessionMessage,
@@ -89,15 +91,17 @@ export class MessagesController {
     description: 'Newest first: those that wait and what became of the others. An addition to the contract.',
     tag,
     response: ListBodySessionMessage,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
     problems: [...missing, 'invalid_cursor'],
   })
   @Get('messages')
-  list(
+  async list(
     @City() city: CityScope,
     @Param('id', ID) id: string,
     @Query({ schema: MessagesQuery }) query: MessagesQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionMessage> {
-    return this.lists.list(city, id, query);
+    return indexed(reply, await this.lists.list(city, id, query));
   }
 
   @Operation({

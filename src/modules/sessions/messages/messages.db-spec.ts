@@ -321,7 +321,11 @@ describe('the queue', () => {
     const long = 'é'.repeat(5000);
     for (const text of ['a', 'b', long]) await fixture.send(session, text);
     await fixture.deliverNext(session.pk);
-    const list = (query: object) => fixture.a.list.list(fixture.city, session.id, MessagesQuery.parse(query));
+    const list = async (query: object) => {
+      const { value, index } = await fixture.a.list.list(fixture.city, session.id, MessagesQuery.parse(query));
+      expect(index).toBe((await fixture.events()).length);
+      return value;
+    };
     const first = await list({ limit: '2' });
     expect(first.items.map((m) => [m.message.slice(0, 1), m.status, m.truncated])).toEqual([
       ['é', 'queued', true],

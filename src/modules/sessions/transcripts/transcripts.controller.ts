@@ -17,6 +17,7 @@ import { Caller } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
+import { indexed } from '../session-store/indexed.js';
 import { SessionRefParam } from '../sessions/sessions.query.js';
 import { begin, lastEventId } from './stream-answers.js';
 import { SessionStreams } from './session-streams.service.js';
@@ -47,15 +48,17 @@ export class TranscriptsController {
       '`entries` how many belong to each entry. Thoughts are left out unless `include_thinking`.',
     tag,
     response: SessionTranscriptGetResponse,
+    headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
     problems: [...missing, 'transcript_cursor_invalidated'],
   })
   @Get('transcript')
-  get(
+  async get(
     @City() city: CityScope,
     @Param('id', ID) id: string,
     @Query({ schema: TranscriptQuery }) query: TranscriptQuery,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionTranscriptGetResponse> {
-    return this.transcripts.get(city, id, query);
+    return indexed(reply, await this.transcripts.get(city, id, query));
   }
 
   @Operation({

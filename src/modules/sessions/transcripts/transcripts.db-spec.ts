@@ -24,7 +24,8 @@ describe('transcripts', () => {
   afterAll(() => fixture.close());
 
   const session = (): Promise<TestSession> => insertSession(fixture.db, fixture.city.streamId);
-  const get = (s: TestSession, query: Record<string, string> = {}) => service.get(fixture.city, String(s.pk), TranscriptQuery.parse(query));
+  const get = async (s: TestSession, query: Record<string, string> = {}) =>
+    (await service.get(fixture.city, String(s.pk), TranscriptQuery.parse(query))).value;
   const conversation = async (s: TestSession, query: Record<string, string> = {}) => {
     const answer = await get(s, query);
     if (answer.format !== 'conversation') throw new Error(`not a conversation: ${answer.format}`);

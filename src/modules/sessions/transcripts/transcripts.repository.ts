@@ -28,6 +28,12 @@ export interface Bounds {
 export class TranscriptsRepository {
   constructor(private readonly db: Db) {}
 
+  /** The head of a city's log, to be asked before what belongs to it is read. */
+  async cityHead(streamId: number): Promise<number> {
+    const { rows } = await sql<{ head: number }>`select head from event_streams where id = ${streamId}`.execute(this.db);
+    return rows[0]!.head;
+  }
+
   async head(pk: number): Promise<TranscriptHead | undefined> {
     const { rows } = await sql<TranscriptHead>`
       select ${HEAD_COLUMNS} from sessions s join session_logs l on l.session_pk = s.pk where s.pk = ${pk}`.execute(this.db);

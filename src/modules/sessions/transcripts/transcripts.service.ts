@@ -8,6 +8,7 @@ import type {
 } from '../../../contract/transcripts.schemas.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Done } from '../../work/work/work.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { conversation } from './conversation.js';
@@ -35,7 +36,12 @@ export class TranscriptsService {
   ) {}
 
   /** @throws ProblemError session_not_found, ambiguous, transcript_cursor_invalidated */
-  async get(city: CityScope, text: string, query: TranscriptQuery): Promise<SessionTranscriptGetResponse> {
+  async get(city: CityScope, text: string, query: TranscriptQuery): Promise<Done<SessionTranscriptGetResponse>> {
+    const index = await this.repository.cityHead(city.streamId);
+    return { value: await this.#transcript(city, text, query), index };
+  }
+
+  async #transcript(city: CityScope, text: string, query: TranscriptQuery): Promise<SessionTranscriptGetResponse> {
     const row = await this.#resolve(city, text);
     const { format = 'conversation', include_thinking: thinking } = query;
     const page = await this.page(row.pk, query, format === 'raw');

@@ -27,7 +27,15 @@ export const CityInfo = contract(
 export type CityInfo = z.infer<typeof CityInfo>;
 export const SupervisorCitiesOutputBody = contract(
   'SupervisorCitiesOutputBody',
-  z.strictObject({ items: z.array(CityInfo).nullable(), total: int64, next_cursor: z.string().optional() }),
+  z.strictObject({
+    event_cursor: z
+      .string()
+      .optional()
+      .describe('From before the first page was read, and only on that: a stream of the supervisor that begins here misses nothing.'),
+    items: z.array(CityInfo).nullable(),
+    total: int64,
+    next_cursor: z.string().optional(),
+  }),
   'A page of cities.',
 );
 

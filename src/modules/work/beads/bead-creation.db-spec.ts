@@ -52,7 +52,7 @@ function aProcess(): Process {
   streams.listen((m) => moved.push(...m));
   const service = new BeadCreationService(
     new CreateCommitter(repository, streams, failpoints, new Metrics()),
-    new CitiesService(new CitiesRepository(createDb(pool), pool), fixture.transactions, fixture.eventLog),
+    new CitiesService(new CitiesRepository(createDb(pool), pool), fixture.transactions, fixture.eventLog, fixture.db),
     new RosterService(new RosterRepository(fixture.db)),
     fixture.work,
     new Idempotency(new IdempotencyRepository()),
