@@ -11179,6 +11179,8 @@ export interface components {
             caller: components["schemas"]["InfoCaller"];
             /** @description For callers that are not limited to cities. */
             deployment?: components["schemas"]["InfoDeployment"];
+            /** @description The longest silence of a stream, in milliseconds: whoever hears nothing for much longer has lost it. */
+            heartbeat_ms: number;
             /** @description What changes something is refused: it listens to the network and asks for no keys. */
             read_only: boolean;
             /**
@@ -32451,6 +32453,7 @@ export interface operations {
                      *           "operate"
                      *         ]
                      *       },
+                     *       "heartbeat_ms": 1,
                      *       "read_only": false,
                      *       "time": "2026-11-21T09:16:54.137060Z",
                      *       "tls": false,

@@ -21,6 +21,7 @@ const info = (values: Partial<Info> = {}): Info => ({
   time: new Date().toISOString(),
   auth: 'off',
   read_only: false,
+  heartbeat_ms: 15_000,
   tls: false,
   caller: { kind: 'anybody', name: 'api', rights: [], cities: null, expires_at: null },
   deployment: {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { RIGHTS } from '../../../contract/principal.js';
 import { contract } from '../../../contract/registry.js';
-import { dateTime } from '../../../contract/scalars.js';
+import { dateTime, int64 } from '../../../contract/scalars.js';
 
 export const InfoCaller = contract(
   'InfoCaller',
@@ -60,6 +60,7 @@ export const SupervisorInfo = contract(
     auth: z.enum(['off', 'keys']).describe('Whether it asks for keys.'),
     read_only: z.boolean().meta({ description: 'What changes something is refused: it listens to the network and asks for no keys.' }),
     tls: z.boolean().describe('Whether it speaks TLS.'),
+    heartbeat_ms: int64.describe('The longest silence of a stream, in milliseconds: whoever hears nothing for much longer has lost it.'),
     caller: InfoCaller,
     deployment: InfoDeployment.optional().meta({ description: 'For callers that are not limited to cities.' }),
   }),

@@ -19,13 +19,14 @@ export class InfoService {
   ) {}
 
   async info(caller: Principal): Promise<SupervisorInfo> {
-    const { auth, readOnly, tls } = this.config;
+    const { auth, readOnly, tls, heartbeatMs } = this.config;
     return {
       version: VERSION,
       time: this.clock.now().toISOString(),
       auth,
       read_only: readOnly,
       tls: tls !== undefined,
+      heartbeat_ms: heartbeatMs,
       caller: await this.#caller(caller),
       ...(caller.cities === undefined ? { deployment: await this.#deployment() } : {}),
     };
