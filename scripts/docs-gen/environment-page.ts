@@ -18,6 +18,12 @@ const CLIENT: readonly Variable[] = [
   ['SVC_CA_CERT', 'file', '', 'PEM file of an authority to trust beside the usual ones; `--ca-cert` wins.'],
   ['SVC_PAGER', 'command', '`PAGER`, then `less`', 'What long lists are read with, on a terminal only.'],
   ['NO_COLOR', 'text', '', 'Anything: no colours.'],
+  [
+    'FORCE_COLOR',
+    'text',
+    '',
+    'Anything but `0` and `false`: colours also in files and pipes, whatever `NO_COLOR` says. `0` and `false`: none.',
+  ],
   ['SVC_DATA_DIR', 'directory', 'the nearest `.svc` upwards', 'Where `server.json` and `admin.key` of a server lie.'],
 ];
 

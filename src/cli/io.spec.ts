@@ -24,5 +24,20 @@ describe('what the client writes', () => {
     expect(await written('\u001b[31m-\u001b[39m\r\u001b[K\n', true)).toContain('\u001b[31m-\u001b[39m\r\u001b[K\n');
   });
 
+  it.each([
+    [{}, true, true],
+    [{}, false, false],
+    [{ NO_COLOR: '1' }, true, false],
+    [{ NO_COLOR: '' }, true, true],
+    [{ TERM: 'dumb' }, true, false],
+    [{ FORCE_COLOR: '1', NO_COLOR: '1' }, false, true],
+    [{ FORCE_COLOR: '0' }, true, false],
+    [{ FORCE_COLOR: '' }, false, false],
+  ])('has colours with %j, a terminal: %s', (env, isTTY, colour) => {
+    const output = { isTTY, columns: 80 };
+    const around = { env, stdin: Readable.from([]), stdout: output, stderr: output, cwd: () => '/', on: () => undefined };
+    expect(processIo(around as unknown as Surroundings, new AbortController().signal).colour).toBe(colour);
+  });
+
   it('is the data itself in files and pipes', async () => expect(await written(line, false)).toEqual([line, line]));
 });

@@ -69,7 +69,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
       }),
     err: (data) => void stderr.write(shown(data, stderr)),
     interactive,
-    colour: (env.NO_COLOR ?? '') === '' && stdout.isTTY === true && env.TERM !== 'dumb',
+    colour: coloured(env, stdout),
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
     height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
@@ -82,6 +82,12 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
         : undefined,
     signal,
   };
+}
+
+/** `FORCE_COLOR` wins over all else, as it does for Node itself; then `NO_COLOR` counts, then whether it is a terminal that knows colours. */
+function coloured({ FORCE_COLOR, NO_COLOR = '', TERM }: Io['env'], stdout: Output): boolean {
+  if (FORCE_COLOR !== undefined && FORCE_COLOR !== '') return !['0', 'false'].includes(FORCE_COLOR);
+  return NO_COLOR === '' && stdout.isTTY === true && TERM !== 'dumb';
 }
 
 /** `SVC_PAGER`, then `PAGER`, then `less`; empty and `cat` mean none. One that cannot be started is left out. */

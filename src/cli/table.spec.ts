@@ -28,12 +28,32 @@ describe('a table on a terminal', () => {
   ];
 
   it('cuts the last column to the width, and nothing where there is no terminal', () => {
-    expect(table(['ID', 'TITLE'], rows, 24)).toBe('ID     TITLE\nal-1   A title that goe…\nal-22  short\n');
+    expect(table(['ID', 'TITLE'], rows, { width: 24 })).toBe('ID     TITLE\nal-1   A title that goe…\nal-22  short\n');
     expect(table(['ID', 'TITLE'], rows)).toContain('A title that goes on and on\n');
   });
 
+  it('colours states, and keeps its columns', () => {
+    const states = [
+      ['al-1', 'running', 'x'],
+      ['al-2', 'crashed', 'y'],
+    ];
+    expect(table(['ID', 'STATE', 'TITLE'], states, { colour: true })).toBe(
+      'ID    STATE    TITLE\nal-1  \u001b[32mrunning\u001b[0m  x\nal-2  \u001b[31mcrashed\u001b[0m  y\n',
+    );
+    expect(
+      table(
+        ['ID', 'STATE'],
+        [
+          ['al-1', 'asleep'],
+          ['al-2', 'failed (of a long time-out)'],
+        ],
+        { colour: true, width: 18 },
+      ),
+    ).toBe('ID    STATE\nal-1  asleep\nal-2  \u001b[31mfailed (of\u2026\u001b[0m\n');
+  });
+
   it('keeps something of the last column on a terminal that is too narrow', () => {
-    expect(table(['ID', 'TITLE'], rows, 5)).toContain('al-1   A title tha…\n');
+    expect(table(['ID', 'TITLE'], rows, { width: 5 })).toContain('al-1   A title tha…\n');
   });
 
   it('counts what takes two columns twice, and cuts between characters', () => {

@@ -1,5 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import { seen } from './harmless.js';
+import type { Io } from './io.js';
+import { coloured } from './state-colour.js';
 
 /** Control characters never reach the terminal: names and messages come from other people. */
 export function plain(text: string): string {
@@ -33,15 +35,18 @@ export function cut(text: string, room: number): string {
   return `${kept.trimEnd()}…`;
 }
 
-const pad = (text: string, width: number): string => text + ' '.repeat(Math.max(0, width - widthOf(text)));
 /** The last column keeps at least this much, also on a terminal that is too narrow. */
 const LAST_MIN = 12;
 
 /**
- * Left-aligned columns, two spaces apart, no trailing blanks. A column that is empty in every row is left out; the
- * last one is cut to `width` columns of a terminal when that is given.
+ * Left-aligned columns, two spaces apart, no trailing blanks. A column that is empty in every row is left out; on a terminal the last
+ * one is cut to its width, and states have colours.
  */
-export function table(headers: readonly string[], rows: readonly (readonly string[])[], width?: number): string {
+export function table(
+  headers: readonly string[],
+  rows: readonly (readonly string[])[],
+  { width, colour = false }: Partial<Pick<Io, 'width' | 'colour'>> = {},
+): string {
   const used = headers.map((_, column) => rows.length === 0 || rows.some((row) => (row[column] ?? '') !== ''));
   const pick = (row: readonly string[]): string[] => row.map(plain).filter((_, column) => used[column]);
   const lines = [pick(headers), ...rows.map(pick)];
@@ -49,8 +54,13 @@ export function table(headers: readonly string[], rows: readonly (readonly strin
   const before = widths.slice(0, -1).reduce((sum, w) => sum + w + 2, 0);
   const room = width === undefined ? Infinity : Math.max(width - before, LAST_MIN);
   return lines
-    .map((line) => {
-      const cells = line.map((cell, column) => (column === line.length - 1 ? cut(cell, room) : pad(cell, widths[column]!)));
+    .map((line, row) => {
+      const cells = line.map((cell, column) => {
+        const isLast = column === line.length - 1;
+        const text = isLast ? cut(cell, room) : cell;
+        const shown = colour && row > 0 ? coloured(lines[0]![column]!, text) : text;
+        return isLast ? shown : shown + ' '.repeat(Math.max(0, widths[column]! - widthOf(cell)));
+      });
       return `${cells.join('  ').trimEnd()}\n`;
     })
     .join('');

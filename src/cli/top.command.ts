@@ -122,7 +122,7 @@ function cityTable(loads: readonly CityLoad[], io: Io): string {
     String(of.waiting),
     ...shown(of),
   ]);
-  return table(['CITY', 'AGENTS', 'IN PROGRESS', 'READY', 'WAITING', 'IN', 'OUT', 'COST'], rows, io.width);
+  return table(['CITY', 'AGENTS', 'IN PROGRESS', 'READY', 'WAITING', 'IN', 'OUT', 'COST'], rows, io);
 }
 
 function sessionTable(loads: readonly SessionLoad[], io: Io): string {
@@ -134,5 +134,5 @@ function sessionTable(loads: readonly SessionLoad[], io: Io): string {
     of.context_pct === undefined ? '' : `${of.context_pct} %`,
     ...shown(of),
   ]);
-  return table(['SESSION', 'OF', 'STATE', 'BEAD', 'CONTEXT', 'IN', 'OUT', 'COST'], rows, io.width);
+  return table(['SESSION', 'OF', 'STATE', 'BEAD', 'CONTEXT', 'IN', 'OUT', 'COST'], rows, io);
 }

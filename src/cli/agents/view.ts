@@ -33,7 +33,7 @@ export function agentTable(agents: readonly Agent[], io: Io): string {
     note(agent),
   ]);
   const wide = io.wide === true ? ['MODEL', 'RIG', 'POOL', 'SESSION'] : [];
-  return table(['AGENT', 'STATE', 'PROVIDER', 'PACK', 'BEAD', ...wide, 'NOTE'], rows, io.width);
+  return table(['AGENT', 'STATE', 'PROVIDER', 'PACK', 'BEAD', ...wide, 'NOTE'], rows, io);
 }
 
 /** `yes, by the files` or `no, resumed by hand`: what counts and who said so. */

@@ -7,7 +7,7 @@ export type AuditRecord = Schemas['AuditRecordResponse'];
 const HEADERS = ['TIME', 'WHO', 'KEY', 'FROM', 'RESULT', 'OPERATION', 'OF'];
 
 /** Newest first, as they come. */
-export const auditTable = (records: readonly AuditRecord[], io: Io): string => table(HEADERS, records.map(cells), io.width);
+export const auditTable = (records: readonly AuditRecord[], io: Io): string => table(HEADERS, records.map(cells), io);
 
 const WIDTHS = [20, 16, 12, 15, 24, 28] as const;
 

@@ -33,7 +33,7 @@ export function beadTable(beads: readonly Bead[], io: Io): string {
     bead.title,
   ]);
   const wide = io.wide === true ? ['PARENT', 'LABELS', 'UPDATED', 'REVISION'] : [];
-  return table(['ID', 'STATUS', 'P', 'TYPE', 'RIG', 'ASSIGNEE', 'AGE', ...wide, 'TITLE'], rows, io.width);
+  return table(['ID', 'STATUS', 'P', 'TYPE', 'RIG', 'ASSIGNEE', 'AGE', ...wide, 'TITLE'], rows, io);
 }
 
 const deferred = (instant: string): string => (Date.parse(instant) >= FOR_EVER ? 'indefinitely' : moment(instant));
@@ -96,5 +96,5 @@ export function dependencyTable(id: string, edges: readonly Dependency[], io: Io
       edge.title ?? '',
     ];
   });
-  return table(['EDGE', 'ID', 'TYPE', 'BLOCKING', 'STATUS', 'TITLE'], rows, io.width);
+  return table(['EDGE', 'ID', 'TYPE', 'BLOCKING', 'STATUS', 'TITLE'], rows, io);
 }

@@ -24,7 +24,7 @@ function addList(city: Command, io: Io): void {
     const context = { ...contextOf(command, io), city: '', flags: flagsOf<AllFlags>(command), path: pathOf(command) };
     await listAll<Schemas['CityInfo']>(context, {
       empty: 'no cities yet: make one with `svc city create alpha --provider loopback`',
-      show: (cities) => cityTable(cities),
+      show: (cities) => cityTable(cities, io),
       page: async (query) => (await ask(context.api, (signal) => context.api.http.GET('/v0/cities', { params: { query }, signal }))).data,
     });
   });
@@ -53,9 +53,9 @@ function addStatus(city: Command, io: Io): void {
   });
 }
 
-function cityTable(cities: readonly Schemas['CityInfo'][]): string {
+function cityTable(cities: readonly Schemas['CityInfo'][], { colour }: Io): string {
   const rows = cities.map((c) => [c.name, statusOf(c), c.path, c.error ?? '']);
-  return table(['NAME', 'STATUS', 'PATH', 'ERROR'], rows);
+  return table(['NAME', 'STATUS', 'PATH', 'ERROR'], rows, { colour });
 }
 
 function notRunning(error: unknown): undefined {

@@ -56,16 +56,16 @@ export function configView(config: Config, io: Io): string {
     yes(agent.is_pool === true),
     yes(agent.suspended),
   ]);
-  if (agents.length > 0) parts.push(table(['AGENT', 'PROVIDER', 'SCOPE', 'POOL', 'SUSPENDED'], agents, io.width));
+  if (agents.length > 0) parts.push(table(['AGENT', 'PROVIDER', 'SCOPE', 'POOL', 'SUSPENDED'], agents, io));
   const rigs = (config.rigs ?? []).map((rig) => [rig.name, rig.prefix ?? '', yes(rig.suspended), rig.path]);
-  if (rigs.length > 0) parts.push(table(['RIG', 'PREFIX', 'SUSPENDED', 'PATH'], rigs, io.width));
+  if (rigs.length > 0) parts.push(table(['RIG', 'PREFIX', 'SUSPENDED', 'PATH'], rigs, io));
   const providers = Object.entries(config.providers ?? {}).map(([name, spec]) => [
     name,
     spec.base ?? '',
     spec.command ?? '',
     spec.display_name ?? '',
   ]);
-  if (providers.length > 0) parts.push(table(['PROVIDER', 'BASE', 'COMMAND', 'CALLED'], providers, io.width));
+  if (providers.length > 0) parts.push(table(['PROVIDER', 'BASE', 'COMMAND', 'CALLED'], providers, io));
   if (rejected !== undefined) parts.push(rejection(rejected));
   return parts.join('\n');
 }
@@ -91,7 +91,7 @@ export function explainView(values: readonly Value[], io: Io): string {
     const text = written(value);
     return [path, io.width === undefined ? text : cut(text, CELL), key === '' || key === path ? file : `${file}: ${key}`];
   });
-  return table(['KEY', 'VALUE', 'WRITTEN IN'], rows, io.width);
+  return table(['KEY', 'VALUE', 'WRITTEN IN'], rows, io);
 }
 
 /** `- before` and `+ after` of every key that differs. */
@@ -122,5 +122,5 @@ export function revisionTable(revisions: readonly Revision[], io: Io): string {
     warnings.length === 0 ? '' : String(warnings.length),
     changedKeys(changed.slice(0, KEYS_IN_A_ROW), changed_total),
   ]);
-  return table(['REVISION', 'CAUSE', 'ACTOR', 'AGE', 'WARNINGS', 'CHANGED'], rows, io.width);
+  return table(['REVISION', 'CAUSE', 'ACTOR', 'AGE', 'WARNINGS', 'CHANGED'], rows, io);
 }

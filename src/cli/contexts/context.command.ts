@@ -52,7 +52,7 @@ The key and the city of a context are for its own server alone.
       table(
         ['USED', 'NAME', 'SERVER', 'CITY', 'KEY FILE'],
         names.map((name) => row(name, contexts[name]!)),
-        io.width,
+        io,
       ),
     );
   });

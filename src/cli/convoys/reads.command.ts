@@ -58,7 +58,7 @@ function convoyTable(convoys: readonly Bead[], io: Io): string {
     age(c.created_at),
     c.title,
   ]);
-  return table(['ID', 'STATUS', 'LANDING', 'RIG', 'AGE', 'TITLE'], rows, io.width);
+  return table(['ID', 'STATUS', 'LANDING', 'RIG', 'AGE', 'TITLE'], rows, io);
 }
 
 function addShow(convoy: Command, io: Io): void {

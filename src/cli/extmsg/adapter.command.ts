@@ -92,7 +92,7 @@ export function addAdapters(extmsg: Command, io: Io): void {
         item.callback_url ?? (item.transport === 'stream' ? streams(item.connections ?? 0) : ''),
         item.last_error ?? '',
       ]);
-      return table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io.width);
+      return table(['PROVIDER', 'ACCOUNT', 'NAME', 'HEALTH', 'SEEN', 'CALLBACK', 'LAST ERROR'], rows, io);
     };
     await listAll<Adapter>(context, { empty: 'no adapters; register one with `svc extmsg adapter add`', show, page });
   });

@@ -86,6 +86,6 @@ export function addBindings(extmsg: Command, io: Io): void {
     if (flags.json === true) return io.out(found.map((one) => `${JSON.stringify(one)}\n`).join(''));
     if (found.length === 0) return io.err(`${session} has no conversations; bind one with \`svc extmsg bind\`\n`);
     const rows = found.map((one) => [shown(one.Conversation), who(one), String(one.BindingGeneration), age(one.BoundAt)]);
-    return io.out(table(['CONVERSATION', 'WHO', 'GENERATION', 'SINCE'], rows, io.width));
+    return io.out(table(['CONVERSATION', 'WHO', 'GENERATION', 'SINCE'], rows, io));
   });
 }

@@ -38,7 +38,7 @@ export function addDeliveries(extmsg: Command, io: Io): void {
           age(one.created_at),
           one.error ?? one.error_code ?? '',
         ]);
-        return table(['ID', 'DIRECTION', 'STATE', 'CONVERSATION', 'WHO', 'AGE', 'WHY'], rows, io.width);
+        return table(['ID', 'DIRECTION', 'STATE', 'CONVERSATION', 'WHO', 'AGE', 'WHY'], rows, io);
       },
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filters, ...page } };

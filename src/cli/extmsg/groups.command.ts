@@ -115,5 +115,5 @@ function details(group: Group, io: Io): string {
     ['fan-out', policy.Enabled ? `${policy.MaxPeerTriggeredPublishes} publications, ${policy.MaxTotalPeerDeliveries} deliveries` : 'off'],
   ]);
   const rows = (group.Participants ?? []).map((one) => [`@${one.Handle}`, one.SessionID, one.Public ? 'public' : '']);
-  return rows.length === 0 ? head : `${head}\n${table(['HANDLE', 'WHO', ''], rows, io.width)}`;
+  return rows.length === 0 ? head : `${head}\n${table(['HANDLE', 'WHO', ''], rows, io)}`;
 }

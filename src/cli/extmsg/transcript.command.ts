@@ -38,7 +38,7 @@ export function addTranscript(extmsg: Command, io: Io): void {
       empty: 'nothing was said',
       show: (entries) => {
         const rows = entries.map((one) => [String(one.Sequence), one.Kind, by(one), age(one.CreatedAt), one.Text]);
-        return table(['SEQ', 'KIND', 'BY', 'AGE', 'TEXT'], rows, io.width);
+        return table(['SEQ', 'KIND', 'BY', 'AGE', 'TEXT'], rows, io);
       },
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...conversationOf(flags, city), ...more, ...page } };

@@ -13,7 +13,7 @@ export function formulaTable(items: readonly Summary[], io: Io): string {
     shadows.length === 0 ? '' : shadows.map(({ file }) => file).join(', '),
     errors === undefined ? description : `unusable: ${errors[0]!}`,
   ]);
-  return table(['NAME', 'FILE', 'SHADOWS', 'DESCRIPTION'], rows, io.width);
+  return table(['NAME', 'FILE', 'SHADOWS', 'DESCRIPTION'], rows, io);
 }
 
 export function formulaDetails(detail: Detail): string {

@@ -65,7 +65,7 @@ function addShow(hook: Command, io: Io): void {
 
 function candidates(items: readonly Schemas['HookItem'][], io: Io): string {
   const rows = items.map(({ bead, tier }) => [bead.id, tier, stateOf(bead), String(bead.priority ?? ''), bead.issue_type, bead.title]);
-  return table(['ID', 'WHY', 'STATUS', 'P', 'TYPE', 'TITLE'], rows, io.width);
+  return table(['ID', 'WHY', 'STATUS', 'P', 'TYPE', 'TITLE'], rows, io);
 }
 
 function addClaim(hook: Command, io: Io): void {

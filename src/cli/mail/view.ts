@@ -7,7 +7,7 @@ export type Message = Schemas['Message'];
 
 export function mailTable(messages: readonly Message[], io: Io): string {
   const rows = messages.map((m) => [m.id, m.read ? '' : 'unread', m.from, m.to, String(m.priority ?? ''), age(m.created_at), m.subject]);
-  return table(['ID', 'STATE', 'FROM', 'TO', 'P', 'AGE', 'SUBJECT'], rows, io.width);
+  return table(['ID', 'STATE', 'FROM', 'TO', 'P', 'AGE', 'SUBJECT'], rows, io);
 }
 
 /** A message for a reader: its head, an empty line, its body. */

@@ -32,7 +32,7 @@ export function historyTable(runs: readonly Run[], io: Io): string {
       removedOf(run) ?? '',
       run.warnings.length === 0 ? '' : String(run.warnings.length),
     ]),
-    io.width,
+    io,
   );
 }
 

@@ -80,7 +80,7 @@ function addList(molecule: Command, io: Io): void {
         table(
           ['ID', 'STATUS', 'RIG', 'AGE', 'TITLE'],
           items.map((each) => [each.id, each.status, each.rig ?? '', age(each.created_at), each.title]),
-          io.width,
+          io,
         ),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filters, ...page } };

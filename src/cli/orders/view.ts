@@ -26,7 +26,7 @@ export function orderTable(orders: readonly Order[], io: Io): string {
     when(order.next_due_at),
     order.errors?.join('; ') ?? order.description ?? '',
   ]);
-  return table(['ORDER', 'STATE', 'COMES', 'LAST', 'OUTCOME', 'NEXT', 'ABOUT'], rows, io.width);
+  return table(['ORDER', 'STATE', 'COMES', 'LAST', 'OUTCOME', 'NEXT', 'ABOUT'], rows, io);
 }
 
 export function orderDetails(order: Order): string {
@@ -58,7 +58,7 @@ export function orderDetails(order: Order): string {
 
 export function checkTable(checks: readonly Check[], io: Io): string {
   const rows = checks.map((check) => [check.scoped_name, check.due ? 'due' : '', when(check.next_due_at), check.reason]);
-  return table(['ORDER', 'DUE', 'NEXT', 'REASON'], rows, io.width);
+  return table(['ORDER', 'DUE', 'NEXT', 'REASON'], rows, io);
 }
 
 export function hookTable(hooks: readonly Schemas['WebhookResponse'][], io: Io): string {
@@ -68,7 +68,7 @@ export function hookTable(hooks: readonly Schemas['WebhookResponse'][], io: Io):
     const about = wrong.length === 0 ? fires : wrong.join('; ');
     return [hook.scoped_name, hook.visibility, hook.scheme, hook.ready ? 'yes' : 'no', String(hook.waiting), hook.path, about];
   });
-  return table(['WEBHOOK', 'FOR', 'SCHEME', 'READY', 'WAIT', 'PATH', 'FIRES'], rows, io.width);
+  return table(['WEBHOOK', 'FOR', 'SCHEME', 'READY', 'WAIT', 'PATH', 'FIRES'], rows, io);
 }
 
 export function historyTable(entries: readonly Entry[], io: Io): string {
@@ -80,7 +80,7 @@ export function historyTable(entries: readonly Entry[], io: Io): string {
     entry.duration_ms === undefined ? '' : `${entry.duration_ms} ms`,
     entry.error ?? (entry.wisp_root_id === undefined ? lastLine(entry.output ?? '') : `run ${entry.wisp_root_id}`),
   ]);
-  return table(['FIRING', 'BEGAN', 'OUTCOME', 'CAUSE', 'TOOK', 'SAID'], rows, io.width);
+  return table(['FIRING', 'BEGAN', 'OUTCOME', 'CAUSE', 'TOOK', 'SAID'], rows, io);
 }
 
 export function firingDetails({ entry, output, vars = {} }: Schemas['OrderHistoryDetailResponse']): string {

@@ -22,10 +22,10 @@ export function packTable(packs: readonly Pack[], io: Io): string {
     pack.source ?? '',
     pack.description ?? '',
   ]);
-  return table(['IMPORT', 'WANTED', 'VERSION', 'SOURCE', 'ABOUT'], rows, io.width);
+  return table(['IMPORT', 'WANTED', 'VERSION', 'SOURCE', 'ABOUT'], rows, io);
 }
 
 export function pinTable(pins: Schemas['PackInstallBody']['pins'], io: Io): string {
   const rows = pins.map((pin) => [pin.source, pinned(pin.version, pin.commit), age(pin.fetched)]);
-  return table(['SOURCE', 'VERSION', 'FETCHED'], rows, io.width);
+  return table(['SOURCE', 'VERSION', 'FETCHED'], rows, io);
 }

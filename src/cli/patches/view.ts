@@ -48,7 +48,7 @@ export function patchTable(patches: readonly Listed[], io: Io): string {
       .map(([key]) => key)
       .join(', '),
   ]);
-  return table(['KIND', 'NAME', 'SETS'], rows, io.width);
+  return table(['KIND', 'NAME', 'SETS'], rows, io);
 }
 
 /** One line a key that the patch sets. */

@@ -24,7 +24,7 @@ export function commandLine(words: readonly string[]): string {
 
 export function providerTable(providers: readonly Provider[], io: Io): string {
   const rows = providers.map((one) => [one.name, originOf(one), one.base ?? '', one.command ?? '', one.display_name ?? '']);
-  return table(['PROVIDER', 'DEFINED BY', 'BASE', 'COMMAND', 'CALLED'], rows, io.width);
+  return table(['PROVIDER', 'DEFINED BY', 'BASE', 'COMMAND', 'CALLED'], rows, io);
 }
 
 export function providerDetails(one: Provider): string {
@@ -67,5 +67,5 @@ export function publicTable(providers: readonly PublicProvider[], io: Io): strin
           option.choices.map(({ value }) => value).join(', '),
         ]),
   );
-  return table(['PROVIDER', 'OPTION', 'DEFAULT', 'CHOICES'], rows, io.width);
+  return table(['PROVIDER', 'OPTION', 'DEFAULT', 'CHOICES'], rows, io);
 }

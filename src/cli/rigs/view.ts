@@ -25,7 +25,7 @@ export function rigTable(rigs: readonly Rig[], io: Io, asked = false): string {
     gitState(rig.git, asked),
     rig.path,
   ]);
-  return table(['RIG', 'STATE', 'PREFIX', 'AGENTS', 'BRANCH', 'GIT', 'PATH'], rows, io.width);
+  return table(['RIG', 'STATE', 'PREFIX', 'AGENTS', 'BRANCH', 'GIT', 'PATH'], rows, io);
 }
 
 export function rigDetails(rig: Rig, asked = false): string {

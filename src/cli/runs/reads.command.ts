@@ -26,7 +26,7 @@ function addList(run: Command, io: Io): void {
     await list<Run>(context, {
       plural: 'runs',
       empty: 'no runs; launch a formula with `svc sling <target> --formula <name>`',
-      show: (runs) => runTable(runs, io.width),
+      show: (runs) => runTable(runs, io),
       page: async (query) => {
         const params = { path: { cityName: city }, query };
         const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/runs', { params, signal }));

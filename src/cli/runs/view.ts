@@ -1,5 +1,6 @@
 import type { Schemas } from '../api.js';
 import { age, moment } from '../duration.js';
+import type { Io } from '../io.js';
 import { cut, facts, plain, table } from '../table.js';
 
 export type Run = Schemas['Run'];
@@ -17,7 +18,7 @@ const MARKS: Readonly<Record<Step['status'], string>> = {
 /** A run that is in one of these goes on no more. */
 export const OVER: readonly Run['status'][] = ['completed', 'failed', 'canceled', 'skipped'];
 
-export function runTable(runs: readonly Run[], width: number | undefined): string {
+export function runTable(runs: readonly Run[], io: Io): string {
   const rows = runs.map((run) => [
     run.run_id,
     run.status,
@@ -28,7 +29,7 @@ export function runTable(runs: readonly Run[], width: number | undefined): strin
     run.started_at === undefined ? '' : age(run.started_at),
     run.title,
   ]);
-  return table(['ID', 'STATUS', 'DONE', 'FORMULA', 'TARGET', 'FOR', 'AGE', 'TITLE'], rows, width);
+  return table(['ID', 'STATUS', 'DONE', 'FORMULA', 'TARGET', 'FOR', 'AGE', 'TITLE'], rows, io);
 }
 
 export function runFacts(run: Run): string {

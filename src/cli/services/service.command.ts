@@ -44,7 +44,7 @@ export function addService(program: Command, io: Io): void {
           one.mount_path,
           why(one),
         ]);
-        return table(['NAME', 'KIND', 'STATE', 'PUBLISHED', 'PATH', 'REASON'], rows, io.width);
+        return table(['NAME', 'KIND', 'STATE', 'PUBLISHED', 'PATH', 'REASON'], rows, io);
       },
       page: async () => ({
         items: (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/services', { params, signal }))).data.items,

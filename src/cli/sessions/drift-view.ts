@@ -25,7 +25,7 @@ export function driftTable(sessions: readonly Drift[], io: Io): string {
     NEXT[next],
     differs.length === 0 ? 'unknown' : differs.join(', '),
   ]);
-  return table(['ID', 'OF', 'ALIAS', 'STARTED', 'NEXT', 'DIFFERS'], rows, io.width);
+  return table(['ID', 'OF', 'ALIAS', 'STARTED', 'NEXT', 'DIFFERS'], rows, io);
 }
 
 export function acceptedLine({ accepted, differs }: Schemas['SessionDriftAcceptedBody']): string {

@@ -93,7 +93,7 @@ function addPending(session: Command, io: Io): void {
           q.opened_at === undefined ? '' : age(q.opened_at),
           q.prompt ?? q.kind,
         ]);
-        return table([...(everywhere ? ['CITY'] : []), 'SESSION', 'REQUEST', 'CHOICES', 'AGE', 'QUESTION'], rows, io.width);
+        return table([...(everywhere ? ['CITY'] : []), 'SESSION', 'REQUEST', 'CHOICES', 'AGE', 'QUESTION'], rows, io);
       },
       page: async (page) => {
         if (name !== undefined) return { items: await questionsOf(api, { ...path, id: nameOf('a session', name) }) };

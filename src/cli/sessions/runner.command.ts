@@ -43,5 +43,5 @@ function runnerTable(runners: readonly Runner[], io: Io): string {
     showDuration(one.lease_age_s * 1_000),
     age(one.registered_at),
   ]);
-  return table(['ID', 'STATE', 'HOST', 'ISOLATION', 'LIMITS', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io.width);
+  return table(['ID', 'STATE', 'HOST', 'ISOLATION', 'LIMITS', 'SESSIONS', 'LIVE', 'HEARD', 'SINCE'], rows, io);
 }

@@ -39,7 +39,7 @@ export function sessionTable(sessions: readonly Session[], io: Io, asked: Readon
     session.title,
   ]);
   const wide = io.wide === true ? ['PROVIDER', 'MODEL', 'RIG', 'POOL', 'NAME', 'DIRECTORY'] : [];
-  return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', ...wide, 'TITLE'], rows, io.width);
+  return table(['ID', 'STATE', 'OF', 'ALIAS', 'BEAD', 'ACTIVE', ...wide, 'TITLE'], rows, io);
 }
 
 function asks(question: Question | undefined): string {
@@ -88,7 +88,7 @@ function circuitOf({ circuit }: Session): string | undefined {
   return circuit.open_until === undefined ? `closed; ${ends}` : `open until ${moment(circuit.open_until)}; ${ends}`;
 }
 
-export function messageTable(messages: readonly Schemas['SessionMessageRecord'][], io: Io): string {
+export function messageTable(messages: readonly Schemas['SessionMessageRecord'][], io: Pick<Io, 'width' | 'colour'>): string {
   const rows = messages.map((m) => [
     m.id,
     m.error_code === undefined ? m.status : `${m.status} (${m.error_code})`,
@@ -97,7 +97,7 @@ export function messageTable(messages: readonly Schemas['SessionMessageRecord'][
     age(m.created_at),
     m.message,
   ]);
-  return table(['ID', 'STATUS', 'INTENT', 'FROM', 'AGE', 'MESSAGE'], rows, io.width);
+  return table(['ID', 'STATUS', 'INTENT', 'FROM', 'AGE', 'MESSAGE'], rows, io);
 }
 
 type Totals = Schemas['UsageTotals'];
@@ -122,13 +122,13 @@ const TOKENS = ['IN', 'OUT', 'CACHE READ', 'CACHE WRITTEN', 'COST'];
 /** What was used in several spans of time, one a line. */
 export function totalsTable(spans: readonly (readonly [string, Totals | undefined])[], io: Io): string {
   const rows = spans.flatMap(([name, of]) => (of === undefined ? [] : [[name, String(of.compute_facts), ...tokens(of)]]));
-  return table(['', 'TURNS', ...TOKENS], rows, io.width);
+  return table(['', 'TURNS', ...TOKENS], rows, io);
 }
 
 export function usersTable(what: string, users: readonly (readonly [string, Tokens])[], io: Io): string {
   return table(
     [what, ...TOKENS],
     users.map(([name, of]) => [name, ...tokens(of)]),
-    io.width,
+    io,
   );
 }

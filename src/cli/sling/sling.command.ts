@@ -157,7 +157,7 @@ async function slingMany(
       r.workflow_id ?? '',
       plain(r.detail ?? (r.warnings ?? []).join('; ')),
     ]);
-    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'RUN', 'NOTE'], rows, io.width));
+    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'RUN', 'NOTE'], rows, io));
     await io.out(eventLines(data.events));
   }
   if (data.refused > 0) throw new CliError(`${data.refused} of ${results.length} refused`);

@@ -18,7 +18,7 @@ export function waitTable(waits: readonly Wait[], io: Io): string {
     w.created_at === undefined ? '' : age(w.created_at),
     w.note ?? '',
   ]);
-  return table(['ID', 'STATE', 'SESSION', 'KIND', 'WAITS FOR', 'AGE', 'NOTE'], rows, io.width);
+  return table(['ID', 'STATE', 'SESSION', 'KIND', 'WAITS FOR', 'AGE', 'NOTE'], rows, io);
 }
 
 export function waitDetails(w: Wait): string {
