@@ -1,5 +1,5 @@
 import type { Schemas } from '../client/calls.js';
-import { Client } from '../client/client.js';
+import { Client, type ConnectOptions } from '../client/client.js';
 import { ApiProblem, ConnectionError, problemOf, ProtocolError, reason } from '../client/problems.js';
 import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
@@ -16,13 +16,23 @@ export interface Api extends Target {
 export type { Schemas };
 
 export function connect(target: Target, signal: AbortSignal, asking: () => void = () => undefined): Api {
-  // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.
   const fetch: typeof globalThis.fetch = (input, init) => {
     asking();
     return globalThis.fetch(input, init);
   };
-  const client = new Client({ url: [target.url, ...(target.replicas ?? [])], key: target.key, retryMs: 0, name: 'svc', fetch });
+  // What a person has typed is answered at once, also when nobody is there; scripts say themselves how often they try.
+  const client = clientOf(target, { retryMs: 0, fetch });
   return { ...target, signal, client, http: client.http };
+}
+
+/** The same for somebody who stays: what a moment without the service has kept from it is sent again, under the same key. */
+export function patient(api: Api): Api {
+  const client = clientOf(api, {});
+  return { ...api, client, http: client.http };
+}
+
+function clientOf({ url, replicas = [], key }: Target, more: Pick<ConnectOptions, 'retryMs' | 'fetch'>): Client {
+  return new Client({ url: [url, ...replicas], key, name: 'svc', ...more });
 }
 
 interface Reply<T> {

@@ -29,6 +29,7 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly NameKi
   bead: { id: ['beads'] },
   convoy: { id: ['convoys'] },
   session: { session: ['sessions'] },
+  attach: { session: ['sessions'] },
   logs: { name: ['agents'] },
   usage: { session: ['sessions'] },
   context: { name: ['contexts'] },

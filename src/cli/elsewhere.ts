@@ -3,7 +3,6 @@ const MEANT: Readonly<Record<string, string>> = {
   'svc city delete': '`svc city unregister` lets go of a city; its directory stays',
   'svc session delete': '`svc session close`',
   'svc session logs': '`svc session watch`, or `svc agent output AGENT`',
-  'svc session attach': '`svc session watch` follows and answers; `svc session send` says something',
   get: 'lists are `svc city list`, `svc bead list`, `svc session list` …',
   describe: 'everything of one thing is `svc bead show`, `svc session show`, `svc agent show` …',
   apply: 'edit the files of the city, and see `svc config validate`',

@@ -28,6 +28,7 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   order: async () => (await import('./orders/order.command.js')).addOrder,
   extmsg: async () => (await import('./extmsg/extmsg.command.js')).addExtmsg,
   service: async () => (await import('./services/service.command.js')).addService,
+  attach: async () => (await import('./attach/attach.command.js')).addAttach,
   logs: async () => {
     const { addOutput } = await import('./agents/output.command.js');
     return (program, io) => addOutput(program, io, 'logs');

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import type { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { writtenOut } from './harmless.js';
+import { terminalOf, type Display, type Keyboard, type Terminal } from './terminal.js';
 
 /** What a command may touch of the process: nothing else of the outside world is reached for, so tests hand in their own. */
 export interface Io {
@@ -32,21 +32,23 @@ export interface Io {
   input(): Promise<string>;
   /** What a person types, line by line, until the signal aborts; undefined where nobody sits at a terminal. */
   readonly lines: ((signal: AbortSignal) => AsyncIterable<string>) | undefined;
+  /** What comes on stdin, line by line, from whomever. */
+  readonly received?: ((signal: AbortSignal) => AsyncIterable<string>) | undefined;
+  /** Whether it comes from a keyboard. */
+  readonly typed?: boolean;
+  /** The terminal itself, key by key; undefined where stdin or stdout is none. */
+  readonly terminal?: Terminal | undefined;
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
 }
 
 /** A terminal has its width in columns, and its height in rows. */
-interface Output extends NodeJS.WritableStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  readonly rows?: number;
-}
+type Output = NodeJS.WritableStream & Display & { readonly isTTY?: boolean };
 
 /** What a process is to the client. */
 export interface Surroundings {
   readonly env: Readonly<Record<string, string | undefined>>;
-  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdin: Keyboard & { readonly isTTY?: boolean };
   readonly stdout: Output;
   readonly stderr: Output;
   cwd(): string;
@@ -59,6 +61,10 @@ const shown = (data: string, output: Output): string => (output.isTTY === true ?
 export function processIo(around: Surroundings, signal: AbortSignal): Io {
   const { env, stdin, stdout, stderr } = around;
   const interactive = stderr.isTTY === true && env.TERM !== 'dumb' && (env.CI ?? '') === '';
+  const both = stdin.isTTY === true && stdout.isTTY === true;
+  // The terminal itself lets people correct a line and press Ctrl-C.
+  const received = (until: AbortSignal): AsyncIterable<string> =>
+    createInterface({ input: stdin, terminal: false, crlfDelay: Infinity, signal: until });
   return {
     env,
     cwd: around.cwd(),
@@ -75,11 +81,10 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
     page: stdout.isTTY === true && around === process ? pagerOf(env) : undefined,
     input: () => text(stdin),
-    // The terminal itself lets people correct a line and press Ctrl-C.
-    lines:
-      stdin.isTTY === true && stdout.isTTY === true
-        ? (until: AbortSignal) => createInterface({ input: stdin, terminal: false, signal: until })
-        : undefined,
+    lines: both ? received : undefined,
+    received,
+    typed: stdin.isTTY === true,
+    terminal: both && env.TERM !== 'dumb' ? terminalOf(stdin, stdout) : undefined,
     signal,
   };
 }

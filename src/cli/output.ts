@@ -100,6 +100,15 @@ export class Output implements Io {
   get lines(): Io['lines'] {
     return this.io.lines;
   }
+  get received(): Io['received'] {
+    return this.io.received;
+  }
+  get typed(): boolean {
+    return this.io.typed === true;
+  }
+  get terminal(): Io['terminal'] {
+    return this.io.terminal;
+  }
   get signal(): AbortSignal {
     return this.io.signal;
   }

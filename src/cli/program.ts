@@ -1,6 +1,7 @@
 import { Argument, type Command } from 'commander';
 import { addAgent } from './agents/agent.command.js';
 import { addOutput } from './agents/output.command.js';
+import { addAttach } from './attach/attach.command.js';
 import { addAudit } from './audit/audit.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
@@ -69,6 +70,7 @@ export function buildProgram(io: Io): Command {
   addOrder(program, io);
   addExtmsg(program, io);
   addService(program, io);
+  addAttach(program, io);
   addOutput(program, io, 'logs');
   addUsage(program, io);
   addTop(program, io);

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { tmpdir } from 'node:os';
+import { stripVTControlCharacters } from 'node:util';
 import { startStack, type Stack } from '../support/app.js';
 import { CLIENT, foreignEnvironment, killSvc, startSvc, svc, type Cli, type CliOptions, type CliRun } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
@@ -73,7 +74,8 @@ describe('svc session', () => {
   });
 
   it('addresses the mayor of a new city, whose name is also that of an agent', async () => {
-    expect(await ok('session', 'send', 'mayor', 'hi', '--wait')).toBe('echo: hi\n');
+    const first = await run(['attach', 'mayor'], { input: 'hi\n' });
+    expect([first.code, first.stdout]).toEqual([0, expect.stringContaining('> hi\necho: hi\n')]);
     expect(await session('mayor')).toMatchObject({ alias: 'mayor', configured_named_session: true });
     expect(await ok('session', 'send', 'mayor', 'again', '--wait')).toBe('echo: again\n');
     expect(lines(await ok('session', 'list', '--template', 'mayor', '--json'))).toHaveLength(1);
@@ -154,29 +156,117 @@ describe('svc session', () => {
   });
 
   it('is answered by a person at a terminal', async () => {
-    const pty = await import('@lydell/node-pty').catch(() => undefined);
-    if (pty === undefined) return;
     const id = await make();
-    const env = { ...foreignEnvironment(), ...environment(), TERM: 'xterm', NO_COLOR: '1' };
-    const terminal = pty.spawn(process.execPath, [...CLIENT, 'session', 'watch', id], { cwd: tmpdir(), cols: 60, rows: 20, env });
-    let seen = '';
-    terminal.onData((data) => (seen += data));
-    const code = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
-    const until = (what: RegExp): Promise<unknown> => eventually(() => Promise.resolve(what.test(seen)));
-    try {
-      await until(/-- idle/);
-      await ok('session', 'send', id, 'ask');
-      await until(/answer \(1-3, or a word\): $/);
-      terminal.write('perhaps\r');
-      await until(/allow, always, deny.*\r\nanswer \(1-3, or a word\): $/);
-      terminal.write('2\r');
-      await until(/chosen: always\r\n(.*\r\n)*-- idle/);
-      terminal.write('\u0003');
-      expect(await code).toBe(130);
-      expect(await session(id)).toMatchObject({ running: true });
-    } finally {
-      terminal.kill('SIGKILL');
-    }
+    const terminal = await openTerminal(['session', 'watch', id]);
+    if (terminal === undefined) return;
+    await terminal.until(/-- idle/);
+    await ok('session', 'send', id, 'ask');
+    await terminal.until(/answer \(1-3, or a word\): $/);
+    terminal.write('perhaps\r');
+    await terminal.until(/allow, always, deny.*\r\nanswer \(1-3, or a word\): $/);
+    terminal.write('2\r');
+    await terminal.until(/chosen: always\r\n(.*\r\n)*-- idle/);
+    terminal.write('\u0003');
+    expect(await terminal.code).toBe(130);
+    expect(await session(id)).toMatchObject({ running: true });
+  });
+});
+
+interface OpenTerminal {
+  /** All that was written to it, control sequences included. */
+  seen(): string;
+  until(what: RegExp): Promise<unknown>;
+  /** The same of its text alone. */
+  shows(what: RegExp): Promise<unknown>;
+  write(keys: string): void;
+  readonly code: Promise<number>;
+}
+
+const terminals: (() => void)[] = [];
+afterEach(() => {
+  for (const kill of terminals.splice(0)) kill();
+});
+
+/** A process of the client at a terminal; undefined where there are none. */
+async function openTerminal(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<OpenTerminal | undefined> {
+  const pty = await import('@lydell/node-pty').catch(() => undefined);
+  if (pty === undefined) return undefined;
+  const env = { ...foreignEnvironment(), ...environment(), TERM: 'xterm', NO_COLOR: '1', ...more };
+  const terminal = pty.spawn(process.execPath, [...CLIENT, ...args], { cwd: tmpdir(), cols: 60, rows: 20, env });
+  terminals.push(() => terminal.kill('SIGKILL'));
+  let seen = '';
+  terminal.onData((data) => (seen += data));
+  const until = (what: RegExp, text: () => string): Promise<unknown> =>
+    eventually(() => Promise.resolve(what.test(text()))).catch(() => {
+      throw new Error(`never showed ${what}: ${JSON.stringify(text())}`);
+    });
+  return {
+    seen: () => seen,
+    until: (what) => until(what, () => seen),
+    shows: (what) => until(what, () => stripVTControlCharacters(seen).replaceAll(/\r/g, '')),
+    write: (keys) => terminal.write(keys),
+    code: new Promise((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode))),
+  };
+}
+
+describe('svc attach', () => {
+  it('is a conversation at a terminal, which goes on when the person leaves', async () => {
+    const id = await make();
+    const replica = await stack.add('api');
+    const terminal = await openTerminal(['attach', id], { SVC_API_URL: `${replica.url},${stack.urls[1]}` });
+    if (terminal === undefined) return;
+    await terminal.shows(/ · idle · loopback/);
+    terminal.write('hello\r');
+    await terminal.shows(/> hello\n[^]*echo: hello\n/);
+    terminal.write('\u001b[200~one\ntwo\u001b[201~\r');
+    await terminal.shows(/> one\n> two\n[^]*echo: one\ntwo\n/);
+    terminal.write('ask\r');
+    await terminal.shows(/\? May I\?\n {2}1\) Allow\n {2}2\) Always allow\n {2}3\) Deny\n {2}answer with a key: 1-3/);
+    terminal.write('2');
+    await terminal.shows(/chosen: always\n/);
+    terminal.write('think 60000\r');
+    await terminal.shows(/~ Let me think\.[^]* · at work · /);
+    terminal.write('\u0003');
+    await eventually(async () => (await session(id)).activity === 'idle');
+    terminal.write('/nothing\r/queue\r');
+    await terminal.shows(/there is no \/nothing(.|\n)*no message waits/);
+    await replica.stop();
+    terminal.write('and now\r');
+    await terminal.shows(/> and now\n[^]*echo: and now\n/);
+    terminal.write('\u0010\u0011');
+    expect(await terminal.code).toBe(0);
+    expect(terminal.seen()).toMatch(new RegExp(`\\u001b\\[\\?2004l.*-- it goes on without you: svc attach ${id}\r\n$`, 's'));
+    expect(await session(id)).toMatchObject({ running: true });
+  });
+
+  it('lets no agent drive the terminal', async () => {
+    const id = await make();
+    const terminal = await openTerminal(['attach', id]);
+    if (terminal === undefined) return;
+    await terminal.shows(/ · idle · /);
+    await ok('session', 'send', id, 'a\u001b[2Jb\u001b]0;title\u0007c\u009b31m\u202ed', '--wait');
+    await terminal.shows(/echo: a␛\[2Jb␛\]0;title␇c\ufffd31md/);
+    for (const bad of ['\u001b[2J', '\u001b]0', '\u0007', '\u009b', '\u202e']) expect(terminal.seen()).not.toContain(bad);
+    terminal.write('\u0004');
+    expect(await terminal.code).toBe(0);
+  });
+
+  it('sends the lines of a program, which are no commands and no answers, and ends with the last turn', async () => {
+    const id = await make();
+    await ok('session', 'suspend', id);
+    const { code, stdout, stderr } = await run(['session', 'attach', id, '--tail', '0'], { input: 'one\n/stop\n\nthink 1\n' });
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe('> one\necho: one\n\n> /stop\necho: /stop\n\n> think 1\n~ Let me think.\nI have thought.\n');
+    expect((await run(['attach', 'nobody'])).code).toBe(3);
+  });
+
+  it('only follows where nothing comes in, to the end of the session', async () => {
+    const id = await make();
+    const following = start('attach', id, '--no-thinking');
+    await ok('session', 'send', id, 'think 1', '--wait');
+    await following.untilOut(/^> think 1\nI have thought\.\n$/);
+    await ok('session', 'close', id);
+    expect((await following.exited).code).toBe(0);
   });
 });
 

@@ -12,6 +12,8 @@ export interface ViewOptions {
   readonly hint: (question: Question) => string;
   /** Of what was said before only so many entries are shown. */
   readonly tail?: number | undefined;
+  /** Whether it is told that a turn begins and ends; it is unless somebody else does. */
+  readonly turns?: boolean;
 }
 
 const MARKS = { user: '> ', assistant: '', thought: '~ ', system: '-- ' } as const;
@@ -156,7 +158,7 @@ export class ConversationView {
   #active(activity: string): string {
     const before = this.#activity;
     this.#activity = activity;
-    if (activity === before || (activity === 'in-turn' && before !== undefined)) return '';
+    if (this.options.turns === false || activity === before || (activity === 'in-turn' && before !== undefined)) return '';
     return this.note(activity === 'in-turn' ? 'at work' : activity);
   }
 

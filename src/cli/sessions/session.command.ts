@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { addAttach } from '../attach/attach.command.js';
 import type { Io } from '../io.js';
 import { addCreate } from './create.command.js';
 import { addDrift } from './drift.command.js';
@@ -15,6 +16,7 @@ export function addSession(program: Command, io: Io): void {
     .description('sessions of agents: make, read and follow them, talk to them, stop and close them');
   addCreate(session, io);
   addReads(session, io);
+  addAttach(session, io);
   addSend(session, io);
   addWatch(session, io);
   addRespond(session, io);

@@ -1,0 +1,140 @@
+import { TurnLost } from '../../client/conversation.js';
+import type { SessionFrame } from '../../client/turns.js';
+import { failing, telling } from '../api.js';
+import { CliError, InterruptedError, oneLine } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
+import { respondCommand } from '../sessions/answers.js';
+import { ConversationView } from '../sessions/conversation-view.js';
+import { plain } from '../table.js';
+import type { Attaching } from './attaching.js';
+import { Talk } from './talk.js';
+
+/** How far the stream has come: which messages it has shown, and whether the turn behind them is over. */
+class Shown {
+  readonly #messages = new Set<string>();
+  #idle = false;
+
+  take(frame: SessionFrame): void {
+    if (frame.event === 'activity') this.#idle = frame.data.activity === 'idle';
+    if (frame.event !== 'structured') return;
+    for (const { id, role } of frame.data.structured_messages) {
+      if (role !== 'user' || this.#messages.has(id)) continue;
+      this.#messages.add(id);
+      this.#idle = false;
+    }
+  }
+
+  /** Whether all of the turn of this message is shown. */
+  isOver(message: string): boolean {
+    return this.#idle && this.#messages.has(message);
+  }
+}
+
+interface End {
+  /** The message with whose turn it ends. */
+  last?: string;
+  /** Whether a message was not delivered. */
+  lost: boolean;
+  failure?: { readonly error: unknown };
+}
+
+/**
+ * The same without a terminal: the conversation on stdout, and each line of stdin a message. A person's lines are taken as they come,
+ * with commands and answers among them; those of a program are messages and nothing else, whatever they say, and wait for each other.
+ */
+export async function attachLines(attaching: Attaching): Promise<void> {
+  const { io, api, city, name, thinking, tail, path } = attaching;
+  const id = attaching.session?.id ?? name;
+  const view = new ConversationView({
+    colour: io.colour,
+    width: io.width,
+    thinking,
+    tail,
+    turns: false,
+    hint: (question) => `  answer with: ${respondCommand(id, question)}\n`,
+  });
+  const done = new AbortController();
+  const signal = AbortSignal.any([io.signal, done.signal]);
+  const tell = (why: string): void => io.err(`${view.fresh()}${path}: ${plain(oneLine(why))}\n`);
+  const shown = new Shown();
+  const end: End = { lost: false };
+  const ended = (): void => {
+    if (end.last !== undefined && shown.isOver(end.last)) done.abort();
+  };
+  const lines = io.received?.(signal) ?? [];
+  // One that is not there yet is made by its first message.
+  let made = (): void => undefined;
+  const there = new Promise<void>((resolve) => {
+    made = resolve;
+    if (attaching.session !== undefined) resolve();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+  const conversation = api.client.session(city, id);
+  const ofPerson = async (): Promise<void> => {
+    const talk = new Talk({
+      api,
+      city,
+      session: id,
+      size: io,
+      say: (text) => io.err(view.fresh() + text),
+      note: tell,
+      leave: () => done.abort(),
+      sent: made,
+    });
+    for await (const line of lines) {
+      if (line.trim() === '') continue;
+      await talk.typed(line, view.question).catch((error: unknown) => {
+        if (!(error instanceof CliError) || error instanceof InterruptedError) throw error;
+        tell(error.message);
+      });
+    }
+    done.abort();
+  };
+  const ofProgram = async (): Promise<void> => {
+    let sent: string | undefined;
+    let any = false;
+    for await (const line of lines) {
+      if (line.trim() === '') continue;
+      any = true;
+      const turn = await conversation.send(line, { signal }).catch(failing(api));
+      made();
+      try {
+        sent = (await turn.answer({ signal })).messageId;
+      } catch (error) {
+        if (!(error instanceof TurnLost)) return failing(api)(error);
+        end.lost = true;
+        tell(error.message);
+      }
+    }
+    if (!any && attaching.session === undefined)
+      throw new CliError(`session ${name} is not there yet: its first message makes it`, EXIT.notFound);
+    if (sent !== undefined) end.last = sent;
+    else if (any) done.abort();
+    ended();
+  };
+  const sending = (io.typed === true ? ofPerson() : ofProgram()).catch((error: unknown) => {
+    if (signal.aborted) return;
+    end.failure = { error };
+    done.abort();
+  });
+  const onPause = (ms: number, why: string): void => {
+    if (why !== 'the stream ended') tell(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);
+  };
+  try {
+    await there;
+    for await (const frame of telling(api, conversation.follow({ thinking, signal, onPause }))) {
+      shown.take(frame);
+      await io.out(view.frame(frame));
+      ended();
+    }
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  } finally {
+    done.abort();
+    await sending;
+    await io.out(view.fresh());
+  }
+  if (io.signal.aborted) throw new InterruptedError();
+  if (end.failure !== undefined) throw end.failure.error;
+  if (end.lost) throw new CliError('not every message was delivered');
+}

@@ -1,0 +1,18 @@
+import type { Api } from '../api.js';
+import type { Io } from '../io.js';
+import type { Session } from '../sessions/view.js';
+
+/** What both ways to attach work with. */
+export interface Attaching {
+  readonly io: Io;
+  /** One that tries again: whoever is attached stays over restarts of replicas. */
+  readonly api: Api;
+  readonly city: string;
+  readonly name: string;
+  /** Absent while the first message is still to make it. */
+  readonly session: Session | undefined;
+  readonly thinking: boolean;
+  readonly tail: number;
+  /** How the command is called. */
+  readonly path: string;
+}
