@@ -11,6 +11,7 @@ const NAMES = [
   'target',
   'binding',
   'agent',
+  'route',
   'provider',
   'seq',
   'revision',

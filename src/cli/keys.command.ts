@@ -1,10 +1,10 @@
 import { Option, type Command } from 'commander';
-import { ask, type Api } from './api.js';
-import { collect, contextOf, flagsOf, printJson, withExamples, withTarget } from './command.js';
+import { ask, type Api, type Schemas } from './api.js';
+import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
 import { ApiError } from './errors.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
-import { allOf } from '../client/pages.js';
+import { EVERY_MS, listAll, withRereading, type AllFlags } from './listing.js';
 import { table } from './table.js';
 import { spanOf } from './values.js';
 
@@ -79,28 +79,32 @@ function ofKey(error: unknown): never {
 }
 
 function addList(key: Command, io: Io): void {
-  const list = key
-    .command('list')
-    .description('list the keys, without their secrets')
-    .option('--json', 'print the answer as one JSON line');
-  withTarget(list);
-  withExamples(list, 'svc key list');
+  const list = key.command('list').description('list the keys, without their secrets').option('--json', 'print one JSON line for each');
+  withRereading(withTarget(list));
+  withExamples(list, 'svc key list', 'svc key list --watch');
   list.action(async (_options, command: Command) => {
-    const { api } = contextOf(command, io);
-    const items = await allOf(async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data);
-    if (flagsOf<CreateFlags>(command).json === true) return printJson(io, { items, total: items.length });
-    if (items.length === 0) return io.err('no keys; make one with `svc key create`\n');
-    const rows = items.map((k) => [
-      k.id,
-      k.name,
-      k.scope === 'write' ? 'write' : k.rights.join(',') || 'read',
-      k.cities?.join(',') ?? 'all',
-      k.created_at,
-      k.expires_at ?? 'never',
-      k.last_used_at ?? 'never',
-    ]);
-    return io.out(table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'EXPIRES', 'LAST USED'], rows));
+    const context = { ...contextOf(command, io), city: '', flags: flagsOf<AllFlags>(command), path: pathOf(command) };
+    const { api } = context;
+    await listAll<Schemas['ApiKeyResponse']>(context, {
+      empty: 'no keys; make one with `svc key create`',
+      everyMs: EVERY_MS,
+      show: keyTable,
+      page: async (query) => (await ask(api, (signal) => api.http.GET('/v0/keys', { params: { query }, signal }))).data,
+    });
   });
+}
+
+function keyTable(keys: readonly Schemas['ApiKeyResponse'][]): string {
+  const rows = keys.map((k) => [
+    k.id,
+    k.name,
+    k.scope === 'write' ? 'write' : k.rights.join(',') || 'read',
+    k.cities?.join(',') ?? 'all',
+    k.created_at,
+    k.expires_at ?? 'never',
+    k.last_used_at ?? 'never',
+  ]);
+  return table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'EXPIRES', 'LAST USED'], rows);
 }
 
 function allowed(scopes: readonly Scope[]): { scope: 'read' | 'write' } | { rights: Exclude<Scope, 'read' | 'write'>[] } {

@@ -1,5 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { CityContext } from './command.js';
 import { runCli } from './cli.js';
+import { list as listed, type ListFlags } from './listing.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -74,6 +76,20 @@ describe('a list', () => {
       'x y',
       'true',
     ]);
+  });
+
+  it('that no event tells of is read again while it is watched, and tells what has changed', async () => {
+    server = await testServer({});
+    const io = fakeIo();
+    const context = { io, city: '', flags: { limit: '0', watch: true, json: true }, path: 'svc x' } as unknown as CityContext<ListFlags>;
+    let reads = 0;
+    const page = (): Promise<{ items: object[] }> => {
+      if (++reads === 4) io.interrupt();
+      return Promise.resolve({ items: [bead(1), ...(reads > 2 ? [bead(2)] : [])] });
+    };
+    const watching = listed(context, { plural: 'beads', empty: '', show: () => '', everyMs: 1, page });
+    await expect(watching).rejects.toMatchObject({ exitCode: 130 });
+    expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(2))}\n`);
   });
 
   it('ends with the refusal of a later page', async () => {

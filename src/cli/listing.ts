@@ -23,6 +23,8 @@ export interface Listing<T> {
   readonly empty: string;
   /** The most that the operation gives in one page; 500 unless told. */
   readonly pageSize?: number;
+  /** What no event tells of is read again so often, in milliseconds, where it is watched. */
+  readonly everyMs?: number;
 }
 
 const PAGE_SIZE = 500;
@@ -36,6 +38,14 @@ export function nothing(plural: string, make: string, closed: string | undefined
 
 export function withLimit(command: Command, limit = '50'): Command {
   return command.option('--limit <n>', 'at most this many; 0 for all', limit).option('--json', 'print one JSON line for each');
+}
+
+/** How often what no event tells of is read again. */
+export const EVERY_MS = 5_000;
+
+/** `--watch` of such a list. */
+export function withRereading(command: Command): Command {
+  return command.option('-w, --watch', `go on with what changes, until Ctrl-C: it is read again every ${EVERY_MS / 1_000} s`);
 }
 
 /** The flags of a command that lists what always comes whole. */
@@ -87,13 +97,14 @@ const CLEAR = '\u001b[H\u001b[2J';
 
 /**
  * Lists, then again whatever changes, until Ctrl-C: a terminal shows all of it anew, elsewhere the items follow that have changed or
- * are new. The streams tell that something has; where they begin is known before the first look, so nothing is missed.
+ * are new. The streams tell that something has; where they begin is known before the first look, so nothing is missed. What no event
+ * tells of is read again and again.
  */
 async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
   const { io, api, city, flags } = context;
   const { signal } = io;
   const scope = city === '' ? {} : { city };
-  const after = await api.client.head(scope).catch(failing(api));
+  const after = listing.everyMs === undefined ? await api.client.head(scope).catch(failing(api)) : undefined;
   let known: Map<string, string> | undefined;
   const look = async (): Promise<void> => {
     const items = await itemsUpTo(listing, numberOf('--limit', flags.limit) || Infinity);
@@ -110,6 +121,13 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     if (before === undefined && items.length === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
   };
   await look();
+  if (listing.everyMs !== undefined) {
+    for (;;) {
+      await sleep(listing.everyMs, signal);
+      if (signal.aborted) throw new InterruptedError();
+      await look();
+    }
+  }
   let dirty = false;
   let looking: Promise<void> | undefined;
   let failure: { readonly error: unknown } | undefined;

@@ -161,8 +161,8 @@ it('every list has the formats, jq and --watch', () => {
   const lacking = (flag: string): string[] => lists.filter(({ options }) => !options.some(({ long }) => long === flag)).map(pathOf);
   expect(lists.length).toBeGreaterThan(15);
   expect([lacking('--output'), lacking('--jq')]).toEqual([[], []]);
-  // No event tells of keys, and contexts are of this machine.
-  expect(lacking('--watch')).toEqual(['svc key list', 'svc context list']);
+  // Contexts are of this machine.
+  expect(lacking('--watch')).toEqual(['svc context list']);
 });
 
 describe('what is missing', () => {

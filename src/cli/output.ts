@@ -18,8 +18,11 @@ interface OutputFlags {
 const EACH = /one JSON line for each|frames as JSON lines|accepted for old scripts/;
 /** Commands that go on until they are interrupted, whatever their flags. */
 const LIVE = new Set(['watch', 'connect']);
-/** Lists that can be followed: what changes is told by the streams. */
-const WATCHED = new Set(['list', 'ready', 'children', 'inbox', 'pending', 'messages', 'drift']);
+/** Lists that can be followed, by their names or by how they are called: what changes is told by the streams. */
+const WATCHED = new Set([
+  ...['list', 'ready', 'children', 'inbox', 'pending', 'messages', 'drift', 'thread', 'demand', 'public', 'revisions', 'explain'],
+  ...['history', 'deliveries', 'transcript', 'bindings', 'hook show'],
+]);
 
 /** The flags that are typed most, as kubectl and gh have them. */
 const SHORT: Readonly<Record<string, string>> = {
@@ -51,10 +54,11 @@ export function addFormats(command: Command): void {
   if (json !== undefined) {
     command.addOption(new Option('-o, --output <format>', 'how to print it; wide and table are for people').choices(FORMATS));
     command.option('--jq <expression>', 'print what this jq expression makes of the JSON, of a list as one array');
-    const asksService = command.parent?.name() !== 'context';
+    const family = command.parent?.name();
+    const asksService = family !== 'context';
     if (
       asksService &&
-      WATCHED.has(command.name()) &&
+      (WATCHED.has(command.name()) || WATCHED.has(`${family} ${command.name()}`)) &&
       EACH.test(json.description) &&
       !command.options.some(({ long }) => long === '--watch')
     )

@@ -4,6 +4,7 @@ import { cityCommand, cityContextOf, printJson, withExamples } from '../command.
 import { age } from '../duration.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { listAll, type AllFlags } from '../listing.js';
 import { table } from '../table.js';
 import { defined } from '../values.js';
 import { conversationOf, shown, withConversation, type ConversationFlags } from './conversation.js';
@@ -73,19 +74,18 @@ export function addBindings(extmsg: Command, io: Io): void {
     .option('--json', 'print one JSON line for each');
   withExamples(list, 'svc extmsg bindings mayor');
   list.action(async (session: string, _options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
-    const found: Binding[] = [];
-    for (let cursor: string | undefined; ;) {
-      const query = { session_id: session, ...(cursor === undefined ? {} : { cursor }) };
-      const params = { path: { cityName: city }, query };
-      const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/extmsg/bindings', { params, signal }));
-      found.push(...(data.items ?? []));
-      cursor = data.next_cursor;
-      if (cursor === undefined) break;
-    }
-    if (flags.json === true) return io.out(found.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    if (found.length === 0) return io.err(`${session} has no conversations; bind one with \`svc extmsg bind\`\n`);
-    const rows = found.map((one) => [shown(one.Conversation), who(one), String(one.BindingGeneration), age(one.BoundAt)]);
-    return io.out(table(['CONVERSATION', 'WHO', 'GENERATION', 'SINCE'], rows, io));
+    const context = await cityContextOf<AllFlags>(action, io);
+    const { api, city } = context;
+    await listAll<Binding>(context, {
+      empty: `${session} has no conversations; bind one with \`svc extmsg bind\``,
+      show: (found) => {
+        const rows = found.map((one) => [shown(one.Conversation), who(one), String(one.BindingGeneration), age(one.BoundAt)]);
+        return table(['CONVERSATION', 'WHO', 'GENERATION', 'SINCE'], rows, io);
+      },
+      page: async (page) => {
+        const params = { path: { cityName: city }, query: { session_id: session, ...page } };
+        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/extmsg/bindings', { params, signal }))).data;
+      },
+    });
   });
 }

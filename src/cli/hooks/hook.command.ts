@@ -5,7 +5,7 @@ import { cityCommand, cityContextOf, collect, printJson, withExamples } from '..
 import { moment } from '../duration.js';
 import { whoOf } from '../identity.js';
 import type { Io } from '../io.js';
-import { list, withLimit, type ListFlags } from '../listing.js';
+import { list, listAll, withLimit, type AllFlags, type ListFlags } from '../listing.js';
 import { plain, table } from '../table.js';
 import { defined, durationText, numberOf } from '../values.js';
 
@@ -104,17 +104,19 @@ function addDemand(hook: Command, io: Io): void {
   const demand = cityCommand(hook, 'demand', 'count what waits for each agent and pool').option('--json', 'print one JSON line for each');
   withExamples(demand, 'svc hook demand', 'svc hook demand --json');
   demand.action(async (_options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<{ json?: boolean }>(action, io);
+    const context = await cityContextOf<AllFlags>(action, io);
+    const { api, city } = context;
     const params = { path: { cityName: city } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/hook/demand', { params, signal }));
-    const items = data.items ?? [];
-    if (flags.json === true) return io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
-    if (items.length === 0) return io.err('nothing waits for an agent or pool\n');
-    return io.out(
-      table(
-        ['ROUTE', 'READY'],
-        items.map((item) => [item.route, String(item.ready)]),
-      ),
-    );
+    await listAll<Schemas['HookDemandItem']>(context, {
+      empty: 'nothing waits for an agent or pool',
+      show: (items) =>
+        table(
+          ['ROUTE', 'READY'],
+          items.map(({ route, ready }) => [route, String(ready)]),
+        ),
+      page: async () => ({
+        items: (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/hook/demand', { params, signal }))).data.items ?? [],
+      }),
+    });
   });
 }

@@ -3,6 +3,7 @@ import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import type { Io } from '../io.js';
+import { EVERY_MS, listAll, withRereading, type AllFlags } from '../listing.js';
 import { historyTable, outcomeOf, statusDetails, type Run } from './view.js';
 
 interface Flags {
@@ -57,14 +58,20 @@ function addHistory(maintenance: Command, io: Io): void {
   const history = cityCommand(maintenance, 'history', 'list the last cycles, newest first')
     .option('--limit <n>', `at most so many, up to ${MOST}`, '16')
     .option('--json', 'print one JSON line for each');
+  withRereading(history);
   withExamples(history, 'svc maintenance history', 'svc maintenance history --limit 100 --json');
   history.action(async (_options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const context = await cityContextOf<Flags & AllFlags>(action, io);
+    const { api, city, flags } = context;
     const limit = Number(flags.limit);
     if (!Number.isInteger(limit) || limit < 1 || limit > MOST) throw new CliError(`--limit has to be a number from 1 to ${MOST}`);
-    const runs = ((await statusOf(api, city, limit)).history ?? []).toReversed();
-    if (flags.json === true) return io.out(runs.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    return runs.length === 0 ? io.err('no cycles yet: `svc maintenance run` begins one\n') : io.out(historyTable(runs, io));
+    await listAll<Run>(context, {
+      empty: 'no cycles yet: `svc maintenance run` begins one',
+      // Events of cycles are the supervisor's, not the city's.
+      everyMs: EVERY_MS,
+      show: (runs) => historyTable(runs, io),
+      page: async () => ({ items: ((await statusOf(api, city, limit)).history ?? []).toReversed() }),
+    });
   });
 }
 

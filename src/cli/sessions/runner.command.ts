@@ -3,7 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { contextOf, flagsOf, pathOf, withExamples, withTarget } from '../command.js';
 import { age, showDuration } from '../duration.js';
 import type { Io } from '../io.js';
-import { listAll, type AllFlags } from '../listing.js';
+import { EVERY_MS, listAll, withRereading, type AllFlags } from '../listing.js';
 import { table } from '../table.js';
 import { defined } from '../values.js';
 import { showLimits } from './limits.js';
@@ -15,6 +15,8 @@ export function addRunner(program: Command, io: Io): void {
   const list = withTarget(runner.command('list').description('list the runners: their hosts, room and leases'))
     .option('--all', 'also those that have ended')
     .option('--json', 'print one JSON line for each');
+  // Events tell that a worker comes and goes, not what room it has.
+  withRereading(list);
   withExamples(list, 'svc runner list', 'svc runner list --all --json');
   list.action(async (_options, action: Command) => {
     const { api, ...rest } = contextOf(action, io);
@@ -24,6 +26,7 @@ export function addRunner(program: Command, io: Io): void {
       { ...rest, api, city: '', flags, path: pathOf(action) },
       {
         empty: 'no runners: start a worker with `svc serve`',
+        everyMs: EVERY_MS,
         show: (runners) => runnerTable(runners, io),
         page: async () => ({ items: (await ask(api, (signal) => api.http.GET('/v0/runners', { params, signal }))).data.items }),
       },
