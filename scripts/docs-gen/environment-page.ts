@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DURATION_PATTERN } from '../../src/contract/duration.js';
 import { EnvSchema } from '../../src/platform/config/environment.js';
 import { anchor, code, GENERATED, page, table } from './markdown.js';
 
@@ -81,7 +82,7 @@ interface Member {
 function valuesOf(member: Member): string {
   if (member.enum !== undefined) return member.enum.map((one) => code(String(one))).join(', ');
   if (member.format === 'uri') return 'address';
-  if (/smhd|s\|m\|h\|d/.test(member.pattern ?? '')) return 'such as `30d`';
+  if (member.pattern === DURATION_PATTERN) return 'such as `30d`';
   return member.type === 'number' || member.type === 'integer' || member.type === undefined ? 'number' : 'text';
 }
 

@@ -51,28 +51,20 @@ export async function readText(flag: string, file: string, io: Io): Promise<stri
   });
 }
 
-const DAYS = /^(\d{1,5})d$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Milliseconds of `90s`, `1h30m` or `7d`; undefined when it is no duration. */
-function span(text: string): number | undefined {
-  const days = DAYS.exec(text)?.[1];
-  return days === undefined ? parseDuration(text) : Number(days) * 86_400_000;
-}
-
-/** Milliseconds of a duration, which may have days. @throws CliError */
+/** Milliseconds of a duration. @throws CliError */
 export function spanOf(flag: string, text: string): number {
-  const ms = span(text);
+  const ms = parseDuration(text);
   if (ms === undefined) throw new CliError(`${flag}: not a duration: ${text} (write it like 30m, 12h or 7d)`);
   return ms;
 }
 
-/** A duration as the API reads it, days in hours. @throws CliError */
+/** A duration for the API. @throws CliError */
 export function durationText(flag: string, text: string): string {
-  const ms = span(text);
+  const ms = parseDuration(text);
   if (ms === undefined || ms <= 0) throw new CliError(`${flag}: not a duration above zero: ${text} (write it like 30m, 12h or 7d)`);
-  const days = DAYS.exec(text)?.[1];
-  return days === undefined ? text : `${Number(days) * 24}h`;
+  return text;
 }
 
 /**
@@ -81,7 +73,7 @@ export function durationText(flag: string, text: string): string {
  * @throws CliError
  */
 export function instantOf(flag: string, text: string, ahead: boolean, now = Date.now()): string {
-  const ms = span(text);
+  const ms = parseDuration(text);
   if (ms !== undefined) return instant(flag, text, now + (ahead ? ms : -ms));
   if (DATE.test(text) || /^\d{4}-\d{2}-\d{2}T.+(Z|[+-]\d{2}:\d{2})$/i.test(text)) return instant(flag, text, Date.parse(text));
   return instant(flag, text, NaN);

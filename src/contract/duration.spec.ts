@@ -10,12 +10,32 @@ describe('durations', () => {
     ['+250ms', 250],
     ['.5h', 1_800_000],
     ['10us', 0.01],
+    ['1µs', 0.001],
+    ['7d', 604_800_000],
+    ['1d12h', 129_600_000],
     ['0', 0],
+    ['0s', 0],
   ])('reads %s', (text, ms) => expect(parseDuration(text)).toBeCloseTo(ms));
 
-  it.each(['', '5', 'm', '5 m', '1d', '5m3', 'five', '1h-3m', '9999999999h', '-', '1..5s'])('refuses "%s"', (text) =>
-    expect(parseDuration(text)).toBeUndefined(),
-  );
+  it.each([
+    '',
+    '5',
+    'm',
+    '5 m',
+    '1D',
+    '5m3',
+    'five',
+    '1h ',
+    '1h-3m',
+    '--1s',
+    '.s',
+    '1w',
+    '9999999999h',
+    '110000d',
+    `${'1'.repeat(64)}s`,
+    '-',
+    '1..5s',
+  ])('refuses "%s"', (text) => expect(parseDuration(text)).toBeUndefined());
 
   it.each([
     [0, '0s'],

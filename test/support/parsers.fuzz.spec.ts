@@ -10,7 +10,6 @@ import { parseReadyPlace } from '../../src/modules/work/beads/ready-token.js';
 import type { CityConfig } from '../../src/modules/files/composition/city-config.js';
 import { CITY_FORMAT } from '../../src/modules/files/composition/formats/city.format.js';
 import { readSchedule } from '../../src/modules/files/composition/formats/cron.js';
-import { parseDuration as parseFileDuration } from '../../src/modules/files/composition/formats/duration.js';
 import { FORMULA_FORMAT } from '../../src/modules/files/composition/formats/files.format.js';
 import { ORDER_FORMAT } from '../../src/modules/files/composition/formats/order.format.js';
 import { checkDocument } from '../../src/modules/files/composition/formats/read.js';
@@ -98,7 +97,7 @@ const PARSERS: Readonly<Record<string, Parser>> = {
     good: ['*/5 1-3,4 29 feb mon-fri', '0 0 29 2 1'],
     parse: (text) => [readSchedule(text), timesAfter(text, 'Europe/Vienna', new Date(0))],
   },
-  'a duration': { good: ['1h30m', '-1.5s', '7d'], parse: (text) => [parseDuration(text), parseFileDuration(text, { days: true })] },
+  'a duration': { good: ['1h30m', '-1.5s', '7d'], parse: parseDuration },
   'a condition': { good: ['{{v}} == "x"', '!{{v}}'], parse: conditionOf },
   'an until': {
     good: ['step.output.a.b >= 3', "children(a).count( status == 'failed' ) >= 3", "step.status == 'completed'"],

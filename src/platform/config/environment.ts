@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DURATION_PATTERN, parseDuration } from '../../contract/duration.js';
 import { parseTarget } from './target.js';
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -21,15 +22,11 @@ const targets = list.transform((entries, context) =>
     return target ?? [];
   }),
 );
-const DURATION = /^(\d+)(s|m|h|d)$/;
-const SECONDS = { s: 1, m: 60, h: 3600, d: 86400 } as const;
 const duration = z
   .string()
-  .regex(DURATION)
-  .transform((s) => {
-    const [, n, unit] = DURATION.exec(s)!;
-    return Number(n) * SECONDS[unit as keyof typeof SECONDS] * 1000;
-  });
+  .refine((text) => (parseDuration(text) ?? -1) >= 0, 'has to be a duration such as 90s, 1h30m or 7d')
+  .meta({ pattern: DURATION_PATTERN })
+  .transform((text) => parseDuration(text)!);
 
 /**
  * The environment, but for the secrets of webhooks. `loadConfig` reads it once; nothing else reads `process.env`. A wrong value stops the start with

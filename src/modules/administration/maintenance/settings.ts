@@ -1,4 +1,4 @@
-import { parseDuration } from '../../files/composition/formats/duration.js';
+import { parseDuration } from '../../../contract/duration.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 
 /** What a city that wants maintenance says about it. Times are milliseconds. */
@@ -58,6 +58,6 @@ function tableOf(value: unknown): Readonly<Record<string, unknown>> {
 }
 
 function positive(value: unknown): number | undefined {
-  const ms = typeof value === 'string' && value !== '' ? parseDuration(value, { days: true }) : undefined;
+  const ms = typeof value === 'string' && value !== '' ? parseDuration(value) : undefined;
   return ms !== undefined && ms > 0 ? ms : undefined;
 }

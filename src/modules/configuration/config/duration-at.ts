@@ -1,4 +1,4 @@
-import { parseDuration } from '../../files/composition/formats/duration.js';
+import { parseDuration } from '../../../contract/duration.js';
 
 /** How long something takes or is kept, as the files say it somewhere below `table`, in milliseconds. Undefined where they say nothing that counts. */
 export function durationAt(table: unknown, ...keys: readonly string[]): number | undefined {
@@ -6,6 +6,6 @@ export function durationAt(table: unknown, ...keys: readonly string[]): number |
     (at, key) => (typeof at === 'object' && at !== null ? (at as Record<string, unknown>)[key] : undefined),
     table,
   );
-  const ms = typeof value === 'string' ? parseDuration(value, { days: true }) : undefined;
+  const ms = typeof value === 'string' ? parseDuration(value) : undefined;
   return ms !== undefined && ms > 0 ? ms : undefined;
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { readSchedule } from './cron.js';
-import { parseDuration } from './duration.js';
+import { DURATION_PATTERN, parseDuration } from '../../../../contract/duration.js';
 
 /** What an issue of a schema says beside its text. */
 export interface IssueTraits {
@@ -77,8 +77,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(...values:
 }
 
 /** How durations look to a JSON Schema, which knows no functions. */
-const DURATION = { pattern: '^(0|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h))+)$' };
-const DURATION_OF_DAYS = { pattern: '^(0|((\\d+(\\.\\d*)?|\\.\\d+)(ns|us|µs|μs|ms|s|m|h|d))+)$' };
+const DURATION = { pattern: DURATION_PATTERN };
 
 /** A duration as text. One that cannot be read, or is negative, is a warning, and the default applies. */
 export const duration = z
@@ -121,15 +120,15 @@ export const durationOfDolt = z
   })
   .meta(DURATION);
 
-/** How long something is kept: days are allowed, and none at all is refused. */
+/** How long something is kept: not at all is refused. */
 export const retention = z
   .string()
-  .refine((written) => (parseDuration(written, { days: true }) ?? 1) > 0, { message: 'must be longer than nothing', abort: true })
-  .refine((written) => parseDuration(written, { days: true }) !== undefined, {
+  .refine((written) => (parseDuration(written) ?? 1) > 0, { message: 'must be longer than nothing', abort: true })
+  .refine((written) => parseDuration(written) !== undefined, {
     message: 'is not a duration such as 12h or 7d; the default applies',
     params: { severity: 'warning' } satisfies IssueTraits,
   })
-  .meta(DURATION_OF_DAYS);
+  .meta(DURATION);
 
 export const durationOrOff = z
   .string()

@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../files/composition/formats/duration.js';
+import { parseDuration } from '../../../../contract/duration.js';
 import type { Table } from '../../../files/composition/tree.js';
 import { conditionOf } from './condition.js';
 import type { Check, Drain, Gate, GateType, Loop, OnComplete, Retry, Step, Where } from './formula.js';

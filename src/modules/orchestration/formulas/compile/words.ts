@@ -1,4 +1,4 @@
-import { parseDuration } from '../../../files/composition/formats/duration.js';
+import { parseDuration } from '../../../../contract/duration.js';
 import type { Where } from './formula.js';
 import { inside, type Issues } from './issues.js';
 import type { Budget } from './limits.js';
