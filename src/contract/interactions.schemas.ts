@@ -16,7 +16,7 @@ export const PendingInteraction = contract(
   'PendingInteraction',
   z.strictObject({
     request_id: z.string().describe('Names the question: to be given with the answer.'),
-    kind: z.string().describe('What kind of question it is, such as `permission`.'),
+    kind: z.string().describe('`approval`: may it do something. `dialog`: what a terminal shows and waits for.'),
     prompt: z.string().optional(),
     options: z.array(z.string()).nullable().optional().meta({ description: 'The labels of `choices`, as a person reads them.' }),
     metadata: z.record(z.string(), z.string()).optional(),

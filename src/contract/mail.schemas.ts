@@ -10,13 +10,16 @@ export const Message = contract(
     from: z.string().describe('Who sent it.'),
     id: z.string(),
     read: z.boolean().describe('Whether it has been read.'),
-    subject: z.string(),
+    subject: z.string().describe('What it is about.'),
     to: z.string().describe('Who gets it.'),
     cc: z.array(z.string()).nullable().optional(),
-    priority: int64.optional(),
+    priority: int64.optional().describe('How urgent its sender finds it: from 0, the most urgent, to 4. Absent: nothing was said.'),
     reply_to: z.string().optional().describe('The message that it answers.'),
-    rig: z.string().optional(),
-    thread_id: z.string().optional().describe('The thread: the id of its first message.'),
+    rig: z.string().optional().describe('The rig that it is about, or the name of the city.'),
+    thread_id: z
+      .string()
+      .optional()
+      .describe('The id of the thread, such as `thread-4be01f9c2d77`: answers have that of what they answer.'),
   }),
   'A message between people and agents.',
 );

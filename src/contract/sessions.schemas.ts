@@ -107,7 +107,7 @@ export const SessionCreateBody = contract(
     name: demanded(text.max(512).optional().describe('The agent or the provider that it is made of.')),
     options: z.record(text.max(128), text.max(1024)).optional().describe('Values of the provider’s options, by their keys.'),
     project_id: text.max(512).optional().describe('Kept with the session, for whoever made it.'),
-    session_name: text.max(256).optional(),
+    session_name: text.max(256).optional().describe('Refused: the service makes this name itself. Give an `alias`.'),
     title: text.max(1024).optional(),
   }),
   'What a session is made of.',
@@ -140,7 +140,7 @@ export const SessionPermissionModeBody = contract(
 export const OKWithIDResponseBody = contract(
   'OKWithIDResponseBody',
   z.strictObject({
-    status: z.string(),
+    status: z.string().describe('Always `ok`.'),
     id: z.string().optional().describe('The id of the session.'),
     decision: z
       .enum(['awake', 'starting', 'wanted', 'after_stop'])

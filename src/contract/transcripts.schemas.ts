@@ -40,7 +40,7 @@ export const SessionRawMessageFrame = contract('SessionRawMessageFrame', z.unkno
 export const SessionRawEntry = contract(
   'SessionRawEntry',
   z.strictObject({
-    id: z.string(),
+    id: z.string().describe('Names the entry in the transcript: the same id again replaces it.'),
     status: z.string().describe('`final`, `partial` while it grows, or `superseded` when it is to be forgotten.'),
     frames: int64.describe('How many of the frames belong to it.'),
   }),
@@ -48,7 +48,7 @@ export const SessionRawEntry = contract(
 );
 export type SessionRawEntry = z.infer<typeof SessionRawEntry>;
 
-const head = { id: z.string(), template: z.string(), provider: z.string() };
+const head = { id: z.string().describe('The id of the session.'), template: z.string(), provider: z.string() };
 const paged = { pagination: PaginationInfo.optional() };
 const turns = z.array(OutputTurn).nullable();
 const raw = { ...head, messages: z.array(SessionRawMessageFrame).nullable(), entries: z.array(SessionRawEntry).optional(), ...paged };
@@ -143,7 +143,10 @@ export const SessionAgentListResponse = contract(
 export type SessionAgentListResponse = z.infer<typeof SessionAgentListResponse>;
 export const SessionAgentGetResponse = contract(
   'SessionAgentGetResponse',
-  z.strictObject({ messages: z.array(z.unknown()).nullable(), status: z.string().optional().describe('How the sub-agent is.') }),
+  z.strictObject({
+    messages: z.array(z.unknown()).nullable(),
+    status: z.string().optional().describe('`running`, `completed` or `failed`.'),
+  }),
   'What a sub-agent has said.',
 );
 export type SessionAgentGetResponse = z.infer<typeof SessionAgentGetResponse>;

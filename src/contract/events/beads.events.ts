@@ -26,7 +26,7 @@ export const BeadWorktreeReapedPayload = contract(
   'BeadWorktreeReapedPayload',
   z.strictObject({
     bead_id: z.string(),
-    branch: z.string(),
+    branch: z.string().describe('The branch that was checked out there.'),
     path: z.string().describe('The worktree that was taken away.'),
     rig: z.string(),
   }),

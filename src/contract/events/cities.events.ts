@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { contract } from '../registry.js';
 import { defineEvent, NoPayload } from './define.js';
 
-const cityEnd = () => z.strictObject({ request_id: z.string(), name: z.string(), path: z.string() });
+const cityEnd = () => z.strictObject({ request_id: z.string(), name: z.string().describe('The name of the city.'), path: z.string() });
 
 export const CityLifecyclePayload = contract(
   'CityLifecyclePayload',
-  z.strictObject({ name: z.string(), path: z.string() }),
+  z.strictObject({ name: z.string().describe('The name of the city.'), path: z.string() }),
   'The city that it happened to.',
 );
 export const CityCreateSucceededPayload = contract('CityCreateSucceededPayload', cityEnd(), 'The city is made and runs.');

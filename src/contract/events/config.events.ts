@@ -41,7 +41,7 @@ export const AgentConfigPayload = contract(
 );
 export const RigConfigPayload = contract(
   'RigConfigPayload',
-  z.strictObject({ rig: z.string(), ...changes }),
+  z.strictObject({ rig: z.string().describe('The name of the rig.'), ...changes }),
   'One rig of the configuration; `changed` names its keys.',
 );
 export const ProviderConfigPayload = contract(
@@ -64,7 +64,11 @@ export const PatchConfigPayload = contract(
   'One stored patch.',
 );
 export const AgentSwitchPayload = contract('AgentSwitchPayload', z.strictObject({ agent: z.string() }), 'The agent that was switched.');
-export const RigSwitchPayload = contract('RigSwitchPayload', z.strictObject({ rig: z.string() }), 'The rig that was switched.');
+export const RigSwitchPayload = contract(
+  'RigSwitchPayload',
+  z.strictObject({ rig: z.string().describe('The name of the rig.') }),
+  'The rig that was switched.',
+);
 
 export const ConfigReloaded = defineEvent(
   'config.reloaded',

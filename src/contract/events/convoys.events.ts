@@ -5,7 +5,11 @@ import { defineEvent, NoPayload } from './define.js';
 
 export const ConvoyClosedPayload = contract(
   'ConvoyClosedPayload',
-  z.strictObject({ closed: int64.optional(), reason: z.string().optional(), total: int64.optional().describe('How many members it had.') }),
+  z.strictObject({
+    closed: int64.optional(),
+    reason: z.string().optional().describe('Why it was closed, as it stands on the convoy.'),
+    total: int64.optional().describe('How many members it had.'),
+  }),
   'How many members the convoy had when it closed, how many of them were closed, and why it closed.',
 );
 

@@ -5,7 +5,10 @@ import { defineEvent } from './define.js';
 
 export const MailEventPayload = contract(
   'MailEventPayload',
-  z.strictObject({ rig: z.string(), message: Message.optional().describe('The message, where the event is about it as a whole.') }),
+  z.strictObject({
+    rig: z.string().describe('The rig that it is about, or the name of the city.'),
+    message: Message.optional().describe('The message, where the event is about it as a whole.'),
+  }),
   'The message that it happened to.',
 );
 

@@ -4,13 +4,18 @@ import { defineEvent } from './define.js';
 
 export const RigCreateSucceededPayload = contract(
   'RigCreateSucceededPayload',
-  z.strictObject({ default_branch: z.string(), prefix: z.string(), request_id: z.string(), rig: z.string() }),
+  z.strictObject({
+    default_branch: z.string(),
+    prefix: z.string(),
+    request_id: z.string(),
+    rig: z.string().describe('The name of the rig.'),
+  }),
   'The rig is there.',
 );
 export const RigProvisionProgressPayload = contract(
   'RigProvisionProgressPayload',
   z.strictObject({
-    rig: z.string(),
+    rig: z.string().describe('The name of the rig.'),
     step: z.string().describe('The step that it is at.'),
     detail: z.string().optional(),
     request_id: z.string().optional(),

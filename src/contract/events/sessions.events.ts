@@ -104,7 +104,7 @@ export const SessionInteractionPayload = contract(
   z.strictObject({
     session_id: z.string(),
     request_id: z.string().describe('Names the question.'),
-    kind: z.string().describe('What kind of question it is, such as `permission`.'),
+    kind: z.string().describe('`approval`: may it do something. `dialog`: what a terminal shows and waits for.'),
     status: z.string().describe('`open`, `answered`, `cancelled` or `expired`.'),
     action: z.string().optional().describe('What was answered.'),
     prompt: z.string().optional(),

@@ -61,12 +61,14 @@ export const UserPrompt = contract(
   'What a person has sent, in its parts.',
 );
 
+const entryId = z.string().describe('Names the entry in the transcript: the same id again replaces it.');
+
 export const MessageUnknown = contract(
   'SessionStructuredMessageUnknown',
   z.strictObject({
     role: z.literal('unknown'),
     blocks: z.array(Block),
-    id: z.string(),
+    id: entryId,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -86,7 +88,7 @@ export const MessageUser = contract(
   z.strictObject({
     role: z.literal('user'),
     blocks: z.array(Block),
-    id: z.string(),
+    id: entryId,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -102,7 +104,7 @@ export const MessageAssistant = contract(
   z.strictObject({
     role: z.literal('assistant'),
     blocks: z.array(Block),
-    id: z.string(),
+    id: entryId,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -120,7 +122,7 @@ export const MessageSystem = contract(
   z.strictObject({
     role: z.literal('system'),
     blocks: z.array(Block),
-    id: z.string(),
+    id: entryId,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -136,7 +138,7 @@ export const MessageTool = contract(
   z.strictObject({
     role: z.literal('tool'),
     blocks: z.array(Block),
-    id: z.string(),
+    id: entryId,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),

@@ -26,7 +26,7 @@ export const TodoItem = contract(
   z.strictObject({
     active_form: z.string().optional().describe('The same as something that is being done.'),
     content: z.string().optional().describe('What is to be done.'),
-    id: z.string().optional(),
+    id: z.string().optional().describe('Its id, as the agent calls it.'),
     priority: z.string().optional().describe('How urgent it is, in the words of the agent.'),
     status: z.string().optional().describe('How far it is, in the words of the agent.'),
   }),

@@ -26,8 +26,8 @@ export const PARAMETERS: ReadonlyMap<string, string> = new Map(
     type: 'Only of this kind.',
     actor: 'Only of this actor.',
     subject: 'Only about this.',
-    since: 'Only what is later: a duration before now such as `1h`, or a time.',
-    until: 'Only what is earlier: a duration before now such as `1h`, or a time.',
+    since: 'Only what is later than so long ago: a duration such as `1h`.',
+    until: 'Only what is earlier than so long ago: a duration such as `1h`.',
     payload_match:
       'Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value.',
     tail: 'How many segments, the newest; 0 for all.',

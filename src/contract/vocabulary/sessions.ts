@@ -27,7 +27,7 @@ export const SESSIONS: Readonly<Record<string, string>> = {
   intent: '`default` and `follow_up` wait for the end of a turn, `interrupt_now` ends it.',
   queued: 'True when it waits for the end of a turn.',
   options: 'Values of the provider’s options, by their keys.',
-  prompt: 'What is asked, or what the agent is told to be.',
+  prompt: 'What is asked.',
   work_dir: 'The directory in which its process runs.',
   dir: 'The directory.',
   scope: '`city` or `rig`: where the agent is known.',

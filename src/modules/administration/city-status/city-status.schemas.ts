@@ -150,7 +150,7 @@ export const StatusBody = contract(
     agent_count: int64,
     agents: StatusAgentCounts.describe('How many agents there are, and how many run.'),
     mail: StatusMailCounts,
-    name: z.string(),
+    name: z.string().describe('The name of the city.'),
     path: z.string(),
     rig_count: int64,
     rigs: StatusRigCounts.describe('How many rigs there are, and how many are suspended.'),

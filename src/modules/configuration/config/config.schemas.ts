@@ -11,7 +11,7 @@ const textMap = z.record(z.string(), z.string());
 export const ConfigAgentResponse = contract(
   'ConfigAgentResponse',
   z.strictObject({
-    name: z.string(),
+    name: z.string().describe('Its name without the rig; one of a pack begins with the name of the import.'),
     suspended: z.boolean(),
     dir: z.string().optional().describe('The rig. Absent for an agent of the city.'),
     is_pool: z.boolean().optional(),
@@ -33,7 +33,7 @@ export const ConfigRigResponse = contract(
 export const WorkspaceResponse = contract(
   'WorkspaceResponse',
   z.strictObject({
-    name: z.string(),
+    name: z.string().describe('The name of the city.'),
     suspended: z.boolean(),
     declared_name: z.string().optional().describe('The name that the files say, where it is another one.'),
     declared_prefix: z.string().optional().describe('The prefix that the files say, where it is another one.'),
@@ -119,7 +119,7 @@ export type ConfigValue = z.infer<typeof ConfigValue>;
 export const AnnotatedAgentResponse = contract(
   'AnnotatedAgentResponse',
   z.strictObject({
-    name: z.string(),
+    name: z.string().describe('Its name without the rig; one of a pack begins with the name of the import.'),
     suspended: z.boolean(),
     origin: z.string().describe('Where it was written: the file, or the pack and its file.'),
     dir: z.string().optional().describe('The rig. Absent for an agent of the city.'),

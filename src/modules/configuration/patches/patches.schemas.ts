@@ -145,15 +145,15 @@ export const ProviderPatchSetInputBody = contract(
 );
 export type ProviderPatchSetInputBody = z.infer<typeof ProviderPatchSetInputBody>;
 
-const done = {
-  status: z.string(),
+const done = (status: string) => ({
+  status: z.string().describe(`Always \`${status}\`.`),
   agent_patch: z.string().optional(),
   provider_patch: z.string().optional(),
   rig_patch: z.string().optional(),
-};
-export const PatchOKResponseBody = contract('PatchOKResponseBody', z.strictObject(done), 'The patch is stored.');
+});
+export const PatchOKResponseBody = contract('PatchOKResponseBody', z.strictObject(done('ok')), 'The patch is stored.');
 export type PatchOKResponseBody = z.infer<typeof PatchOKResponseBody>;
-export const PatchDeletedResponseBody = contract('PatchDeletedResponseBody', z.strictObject(done), 'The patch is gone.');
+export const PatchDeletedResponseBody = contract('PatchDeletedResponseBody', z.strictObject(done('deleted')), 'The patch is gone.');
 export type PatchDeletedResponseBody = z.infer<typeof PatchDeletedResponseBody>;
 
 export const PatchNameParam = text.min(1).max(256).describe('The name of what is patched.');

@@ -12,7 +12,11 @@ const found = {
 
 export const ReadinessItem = contract(
   'ReadinessItem',
-  z.strictObject({ kind: z.string().describe('`provider` or `tool`.'), name: z.string(), ...found }),
+  z.strictObject({
+    kind: z.string().describe('`provider` or `tool`.'),
+    name: z.string().describe('The name of the provider or the tool.'),
+    ...found,
+  }),
   'Whether a provider or a tool can be used.',
 );
 export const ReadinessResponse = contract(

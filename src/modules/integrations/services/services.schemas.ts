@@ -51,7 +51,7 @@ export type ListBodyStatus = z.infer<typeof ListBodyStatus>;
 export const ServiceRestartOutputBody = contract(
   'ServiceRestartOutputBody',
   z.strictObject({
-    status: z.string(),
+    status: z.string().describe('Always `ok`.'),
     action: z.string().describe('Always `restart`.'),
     service: z.string().describe('The name of the service.'),
   }),

@@ -33,7 +33,7 @@ export const FormulaBody = z.string().meta({ format: 'binary', contentMediaType:
 export const FormulaVarDefResponse = contract(
   'FormulaVarDefResponse',
   z.strictObject({
-    name: z.string(),
+    name: z.string().describe('The name of the variable, unique in the formula.'),
     type: z.string().describe('`string`, `int` or `bool`.'),
     description: z.string().optional(),
     default: z.unknown().optional().describe('What counts when no value is given. Absent: there is none.'),
@@ -68,7 +68,7 @@ export type FormulaRecentRunResponse = z.infer<typeof FormulaRecentRunResponse>;
 const ORIGIN = {
   source: FormulaLayer.describe('The file that counts.'),
 
-  shadows: z.array(FormulaLayer).describe('Files of the same name that do not, the strongest first.'),
+  shadows: z.array(FormulaLayer).describe('Files of the same name that do not count, the strongest first.'),
 };
 
 export const FormulaSummaryResponse = contract(
@@ -131,10 +131,10 @@ export type FormulaPreviewEdgeResponse = z.infer<typeof FormulaPreviewEdgeRespon
 export const FormulaPreviewNodeResponse = contract(
   'FormulaPreviewNodeResponse',
   z.strictObject({
-    id: z.string(),
+    id: z.string().describe('The id of the step, unique in the formula.'),
     title: z.string(),
     kind: z.string().describe('What the step is: `task`, or what the service does with it, such as `retry`, `loop` or `drain`.'),
-    scope_ref: z.string().optional(),
+    scope_ref: z.string().optional().describe('The step in whose scope it is.'),
   }),
   'A step of the graph that a formula becomes.',
 );

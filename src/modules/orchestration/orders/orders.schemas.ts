@@ -124,14 +124,17 @@ export const OrderHistoryEntry = contract(
     capture_output: z.boolean(),
     has_output: z.boolean().describe('Whether it wrote anything that was kept.'),
     rig: optional,
-    state: z.enum(['checking', 'queued', 'running', 'done']).optional().describe('How far the firing is.'),
+    state: z
+      .enum(['checking', 'queued', 'running', 'done'])
+      .optional()
+      .describe('How far the firing is: `checking` its condition, `queued` for a worker, `running` or `done`.'),
     outcome: z
       .enum(['success', 'failed', 'timeout', 'canceled', 'lost'])
       .optional()
       .describe('What came of it. `lost`: its worker died. Absent while it goes on.'),
     cause: z.string().optional().meta({ description: 'What fired it: its trigger, or `run` for a run by hand.' }),
     actor: optional.describe('Who asked for it, where somebody did.'),
-    reason: optional,
+    reason: optional.describe('Why it was due, in words.'),
     started_at: dateTime.optional(),
     finished_at: dateTime.optional(),
     duration_ms: optional.describe('How long it took, in milliseconds, as text.'),

@@ -15,9 +15,9 @@ export const MAX_BATCH_CHARACTERS = 16 * 1024 * 1024;
 const name = text.max(500);
 const options = {
   target: name.min(1).describe('Who gets it: an agent, or a pool.'),
-  rig: name.optional(),
-  scope_kind: name.optional(),
-  scope_ref: name.optional(),
+  rig: name.optional().describe('The rig in which a `target` without a rig is looked for. Absent: none.'),
+  scope_kind: name.optional().describe('`rig`: the target has to be of the rig `scope_ref`. `city`: of any.'),
+  scope_ref: name.optional().describe('With `scope_kind` `rig` the name of that rig.'),
   merge: name.optional(),
   owned: z.boolean().optional(),
   no_convoy: z.boolean().optional(),
@@ -28,7 +28,9 @@ const options = {
 export type SlingOptions = z.infer<z.ZodObject<typeof options>>;
 
 const formula = {
-  formula: name.optional().describe('What is to be done, instead of a bead, or for the bead.'),
+  formula: name
+    .optional()
+    .describe('The name of the formula: it is carried out for the bead, of a batch for each; without a bead by itself.'),
 
   title: beadTitle.optional().describe('The title of the run.'),
   vars: z.record(text.max(128), text).optional(),
@@ -51,7 +53,10 @@ export type SlingInputBody = z.infer<typeof SlingInputBody>;
 
 export const SlingEvent = contract(
   'SlingEvent',
-  z.strictObject({ type: z.string().describe('The kind of event.'), subject: z.string() }),
+  z.strictObject({
+    type: z.string().describe('The kind of event.'),
+    subject: z.string().describe('The bead, convoy or run that it is about.'),
+  }),
   'An event that a sling appends to the log of the city.',
 );
 export type SlingEvent = z.infer<typeof SlingEvent>;
@@ -59,7 +64,7 @@ export type SlingEvent = z.infer<typeof SlingEvent>;
 export const SlingResponse = contract(
   'SlingResponse',
   z.strictObject({
-    status: z.enum(['slung', 'would_sling']).describe('`would_sling` in a dry run.'),
+    status: z.enum(['slung', 'would_sling']).describe('`slung`, or `would_sling` in a dry run.'),
 
     target: z.string().describe('The canonical name of whom it went to.'),
 
@@ -106,7 +111,9 @@ export const SlingBatchResult = contract(
   z.strictObject({
     bead: z.string().describe('The id of the bead.'),
 
-    status: z.enum(['slung', 'would_sling', 'refused', 'skipped']).describe('`skipped`: a closed member of the convoy.'),
+    status: z
+      .enum(['slung', 'would_sling', 'refused', 'skipped'])
+      .describe('`slung`, or `would_sling` in a dry run; `refused` for the reason in `code`; `skipped`: a closed member of the convoy.'),
     changed: z.boolean().optional().describe('False when everything was as asked already.'),
     convoy_id: z.string().optional(),
     formula: z.string().optional(),
@@ -127,8 +134,8 @@ export const SlingBatchResponse = contract(
   z.strictObject({
     status: z
       .enum(['slung', 'would_sling', 'partial', 'refused'])
-      .describe('`partial` when some were refused; `would_sling` in a dry run.'),
-    target: z.string(),
+      .describe('`slung`; `partial` when some were refused, `refused` when all were; `would_sling` in a dry run.'),
+    target: z.string().describe('The canonical name of whom they went to.'),
     results: z.array(SlingBatchResult).describe('What became of each, in the order of the request.'),
     slung: int64.describe('How many were slung.'),
     refused: int64.describe('How many were refused.'),

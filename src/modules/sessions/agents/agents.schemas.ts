@@ -74,6 +74,9 @@ export const AgentsQuery = z.strictObject({
   peek: queryBool().describe('Adds the last output of running sessions.'),
   ...listPage,
   ...blockingRead,
+  wait: blockingRead.wait.describe(
+    'How long to wait at the most: a duration, `30s` unless given, up to `2m`. Then the answer comes as things are.',
+  ),
 });
 export type AgentsQuery = z.infer<typeof AgentsQuery>;
 

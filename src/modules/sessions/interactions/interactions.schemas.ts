@@ -52,7 +52,7 @@ export const CityPendingEntry = contract(
   z.strictObject({
     session_id: z.string(),
     request_id: z.string().describe('Names the question: to be given with the answer.'),
-    kind: z.string().describe('What kind of question it is, such as `permission`.'),
+    kind: z.string().describe('`approval`: may it do something. `dialog`: what a terminal shows and waits for.'),
     prompt: z.string().optional(),
     options: z.array(z.string()).optional().meta({ description: 'The labels of `choices`.' }),
     choices: z.array(InteractionChoice).optional(),

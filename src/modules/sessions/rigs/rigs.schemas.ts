@@ -39,7 +39,7 @@ export const RigCreateResponseBody = contract(
     event_cursor: z.string().optional().describe('The position of the city’s log before the change; with `accepted` only.'),
     prefix: z.string().optional(),
     request_id: z.string().optional(),
-    rig: z.string().optional(),
+    rig: z.string().optional().describe('The name of the rig.'),
   }),
   'The rig is there, or is being made.',
 );
@@ -63,7 +63,7 @@ export const GitStatus = contract(
   z.strictObject({
     ahead: int64.describe('Commits that the branch has and its remote has not.'),
     behind: int64.describe('Commits that its remote has and the branch has not.'),
-    branch: z.string(),
+    branch: z.string().describe('The branch that is checked out.'),
     changed_files: int64.describe('Files that are changed and not committed.'),
     clean: z.boolean().describe('True when none is.'),
   }),
@@ -108,9 +108,9 @@ export type ListBodyRigResponse = z.infer<typeof ListBodyRigResponse>;
 export const RigActionBody = contract(
   'RigActionBody',
   z.strictObject({
-    status: z.string(),
+    status: z.string().describe('Always `ok`.'),
     action: z.string().describe('What was done.'),
-    rig: z.string(),
+    rig: z.string().describe('The name of the rig.'),
     failed: z.array(z.string()).nullable().optional().describe('Sessions for which it did not work. Null is the same as none.'),
     killed: z.array(z.string()).nullable().optional().describe('Sessions whose processes were ended. Null is the same as none.'),
   }),

@@ -40,7 +40,7 @@ export const SessionDriftAcceptedBody = contract(
   'SessionDriftAcceptedBody',
   z.strictObject({
     status: z.string().describe('Always `ok`.'),
-    id: z.string(),
+    id: z.string().describe('The id of the session.'),
     accepted: z.boolean(),
     differs: z.array(z.string()).describe('Names of the parts in which it is another.'),
   }),

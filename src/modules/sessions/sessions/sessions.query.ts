@@ -25,10 +25,9 @@ export function wantedStates(words: readonly string[] | undefined): readonly Ses
 export const SessionsQuery = z.strictObject({
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
-  state: queryList({ max: 32 }).refine(
-    (words) => (words ?? []).every((word) => word === '' || known.includes(word)),
-    `must be of ${known.join(', ')}`,
-  ),
+  state: queryList({ max: 32 })
+    .refine((words) => (words ?? []).every((word) => word === '' || known.includes(word)), `must be of ${known.join(', ')}`)
+    .describe('Only in these states, by commas; `open` (the default), `closed` and `all` stand for several.'),
   template: queryText(),
   peek: queryBool(),
   rig: queryText(),

@@ -7,7 +7,7 @@ import { queryInt, queryText } from '../../../contract/query.js';
 export const CityInfo = contract(
   'CityInfo',
   z.strictObject({
-    name: z.string(),
+    name: z.string().describe('The name of the city.'),
     path: z.string(),
     running: z.boolean().describe('Whether it runs: only then is the rest of its operations there.'),
     error: z.string().optional().describe('Why it does not come up. Absent when it does.'),
@@ -98,7 +98,7 @@ export const CityGetResponse = contract(
   'CityGetResponse',
   z.strictObject({
     agent_count: int64,
-    name: z.string(),
+    name: z.string().describe('The name of the city.'),
     path: z.string(),
     rig_count: int64,
     suspended: z.boolean(),

@@ -22,9 +22,9 @@ export const ConvoyCreateInputBody = contract(
     description: beadDescription.optional(),
     labels: beadLabels.optional(),
 
-    owner: line.optional().describe('Who looks after it.'),
+    owner: line.optional().describe('Who looks after it; noted on it as `convoy.owner`, and not looked up.'),
 
-    notify: line.optional().describe('The mail address that is told when it has closed.'),
+    notify: line.optional().describe('Who gets a mail when it has closed: an address of the city. One that names nobody is passed over.'),
 
     owned: z.boolean().optional().describe('True for a convoy that its owner lands: it does not close by itself.'),
     merge: merge.optional(),
@@ -52,7 +52,7 @@ export type ConvoyAddInputBody = z.infer<typeof ConvoyAddInputBody>;
 
 export const ConvoyAddOutputBody = contract(
   'ConvoyAddOutputBody',
-  z.strictObject({ status: z.string(), closed_items: z.array(z.string()).optional() }),
+  z.strictObject({ status: z.string().describe('Always `updated`.'), closed_items: z.array(z.string()).optional() }),
   'They are members.',
 );
 export type ConvoyAddOutputBody = z.infer<typeof ConvoyAddOutputBody>;

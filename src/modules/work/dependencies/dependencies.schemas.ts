@@ -62,7 +62,9 @@ export const BeadDependenciesBody = contract(
 export type BeadDependenciesBody = z.infer<typeof BeadDependenciesBody>;
 
 export const DependenciesQuery = z.strictObject({
-  direction: queryEnum(['down', 'up', 'both']),
+  direction: queryEnum(['down', 'up', 'both']).describe(
+    '`down` (the default): what the bead depends on; `up`: what depends on it; `both`.',
+  ),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
   cursor: queryText(),
 });

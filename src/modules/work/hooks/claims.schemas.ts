@@ -49,10 +49,10 @@ export const BeadReleaseInputBody = contract(
   'BeadReleaseInputBody',
   z.strictObject({
     assignee: Name.describe('Who has it.'),
-    fence: int64.min(0).optional(),
+    fence: int64.min(0).optional().describe('That of the claim. Absent: whichever claim of `assignee` it is.'),
     reason: text.max(1000).optional().describe('Why it is given back. Kept on the bead as `release_reason`.'),
   }),
-  '`reason` is kept on the bead as `release_reason`.',
+  'A bead is given back.',
 );
 
 export const BeadHeartbeatInputBody = contract(

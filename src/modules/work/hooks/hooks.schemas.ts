@@ -9,8 +9,10 @@ const HookAction = z.enum(['work', 'drain']);
 const MAX_NAMES = 100;
 
 export const HookQuery = z.strictObject({
-  agent: Name,
-  session: queryList({ max: MAX_NAMES }).refine((names = []) => names.every((name) => Name.safeParse(name).success), 'must be names'),
+  agent: Name.describe('The agent, or a slot of its pool: `agent-7` of `agent`.'),
+  session: queryList({ max: MAX_NAMES })
+    .refine((names = []) => names.every((name) => Name.safeParse(name).success), 'must be names')
+    .describe('The caller’s session and its other names, by commas: work may be assigned to them, too.'),
   limit: queryInt({ min: 1, max: 1000, default: 100 }),
 });
 
@@ -30,7 +32,7 @@ export const HookResponse = contract(
     action: HookAction.describe('`work` when there is something on the hook, otherwise `drain`.'),
 
     agent: z.string().describe('The canonical name of the agent, with its slot.'),
-    items: z.array(HookItem),
+    items: z.array(HookItem).describe('What is on the hook, what a claim takes first at the front.'),
     reason: z
       .enum(['existing_assignment', 'ready_assignment', 'claimable', 'no_work'])
       .describe('How the first item would come to the caller, or that there is none.'),
@@ -66,7 +68,7 @@ export const HookClaimResponse = contract(
     schema_version: z.literal('1').describe('Always `1`.'),
     assignee: z.string().optional(),
     bead: Bead.optional(),
-    bead_id: z.string().optional(),
+    bead_id: z.string().optional().describe('The id of the bead that is now the caller’s.'),
     continuation_assigned: z.array(z.string()).optional().describe('Further beads of the group that are the caller’s now.'),
     continuation_group: z.string().optional().describe('The group whose beads stay with one slot.'),
     fence: int64.optional(),
@@ -85,7 +87,11 @@ export const HookDemandItem = contract(
 );
 export const HookDemandResponse = contract(
   'HookDemandResponse',
-  z.strictObject({ items: z.array(HookDemandItem), total: int64, partial: z.boolean().optional() }),
+  z.strictObject({
+    items: z.array(HookDemandItem),
+    total: int64.describe('How many beads wait, over all routes.'),
+    partial: z.boolean().optional().describe('True when there are more routes than fit on a page of 2 MiB.'),
+  }),
   'Beads that wait for the workers of each route; `total` is their sum. `partial`: there are more routes than fit on a page of 2 MiB.',
 );
 

@@ -18,6 +18,7 @@ import {
   MailListBody,
   MailListQuery,
   MailRigQuery,
+  MailThreadParam,
   MailThreadQuery,
 } from './mail.schemas.js';
 import { MailService } from './mail.service.js';
@@ -65,7 +66,7 @@ export class MailController {
     id: 'get-v0-city-by-city-name-mail-count',
     name: 'count-mail',
     summary: 'Count the mail that is not archived',
-    description: 'Of an agent, of a rig, or of the whole city.',
+    description: 'Of an agent, of `human`, or of the whole city.',
     tag: 'mail',
     response: MailCountOutputBody,
     headers: HEADERS,
@@ -94,7 +95,7 @@ export class MailController {
   @Header('content-type', JSON_TYPE)
   async thread(
     @City() city: CityScope,
-    @Param('id', ID) id: string,
+    @Param('id', { schema: MailThreadParam }) id: string,
     @Query({ schema: MailThreadQuery }) query: MailThreadQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {

@@ -17,18 +17,30 @@ const body = text
   .max(BODY_BYTES)
   .refine((value) => Buffer.byteLength(value) <= BODY_BYTES, 'must not be longer than 256 KiB')
   .optional();
-const rig = text.max(ADDRESS_MAX).optional();
-const priority = z.int().min(0).max(4).optional();
+const rig = text
+  .max(ADDRESS_MAX)
+  .optional()
+  .describe('The rig that it is about, where addresses without a rig are looked for first. Absent, empty or the name of the city: none.');
+const priority = z
+  .int()
+  .min(0)
+  .max(4)
+  .optional()
+  .describe('How urgent it is: from 0, the most urgent, to 4. It is only told to who reads it.');
 
 export const MailSendInputBody = contract(
   'MailSendInputBody',
   z.strictObject({
-    to: address.describe('Who gets it: an agent, `human`, or another address.'),
+    to: address.describe('Who gets it: `human`, or the address of an agent or of a configured named session. It must name exactly one.'),
     subject,
     from: sender.describe('Who sends it. Absent: the caller.'),
     body,
     rig,
-    cc: z.array(address).max(ADDRESSES_MAX).optional().describe('Who else gets it. A thousand at the most.'),
+    cc: z
+      .array(address)
+      .max(ADDRESSES_MAX)
+      .optional()
+      .describe('Who else gets it: each a copy in the same thread. A thousand at the most.'),
     priority,
   }),
   'A message to be sent.',
@@ -39,7 +51,11 @@ export const MailBroadcastInputBody = contract(
   'MailBroadcastInputBody',
   z.strictObject({
     subject,
-    to: z.array(address).max(ADDRESSES_MAX).optional().describe('Who gets it. Absent: every agent of the city.'),
+    to: z
+      .array(address)
+      .max(ADDRESSES_MAX)
+      .optional()
+      .describe('Who gets it. Absent: every agent and configured named session of the city but the sender.'),
     from: sender.describe('Who sends it. Absent: the caller.'),
     body,
     rig,
@@ -76,7 +92,7 @@ export type MailListBody = z.infer<typeof MailListBody>;
 export const MailCountOutputBody = contract(
   'MailCountOutputBody',
   z.strictObject({
-    total: int64,
+    total: int64.describe('How many messages there are.'),
     unread: int64,
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
@@ -105,31 +121,39 @@ export const MailSettings = contract(
 );
 export type MailSettings = z.infer<typeof MailSettings>;
 
+/** It divides nothing: mail is a city's. */
+const inRig = queryText().describe(
+  'What messages without a rig show as theirs, and where bare addresses are looked for first; it leaves none out. Of a rig that is not there nothing is found.',
+);
+
 export const MailListQuery = z.strictObject({
   ...blockingRead,
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 100 }),
-  agent: queryText(),
-  status: queryText(),
-  rig: queryText(),
+  agent: queryText().describe('Only the mail of this agent, or of `human`.'),
+  status: queryText().describe('`unread` (the default), `all` that is not archived, or `archived`.'),
+  rig: inRig,
   thread: queryText().describe('Only of this thread, by its id.'),
   from: queryText().describe('Only from this sender.'),
   text: queryText(),
 });
 export type MailListQuery = z.infer<typeof MailListQuery>;
 
-export const MailCountQuery = z.strictObject({ agent: queryText(), rig: queryText() });
+export const MailCountQuery = z.strictObject({ agent: queryText().describe('Only the mail of this agent, or of `human`.'), rig: inRig });
 export type MailCountQuery = z.infer<typeof MailCountQuery>;
 
 export const MailThreadQuery = z.strictObject({
   cursor: queryText(),
   limit: queryInt({ min: 0, max: 1000, default: 1000 }),
-  rig: queryText(),
+  rig: inRig,
 });
 export type MailThreadQuery = z.infer<typeof MailThreadQuery>;
 
-export const MailRigQuery = z.strictObject({ rig: queryText() });
+export const MailRigQuery = z.strictObject({
+  rig: queryText().describe('What a message without a rig shows as its own. One that is not there is refused.'),
+});
 export type MailRigQuery = z.infer<typeof MailRigQuery>;
 
 /** The path parameter `id`: whether it names a message is the city's to say. */
-export const MailIdParam = text.min(1).describe('The id of the message, or of the thread.');
+export const MailIdParam = text.min(1).describe('The id of the message.');
+export const MailThreadParam = text.min(1).describe('The id of the thread, or of any message in it.');

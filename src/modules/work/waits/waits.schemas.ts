@@ -11,28 +11,34 @@ export const WaitView = contract(
   'WaitView',
   z.strictObject({
     id: z.string(),
-    session_id: z.string(),
+    session_id: z.string().describe('Who waits: the canonical name of an agent, or the name that was given.'),
     kind: z.string().describe('`deps` waits for beads, `manual` to be told.'),
     state: z.string().describe('`pending`, `ready`, `closed`, `failed`, `expired` or `canceled`.'),
     status: z.string().meta({ description: 'The status of the bead that the wait is.' }),
     created_at: z.string().optional(),
-    session_name: z.string().optional(),
-    note: z.string().optional(),
+    session_name: z.string().optional().describe('The same as `session_id`.'),
+    note: z.string().optional().describe('What the session is told when the wait is ready.'),
     labels: z.array(z.string()).nullable().optional(),
     dep_ids: z.array(z.string()).nullable().optional().describe('The beads that it waits for. Null is the same as none.'),
     dep_mode: z.string().optional(),
-    registered_epoch: z.string().optional().describe('The process of the session that asked for it, as text.'),
-    delivery_attempt: z.string().optional().describe('How often its session was told, as text.'),
+    registered_epoch: z
+      .string()
+      .optional()
+      .describe('The conversation of the session in which it was made, as text: they are counted from 1.'),
+    delivery_attempt: z
+      .string()
+      .optional()
+      .describe('Which try at telling its session it is, as text: from 1, one more with each wait that goes on from another.'),
     nudge_id: z.string().optional().meta({ description: 'Names the reminder that a ready wait sends; to be given with its outcome.' }),
-    expires_at: z.string().optional(),
+    expires_at: z.string().optional().describe('When its time runs out. RFC 3339 in UTC; absent when it never does.'),
     ready_at: z.string().optional().describe('When it became ready. RFC 3339 in UTC.'),
     closed_at: z.string().optional(),
     failed_at: z.string().optional().describe('When telling its session failed. RFC 3339 in UTC.'),
     expired_at: z.string().optional().describe('When its time ran out. RFC 3339 in UTC.'),
     canceled_at: z.string().optional().describe('When it was canceled. RFC 3339 in UTC.'),
     last_error: z.string().optional(),
-    close_reason: z.string().optional(),
-    retried_from_wait: z.string().optional().describe('The wait that it goes on from.'),
+    close_reason: z.string().optional().describe('Why it was canceled or closed.'),
+    retried_from_wait: z.string().optional().describe('The finished wait that it goes on from.'),
   }),
   'A session that is told when something has happened.',
 );
@@ -52,7 +58,7 @@ export const WaitListBody = contract(
 export type WaitListBody = z.infer<typeof WaitListBody>;
 
 export const WaitsQuery = z.strictObject({
-  state: queryText(),
+  state: queryText().describe('Only in this state. Absent: those that go on, or with `all` every one.'),
   session: queryText(),
   all: queryBool().describe('Finished waits too.'),
   limit: queryInt({ min: 0, max: 1000, default: 1000 }),
@@ -67,7 +73,10 @@ export const WaitCreateInputBody = contract(
   z
     .strictObject({
       session: text.max(bounded.session).regex(/\S/).meta({ description: 'Who waits: the address of an agent, or any name.' }),
-      kind: z.enum(['deps', 'manual']).default('deps').meta({ description: '`manual` waits become ready only when they are told to.' }),
+      kind: z
+        .enum(['deps', 'manual'])
+        .default('deps')
+        .meta({ description: '`deps` waits for beads; `manual` becomes ready only when it is told to.' }),
       dep_ids: z
         .array(text.min(1).max(bounded.dep))
         .max(1000)
