@@ -47,6 +47,8 @@ export interface Config {
   readonly diskFloorBytes: number;
   /** Targets of calls out that are allowed whatever their address is. */
   readonly allowedTargets: readonly Target[];
+  /** Directories of the host at and below which rigs may lie, beside the cities root. */
+  readonly allowedPaths: readonly string[];
   /** Sessions that this process runs at once, when it is a worker. */
   readonly runnerCapacity: number;
   /** Of these, those of one city; undefined: nine tenths. */
@@ -112,6 +114,7 @@ export class AppConfig implements Config {
   readonly diskWarnBytes!: number;
   readonly diskFloorBytes!: number;
   readonly allowedTargets!: readonly Target[];
+  readonly allowedPaths!: readonly string[];
   readonly runnerCapacity!: number;
   readonly isolation!: 'auto' | 'bubblewrap' | 'users' | 'none';
   readonly runnerCapacityPerCity: number | undefined;
@@ -207,6 +210,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     diskWarnBytes: e.SVC_DISK_WARN_MB * MB,
     diskFloorBytes: e.SVC_DISK_FLOOR_MB * MB,
     allowedTargets: e.SVC_ALLOWED_TARGETS,
+    allowedPaths: e.SVC_ALLOWED_PATHS,
     runnerCapacity: e.SVC_RUNNER_CAPACITY,
     isolation: e.SVC_RUNNER_ISOLATION,
     runnerCapacityPerCity: e.SVC_RUNNER_CAPACITY_PER_CITY,

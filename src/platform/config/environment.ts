@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDuration } from '../../contract/duration.js';
 import { parseTarget } from './target.js';
@@ -20,6 +21,14 @@ const targets = list.transform((entries, context) =>
     const target = parseTarget(entry);
     if (target === undefined) context.addIssue({ code: 'custom', message: 'each entry has to be a host, host:port, an address or a CIDR' });
     return target ?? [];
+  }),
+);
+const directories = list.transform((entries, context) =>
+  entries.map((entry) => {
+    const at = path.resolve('/', entry);
+    if (!path.isAbsolute(entry) || entry.includes('\0') || at === '/')
+      context.addIssue({ code: 'custom', message: 'each entry has to be an absolute directory, and not /' });
+    return at;
   }),
 );
 const duration = z
@@ -106,6 +115,10 @@ export const EnvSchema = z.object({
   // Calls out refuse private addresses; whoever keeps packs or rigs on a server of their own network has to name it.
   SVC_ALLOWED_TARGETS: targets.describe(
     'Hosts, `host:port`, addresses and networks of your own that packs and rigs may come from and adapters be called at, with commas between them.',
+  ),
+  // Agents write into rigs: what they may have outside of the cities only the operator knows.
+  SVC_ALLOWED_PATHS: directories.describe(
+    'Directories with commas between them, at and below which rigs may lie as well; the same for every replica and worker.',
   ),
   // Without namespaces agents run as the service's user and can read what it can: only the operator may decide that.
   SVC_RUNNER_ISOLATION: z

@@ -100,11 +100,11 @@ export class CityComposer {
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
     try {
-      const { citiesRoot } = this.config;
+      const { citiesRoot, allowedPaths } = this.config;
       const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, name);
       const packs = new DiskPackStore({ city: tree, cityDir: dir, citiesRoot, ledger, isOthers });
       const { issues, rigs, stored } = await this.#files(city, tree, packs, holding);
-      const { places, claims } = await rigsOutside(rigs, { city: dir, citiesRoot }, ledger, asking);
+      const { places, claims } = await rigsOutside(rigs, { city: dir, citiesRoot, allowedPaths }, ledger, asking);
       if (errorsOf(issues).length > 0) return { ...attemptOf(stored, issues, claims), ledger };
       const refused = new Set(await this.directories.refusedRigs(name, claims));
       return { ...attemptOf(stored, [...issues, ...places.flatMap((place) => place.refusal(refused))], claims), ledger };

@@ -5,6 +5,7 @@ import type { Issue } from '../../files/composition/issue.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import type { RigClaims } from '../../files/directories/directories.service.js';
+import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import type { RigPath } from './composed.js';
 
 /** Who asks for what the files of a city say. */
@@ -27,37 +28,39 @@ const MOST_LINKS = 40;
 /** What lies beyond a directory that is not there, is none, or may not be entered: it is judged by where it would be. */
 const BEYOND = new Set(['ENOENT', 'ENOTDIR', 'EACCES']);
 
-/** The rigs of a composed configuration whose real directories lie outside of the city, below the cities root. */
+/** The rigs of a composed configuration whose real directories lie outside of the city, where rigs may lie. */
 export async function rigsOutside(
   rigs: readonly RigPath[],
-  roots: { readonly city: string; readonly citiesRoot: string },
+  roots: RigRootsConfig & { readonly city: string },
   ledger: Ledger,
   asking: Asking | undefined,
 ): Promise<{ readonly places: readonly RigOutside[]; readonly claims: RigClaims }> {
   const confined = asking?.caller.cities !== undefined;
   const given = asking?.rig === undefined || confined ? [] : [asking.rig];
-  const root = await realpath(roots.citiesRoot).catch(() => path.resolve(roots.citiesRoot));
+  const may = await RigRoots.of(roots);
   const places: RigOutside[] = [];
   const paths = new Set<string>();
   for (const rig of rigs) {
     const directory = await directoryOf(path.resolve(roots.city, rig.path), ledger);
-    if (directory === undefined || !isBelow(root, directory) || directory === roots.city || isBelow(roots.city, directory)) continue;
+    if (directory === undefined || may.of(directory) === undefined) continue;
+    if (directory === roots.city || isBelow(roots.city, directory)) continue;
     if (!paths.has(directory) && paths.size === MOST) {
       const message = `more than ${MOST} rigs lie outside of the city`;
       places.push({ refusal: () => [issueAt(rig, message)] });
       break;
     }
     paths.add(directory);
-    places.push({ refusal: (refused) => (refused.has(directory) ? [issueAt(rig, wordsFor(confined))] : []) });
+    const words = wordsFor(confined, may.isBeyond(directory) && !given.includes(directory));
+    places.push({ refusal: (refused) => (refused.has(directory) ? [issueAt(rig, words)] : []) });
   }
   return { places, claims: { paths: [...paths], given, confined } };
 }
 
 /** The same for what belongs to another city and for what belongs to nobody, when the key may not know which. */
-function wordsFor(confined: boolean): string {
-  return confined
-    ? 'lies outside of the city, where only a key for all cities may put a rig'
-    : 'names a directory of another city, or one that has a city in it or was one';
+function wordsFor(confined: boolean, beyond: boolean): string {
+  if (confined) return 'lies outside of the city, where only a key for all cities may put a rig';
+  if (beyond) return 'lies outside of the cities root, where rigs are put by requests (svc rig create --path) and by no file';
+  return 'names a directory of another city, or one that has a city in it or was one';
 }
 
 function issueAt({ file, at }: RigPath, message: string): Issue {

@@ -118,7 +118,7 @@ export interface NamedSessionConfig {
 
 export interface RigConfig {
   readonly name: string;
-  /** As bound: relative to the city, or absolute inside the cities root; absent for a rig without binding. */
+  /** As bound: relative to the city, or absolute where rigs may lie; absent for a rig without binding. */
   readonly path?: string;
   /** In lower case; absent when nobody declared one. */
   readonly prefix?: string;

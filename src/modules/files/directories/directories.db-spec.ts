@@ -20,10 +20,10 @@ class Replica {
   readonly directories: DirectoriesService;
   readonly #transactions: Transactions;
 
-  constructor(url: string, dataDir: string, citiesRoot: string) {
+  constructor(url: string, dataDir: string, citiesRoot: string, allowedPaths: readonly string[] = []) {
     this.pool = createPool(url);
     this.db = createDb(this.pool);
-    const config = new AppConfig({ ...(loadConfig({ SVC_DATA_DIR: dataDir }, dataDir) as Config), citiesRoot });
+    const config = new AppConfig({ ...(loadConfig({ SVC_DATA_DIR: dataDir }, dataDir) as Config), citiesRoot, allowedPaths });
     this.directories = new DirectoriesService(config, new DirectoriesRepository(), this.db);
     this.#transactions = new Transactions(this.db, new Failpoints());
   }
@@ -162,6 +162,28 @@ describe('a tree has one owner', () => {
     const asked = (paths: string[]): Promise<string[]> => a.directories.refusedRigs('north', { paths, given: [], confined: true });
     expect(await asked([at('web'), at('free')])).toEqual([at('free')]);
     expect([await a.directories.hasRig('north', at('web')), await a.directories.hasRig('north', at('free'))]).toEqual([true, false]);
+  });
+
+  it('what lies where the operator allows rigs is the operator’s until somebody asks for it by name', async () => {
+    const [own, other] = ['allowed/own', 'allowed/other'].map((name) => path.join(base, name)) as [string, string];
+    const replica = new Replica(database.url, path.join(base, 'data'), root, [path.join(base, 'allowed')]);
+    try {
+      for (const folder of [own, other, path.join(base, 'data')]) await mkdir(folder, { recursive: true });
+      await a.take(at('north'), anybody('north'));
+      const asked = (paths: string[], given: string[], confined = false): Promise<string[]> =>
+        replica.directories.refusedRigs('north', { paths, given, confined });
+      expect(await asked([own], [own])).toEqual([]);
+      expect(await asked([own], [])).toEqual([own]);
+      expect(await asked([own], [own], true)).toEqual([own]);
+      expect(await replica.directories.isOthers(own, 'north')).toBe(true);
+      await replica.rigs('north', [own], { given: [own] });
+      expect(await asked([own, other], [])).toEqual([other]);
+      expect([await replica.directories.isOthers(own, 'north'), await replica.directories.isOthers(own, 'south')]).toEqual([false, true]);
+      for (const service of ['data', 'data/keys', '.'].map((name) => path.join(base, name)))
+        expect(await asked([service], [service])).toEqual([service]);
+    } finally {
+      await replica.db.destroy();
+    }
   });
 
   it("nobody gets the service's own files, where they lie below the cities root", async () => {

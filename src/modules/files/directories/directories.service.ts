@@ -9,6 +9,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import { errnoOf, isBelow } from '../composition/trees/paths.js';
 import { DirectoriesRepository, MOST_OVERLAPS, type Tree } from './directories.repository.js';
 import { notYours } from './not-yours.js';
+import { RigRoots } from './rig-roots.js';
 
 /** A city that shall have a directory, and what the key that asks may see: every city when undefined. */
 export interface Claimant {
@@ -45,16 +46,23 @@ export class DirectoriesService {
     private readonly db: Db,
   ) {}
 
-  /** Whether a directory belongs to somebody else: the service, or a city that has it or had it last. */
+  /**
+   * Whether a directory belongs to somebody else: the service, or a city that has it or had it last. What lies where the operator allows rigs
+   * is the operator's until a city has it.
+   */
   async isOthers(directory: string, city: string): Promise<boolean> {
-    return (await this.isOfService(directory)) || (await this.repository.overlaps(this.db, treeOf(directory), city)).length > 0;
+    if (await this.isOfService(directory)) return true;
+    if ((await RigRoots.of(this.config)).isBeyond(directory) && !(await this.hasRig(city, directory))) return true;
+    return (await this.repository.overlaps(this.db, treeOf(directory), city)).length > 0;
   }
 
-  /** Whether the service keeps its own files there: its data directory may lie below the cities root. */
+  /** Whether the service keeps its own files there: in the data directory, which may lie below the cities root or around it, or around that root. */
   async isOfService(directory: string): Promise<boolean> {
     const { dataDir, citiesRoot } = this.config;
     const [data, root] = await Promise.all([dataDir, citiesRoot].map((at) => realpath(at).catch(() => path.resolve(at))));
-    return isBelow(root!, data!) && (directory === data || isBelow(data!, directory) || isBelow(directory, data!));
+    if (isBelow(directory, root!)) return true;
+    const isCities = isBelow(data!, root!) && (directory === root || isBelow(root!, directory));
+    return !isCities && (directory === data || isBelow(data!, directory) || isBelow(directory, data!));
   }
 
   /** Whether a key of these cities may ask for a directory: the one named as such a city, or one that such a city has or had last. */
@@ -99,14 +107,14 @@ export class DirectoriesService {
   async refusedRigs(city: string, claims: RigClaims): Promise<string[]> {
     if (claims.paths.length === 0) return [];
     const own = new Set((await this.repository.rigs(this.db, city)).map((rig) => rig.path));
+    const roots = await RigRoots.of(this.config);
     const refused: string[] = [];
     for (const directory of claims.paths) {
+      const isNew = !own.has(treeOf(directory));
+      // Who writes a file of a city, an agent for instance, may be nobody who may give away what is the operator's.
+      const isUnasked = claims.confined || (roots.isBeyond(directory) && !claims.given.includes(directory));
       if (await this.isOfService(directory)) refused.push(directory);
-      else if (
-        !own.has(treeOf(directory)) &&
-        (claims.confined || (await this.#rigConflict(this.db, city, directory, claims)) !== undefined)
-      )
-        refused.push(directory);
+      else if (isNew && (isUnasked || (await this.#rigConflict(this.db, city, directory, claims)) !== undefined)) refused.push(directory);
     }
     return refused;
   }
@@ -121,8 +129,9 @@ export class DirectoriesService {
     for (const [tree, directory] of added) {
       const conflict = await this.#rigConflict(tx, city, directory, claims);
       if (conflict !== undefined) {
-        const shown = path.relative(await realpath(this.config.citiesRoot), directory);
-        throw claims.confined ? notYours() : problem('conflict', `the directory of a rig belongs to another city: ${shown}`);
+        const root = await realpath(this.config.citiesRoot);
+        const shown = isBelow(root, directory) ? `: ${path.relative(root, directory)}` : '';
+        throw claims.confined ? notYours() : problem('conflict', `the directory of a rig belongs to another city${shown}`);
       }
       await this.repository.forget(
         tx,

@@ -215,7 +215,8 @@ export class CityCommands {
     const bound = config.rigs.find(({ name }) => name === rig)?.path;
     if (rig !== '' && bound === undefined) throw new StartError('not_found', `the rig ${rig} is not bound to a directory`);
     const inRig = bound === undefined ? undefined : { name: rig, path: bound };
-    const places: Places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: inRig, isOthers };
+    const { citiesRoot, allowedPaths } = this.app;
+    const places: Places = { cityName: city.name, cityPath, citiesRoot, allowedPaths, rig: inRig, isOthers };
     const directories = await workDirectory(template, owner, places);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const folder = await locateNamed(file.slice(0, file.lastIndexOf('/') + 1) || '.', places);

@@ -72,7 +72,8 @@ export class LaunchPlanner {
     const { config } = current;
     const template = templateNow(config, row);
     const isOthers = (directory: string): Promise<boolean> => this.directories.isOthers(directory, city.name);
-    const places = { cityName: city.name, cityPath, citiesRoot: this.app.citiesRoot, rig: rigOf(config, template), isOthers };
+    const { citiesRoot, allowedPaths } = this.app;
+    const places = { cityName: city.name, cityPath, citiesRoot, allowedPaths, rig: rigOf(config, template), isOthers };
     const directories = await workDirectory(template, actingName(row), places);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const options = chosenOptions(template, row.options);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import type { Template } from './launch.js';
-import { makeRuntimeDirectory, workDirectory, type Directories } from './work-dir.js';
+import { makeRuntimeDirectory, workDirectory, type Directories, type Places } from './work-dir.js';
 
 let root: string;
 let city: string;
@@ -16,13 +16,14 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-function find(workDir?: string, rig?: string, name = 'web/worker-1'): Promise<Directories> {
+function find(workDir?: string, rig?: string, name = 'web/worker-1', more: Partial<Places> = {}): Promise<Directories> {
   const template = { agent: workDir === undefined ? {} : { work_dir: workDir } } as unknown as Template;
   const places = {
     cityName: 'harbor',
     cityPath: city,
     citiesRoot: path.join(root, 'cities'),
     rig: rig === undefined ? undefined : { name: 'web', path: rig },
+    ...more,
   };
   return workDirectory(template, name, places);
 }
@@ -53,6 +54,15 @@ describe('the working directory', () => {
     await mkdir(rig);
     expect((await find('{{.RigRoot}}/x', rig)).workDir).toBe(path.join(rig, 'x'));
     expect(await refused(find('../shared/x', 'rigs/web'))).toMatchObject({ failure: 'unsupported' });
+  });
+
+  it('may lie in a rig that the operator allows, as long as it is the city’s', async () => {
+    const rig = path.join(root, 'outside');
+    const allowedPaths = [rig];
+    expect((await find('{{.RigRoot}}/x', rig, 'web/worker-1', { allowedPaths })).workDir).toBe(path.join(rig, 'x'));
+    const isOthers = (): Promise<boolean> => Promise.resolve(true);
+    expect((await refused(find(undefined, rig, 'web/worker-1', { allowedPaths, isOthers }))).message).toMatch(/belongs to another city/);
+    expect((await refused(find(undefined, rig))).message).toMatch(/outside the cities directory, and where no rig may lie/);
   });
 
   it.each(['..', '../..', '/etc', '/', '{{.CityRoot}}/../other', 'rigs/../../x', '../../outside'])(

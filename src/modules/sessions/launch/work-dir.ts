@@ -2,13 +2,13 @@ import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import type { Template } from './launch.js';
 
-export interface Places {
+export interface Places extends RigRootsConfig {
   readonly cityName: string;
   readonly cityPath: string;
-  readonly citiesRoot: string;
-  /** As bound: relative to the city, or absolute inside the cities root. */
+  /** As bound: relative to the city, or absolute where rigs may lie. */
   readonly rig: { readonly name: string; readonly path: string } | undefined;
   /** Whether a directory outside of the city is somebody else's, beyond what its files tell. */
   readonly isOthers?: ((directory: string) => Promise<boolean>) | undefined;
@@ -40,8 +40,9 @@ export async function workDirectory(template: Template, name: string, places: Pl
   const root = await existing(places.citiesRoot, 'the cities directory');
   const city = await existing(places.cityPath, `the directory of the city ${places.cityName}`);
   const rigRoot = places.rig && (await existing(path.resolve(city, places.rig.path), `the directory of the rig ${places.rig.name}`));
-  for (const at of [city, ...(rigRoot === undefined ? [] : [rigRoot])])
-    if (!isBelow(root, at)) throw unusable(at, 'it lies outside the cities directory');
+  if (!isBelow(root, city)) throw unusable(city, 'it lies outside the cities directory');
+  if (rigRoot !== undefined && (await RigRoots.of(places)).of(rigRoot) === undefined)
+    throw unusable(rigRoot, 'it lies outside the cities directory, and where no rig may lie');
   // A link may lead elsewhere than it did when the configuration was composed.
   for (const at of [city, rigRoot])
     if (at !== undefined && at !== places.cityPath && !isBelow(places.cityPath, at) && (await places.isOthers?.(at)) === true)

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, realpath, rm, rmdir, symlink } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -32,6 +32,33 @@ describe('the place of a rig', () => {
       over = true;
       await rival;
     }
+  });
+
+  it('may be where the operator allows it, and nowhere that a link leads to from there', async () => {
+    const allowed = path.join(root, 'operators');
+    const [rigs, spelled, other] = ['rigs', 'spelled', 'other'].map((name) => path.join(allowed, name)) as [string, string, string];
+    const citiesRoot = path.join(root, 'cities');
+    const own = path.join(citiesRoot, 'quay');
+    for (const at of [own, rigs, other]) await mkdir(at, { recursive: true });
+    await symlink(rigs, spelled);
+    const at = (given: string): ReturnType<typeof rigPlace> =>
+      rigPlace(given, { city: own, citiesRoot, allowedPaths: [spelled, path.join(allowed, 'missing')] });
+    expect(await at(path.join(rigs, 'a/b'))).toEqual({ path: path.join(rigs, 'a/b'), directory: path.join(rigs, 'a/b') });
+    expect(await at(path.join(spelled, 'a'))).toEqual({ path: path.join(rigs, 'a'), directory: path.join(rigs, 'a') });
+    expect(await at(rigs)).toEqual({ path: rigs, directory: rigs });
+    await symlink(other, path.join(rigs, 'out'));
+    for (const given of [
+      other,
+      allowed,
+      path.join(rigs, 'out'),
+      path.join(rigs, 'out/x'),
+      path.join(rigs, '../other'),
+      path.join(allowed, 'missing/x'),
+    ])
+      await expect(at(given)).rejects.toThrow('escapes the city root');
+    await expect(at(path.join(rigs, '.git/x'))).rejects.toThrow('belongs to something else');
+    await writeFile(path.join(rigs, 'city.toml'), '');
+    await expect(at(path.join(rigs, 'a'))).rejects.toThrow('it lies in another city');
   });
 
   it('is not behind a link to nowhere', async () => {

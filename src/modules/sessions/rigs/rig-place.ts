@@ -2,6 +2,7 @@ import { lstat, mkdir, realpath, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { problem } from '../../../contract/problems.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import { notYours } from '../../files/directories/not-yours.js';
 
 /** Where a rig lies. */
@@ -12,10 +13,9 @@ export interface RigPlace {
   readonly directory: string;
 }
 
-export interface Roots {
+export interface Roots extends RigRootsConfig {
   /** The city's directory, links resolved. */
   readonly city: string;
-  readonly citiesRoot: string;
   /** For who may not see what lies outside of the city: whether a directory there may be named all the same. */
   readonly mayName?: ((directory: string) => Promise<boolean>) | undefined;
 }
@@ -27,30 +27,29 @@ const RESERVED = new Set(['.gc', '.git', '.beads', '.packs']);
 const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE']);
 
 /**
- * The directory that `given` means: below the city, or elsewhere below the cities root but in no other city, whatever
- * `..` and symbolic links say.
+ * The directory that `given` means: below the city, or elsewhere below the cities root or where the operator allows it, but in no other
+ * city, whatever `..` and symbolic links say.
  *
  * @throws ProblemError invalid_request when it leads elsewhere or is no path, forbidden when it may not be named: then nothing
  * outside of the city has been looked at
  */
 export async function rigPlace(given: string, roots: Roots): Promise<RigPlace> {
   if (given.includes('\0') || !given.isWellFormed()) throw invalid('it has characters that no path can have');
-  const root = await realpath(roots.citiesRoot);
-  const spelled = path.resolve(roots.citiesRoot);
-  const written = path.resolve(roots.city, given);
-  const wanted = !isBelow(root, written) && isBelow(spelled, written) ? path.join(root, path.relative(spelled, written)) : written;
+  const places = await RigRoots.of(roots);
+  const wanted = places.respelled(path.resolve(roots.city, given));
   await requireNamed(wanted, roots);
-  const directory = await canonical(wanted, roots, root);
+  const directory = await canonical(wanted, roots, places);
   await requireNamed(directory, roots);
   for (const at of [wanted, directory]) {
-    if (at === roots.city || !isBelow(root, at)) throw escapes(roots.city);
+    const root = places.of(at);
+    if (at === roots.city || root === undefined) throw escapes(roots.city);
     const from = isBelow(roots.city, at) ? roots.city : root;
     const parts = path.relative(from, at).split(path.sep);
     if (parts.length > MAX_DEPTH) throw invalid(`it lies more than ${MAX_DEPTH} directories deep`);
     if (parts.some((part) => RESERVED.has(part.toLowerCase()))) throw invalid('it lies in a directory that belongs to something else');
     if (parts.some((part) => Buffer.byteLength(part) > MAX_COMPONENT_BYTES)) throw invalid('a part of it is longer than 255 bytes');
   }
-  await requireNoOtherCity(directory, root, roots.city);
+  await requireNoOtherCity(directory, places, roots.city);
   return { path: isBelow(roots.city, wanted) ? path.relative(roots.city, wanted) : wanted, directory };
 }
 
@@ -96,7 +95,7 @@ export function diskProblem(error: unknown): unknown {
 }
 
 /** Resolves every link on the way; the part that does not exist yet is kept as it is. What lies outside is not looked at. */
-async function canonical(wanted: string, roots: Roots, root: string): Promise<string> {
+async function canonical(wanted: string, roots: Roots, places: RigRoots): Promise<string> {
   const missing: string[] = [];
   let at = wanted;
   for (;;) {
@@ -107,7 +106,7 @@ async function canonical(wanted: string, roots: Roots, root: string): Promise<st
         await requireNamed(directory, roots);
         return directory;
       }
-      if (real !== root && !isBelow(root, real)) throw escapes(roots.city);
+      if (!places.covers(real)) throw escapes(roots.city);
       if (!(await stat(real)).isDirectory()) throw invalid('a part of it is not a directory');
       return path.join(real, ...missing);
     } catch (error) {
@@ -132,9 +131,9 @@ async function requireNamed(directory: string, { city, mayName }: Roots): Promis
   if (!(await mayName(directory))) throw notYours();
 }
 
-async function requireNoOtherCity(directory: string, root: string, own: string): Promise<void> {
+async function requireNoOtherCity(directory: string, places: RigRoots, own: string): Promise<void> {
   if (isBelow(own, directory)) return;
-  for (let at = directory; isBelow(root, at); at = path.dirname(at)) {
+  for (let at = directory; places.of(at) !== undefined; at = path.dirname(at)) {
     if (await exists(path.join(at, 'city.toml'))) throw invalid('it lies in another city');
   }
 }
@@ -157,7 +156,8 @@ function reasonOf(code: string): string {
 }
 
 function escapes(city: string): Error {
-  return invalid(`rig path escapes the city root ${city} and the cities root: move or clone it to rigs/<name> of the city`);
+  const how = 'move or clone it to rigs/<name> of the city, or have the operator allow its directory (SVC_ALLOWED_PATHS)';
+  return invalid(`rig path escapes the city root ${city} and the cities root: ${how}`);
 }
 
 function invalid(why: string): Error {

@@ -7,7 +7,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { isBelow } from '../../files/composition/trees/paths.js';
 import { DirectoriesService } from '../../files/directories/directories.service.js';
 import { notYours } from '../../files/directories/not-yours.js';
-import { rigPlace, type RigPlace } from './rig-place.js';
+import { rigPlace, type RigPlace, type Roots } from './rig-place.js';
 
 /** Where rigs of a city may lie, by what is on disk and by who has which directories. */
 @Injectable()
@@ -25,7 +25,7 @@ export class RigPlaces {
   async find(given: string, city: CityScope, { cities }: Principal): Promise<RigPlace> {
     const confined = cities !== undefined;
     const mayName = confined ? (directory: string): Promise<boolean> => this.directories.hasRig(city.name, directory) : undefined;
-    const place = await rigPlace(given, { city: city.path, citiesRoot: this.config.citiesRoot, mayName });
+    const place = await rigPlace(given, { ...this.#roots(city), mayName });
     const { directory } = place;
     if (isBelow(city.path, directory)) return place;
     const refused = await this.directories.refusedRigs(city.name, { paths: [directory], given: confined ? [] : [directory], confined });
@@ -37,8 +37,13 @@ export class RigPlaces {
 
   /** The directory of a rig that the configuration has; undefined where it leads to somebody else's by now. */
   async ofRig(written: string, city: CityScope): Promise<string | undefined> {
-    const { directory } = await rigPlace(path.resolve(city.path, written), { city: city.path, citiesRoot: this.config.citiesRoot });
+    const { directory } = await rigPlace(path.resolve(city.path, written), this.#roots(city));
     const isOwn = isBelow(city.path, directory) || !(await this.directories.isOthers(directory, city.name));
     return isOwn ? directory : undefined;
+  }
+
+  #roots({ path: city }: CityScope): Roots {
+    const { citiesRoot, allowedPaths } = this.config;
+    return { city, citiesRoot, allowedPaths };
   }
 }
