@@ -25,14 +25,17 @@ export default defineConfig({
     emptyOutDir: true,
     license: true,
     rolldownOptions: {
-      // What every view needs is one file: a first load of few requests.
+      // What the shell and the inbox need is one file: a first load of few requests. What views have in common is a second one, that comes with
+      // the first of them; graphs and timelines stay by themselves.
       output: {
         codeSplitting: {
           groups: [
             {
               name: 'page',
-              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-router|router-core|history|store|react-store))\/|ui\/src\/(app|api|live|lib|parts)\/|views\/inbox|use-sync-external-store|^\0rolldown/,
+              priority: 2,
+              test: /node_modules\/(react|react-dom|scheduler|@tanstack\/(react-router|router-core|history|store|react-store))\/|ui\/src\/(app|api)\/|views\/inbox|use-sync-external-store|^\0rolldown/,
             },
+            { name: 'common', priority: 1, test: /node_modules\/@tanstack\/|ui\/src\/(live|lib|parts)\// },
           ],
         },
       },

@@ -15,6 +15,8 @@ export interface LoggedEvent {
   readonly actor: string;
   readonly subject?: string;
   readonly session_id?: string;
+  readonly run_id?: string;
+  readonly step_id?: string;
   readonly message?: string;
   readonly payload: Readonly<Record<string, unknown>>;
   /** In streams of the supervisor. */

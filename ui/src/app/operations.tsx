@@ -1,11 +1,16 @@
 import type { ReactNode } from 'react';
+import { useKeys } from '../lib/keys.js';
 import { dismiss, useOperations } from '../live/operations.js';
+import { forgetDone, takeBack, useUndoables } from '../live/undo.js';
 import { Button, State } from '../parts/basics.js';
 
-/** What was asked for and goes on: small cards that end with their event. */
+/** What was asked for and goes on: small cards that end with their event; and what was done, for as long as it can be taken back. */
 export function Operations(): ReactNode {
   const operations = useOperations().filter(({ quiet, state }) => quiet !== true || state === 'failed');
-  if (operations.length === 0) return null;
+  const undoables = useUndoables();
+  const latest = undoables.findLast(({ undo }) => undo !== undefined);
+  useKeys('What was done', latest === undefined ? [] : [{ keys: 'z', label: `undo: ${latest.label}`, run: () => takeBack(latest) }]);
+  if (operations.length === 0 && undoables.length === 0) return null;
   return (
     <ul
       aria-label="What goes on"
@@ -29,6 +34,27 @@ export function Operations(): ReactNode {
               Dismiss
             </Button>
           )}
+        </li>
+      ))}
+      {undoables.map((one) => (
+        <li
+          key={one.id}
+          data-done
+          role="status"
+          className="pointer-events-auto flex w-full items-center gap-3 rounded-lg border border-line bg-panel px-3 py-2 shadow-lg"
+        >
+          <p className="words min-w-0 flex-1 text-sm font-medium">
+            {one.label}
+            {one.failed !== undefined && <span className="block font-normal text-bad">{one.failed}</span>}
+          </p>
+          {one.undo !== undefined && (
+            <Button {...(one === latest ? { hotkey: 'z' } : {})} onClick={() => takeBack(one)}>
+              Undo
+            </Button>
+          )}
+          <Button look="quiet" onClick={() => forgetDone(one.id)}>
+            Dismiss
+          </Button>
         </li>
       ))}
     </ul>

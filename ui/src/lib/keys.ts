@@ -14,6 +14,7 @@ interface Group {
   readonly bindings: () => readonly Binding[];
 }
 
+const mac = /mac|iphone|ipad/i.test(navigator.platform);
 const SEQUENCE_MS = 1_200;
 const NAME = 'svc.keys';
 let groups: readonly Group[] = [];
@@ -76,7 +77,7 @@ const inText = (target: EventTarget | null): boolean =>
 
 function nameOf(event: KeyboardEvent): string {
   const key = event.key === ' ' ? 'Space' : event.key;
-  if (event.metaKey || (event.ctrlKey && key.toLowerCase() === 'k')) return `mod+${key.toLowerCase()}`;
+  if (event.metaKey || (event.ctrlKey && (key.toLowerCase() === 'k' || (key === 'a' && !mac)))) return `mod+${key.toLowerCase()}`;
   if (event.ctrlKey) return key === 'Enter' ? 'mod+enter' : `ctrl+${key}`;
   return key;
 }
@@ -102,7 +103,6 @@ export function listenForKeys(): void {
   });
 }
 
-const mac = /mac|iphone|ipad/i.test(navigator.platform);
 export const shownKeys = (keys: string): string =>
   keys
     .replace('mod+', mac ? '⌘' : 'Ctrl+')

@@ -49,3 +49,6 @@ export function ago(ms: number): string {
   if (s < 172_800) return `${Math.floor(s / 3_600)}h`;
   return `${Math.floor(s / 86_400)}d`;
 }
+
+/** Ids as somebody types them: by commas, spaces or lines, each once. */
+export const idsIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter((id) => id !== ''))];

@@ -2,6 +2,7 @@ import workerUrl from './worker.ts?sharedworker&url';
 import { browser } from './around.js';
 import type { Down, StreamState, Up } from './messages.js';
 import { Streams, type Listener } from './streams.js';
+import { trusted } from './trusted.js';
 
 /** Somebody on this page who listens to a stream. */
 export interface Subscriber {
@@ -13,10 +14,6 @@ export interface Subscriber {
 
 /** A hidden page lets go of what nobody sees. */
 const HIDDEN_MS = 60_000;
-
-interface Trusted {
-  createPolicy(name: string, rules: { createScriptURL: (url: string) => string }): { createScriptURL(url: string): string };
-}
 
 /** The streams of this page, wherever they are held. */
 class Hub {
@@ -134,20 +131,6 @@ class Hub {
     this.#asleep = false;
     for (const [url, all] of this.#subscribers) if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false });
   }
-}
-
-/** The address of the worker, under the page's one policy: nothing but our own files. */
-function trusted(url: string): unknown {
-  const types = (globalThis as { trustedTypes?: Trusted }).trustedTypes;
-  if (types === undefined) return url;
-  const policy = types.createPolicy('svc-worker', {
-    createScriptURL: (asked) => {
-      const { origin, pathname } = new URL(asked, location.href);
-      if (origin !== location.origin || !pathname.startsWith('/ui/')) throw new TypeError(`not a script of this page: ${pathname}`);
-      return asked;
-    },
-  });
-  return policy.createScriptURL(url);
 }
 
 export const hub = new Hub();
