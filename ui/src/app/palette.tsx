@@ -51,7 +51,7 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
       .map(({ name }): Entry => ({
         label: name,
         about: 'city',
-        run: () => void navigate(view === undefined ? { to: '/c/$city/sessions', params: { city: name } } : linkTo(view, name)),
+        run: () => void navigate(view === undefined ? { to: '/c/$city', params: { city: name } } : linkTo(view, name)),
       }));
     if (only === 'cities') return names;
     const direct: Entry[] =

@@ -1,4 +1,4 @@
-import { createRootRoute, createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router';
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { Failed, NotFound } from './failed.js';
 import { Inbox } from '../views/inbox.js';
 import { Shell } from './shell.js';
@@ -31,10 +31,11 @@ const cities = createRoute({
 const city = createRoute({
   getParentRoute: () => root,
   path: '/c/$city',
-  beforeLoad: ({ params, location }) => {
-    if (/^\/c\/[^/]+\/?$/.test(location.pathname)) return redirect({ to: '/c/$city/sessions', params });
-    return undefined;
-  },
+});
+const overview = createRoute({
+  getParentRoute: () => city,
+  path: '/',
+  component: lazyRouteComponent(() => import('../views/overview.js'), 'Overview'),
 });
 const sessions = createRoute({
   getParentRoute: () => city,
@@ -45,8 +46,14 @@ const sessions = createRoute({
 const session = createRoute({
   getParentRoute: () => city,
   path: '/sessions/$id',
-  validateSearch: words('thinking'),
+  validateSearch: words('thinking', 'agent'),
   component: lazyRouteComponent(() => import('../views/session.js'), 'SessionView'),
+});
+const sessionTimeline = createRoute({
+  getParentRoute: () => city,
+  path: '/sessions/$id/timeline',
+  validateSearch: words('from', 'to'),
+  component: lazyRouteComponent(() => import('../views/session-timeline.js'), 'SessionTimeline'),
 });
 const beads = createRoute({
   getParentRoute: () => city,
@@ -57,7 +64,84 @@ const beads = createRoute({
 const bead = createRoute({
   getParentRoute: () => city,
   path: '/beads/$id',
+  validateSearch: words('tab', 'from', 'to'),
   component: lazyRouteComponent(() => import('../views/bead.js'), 'BeadPage'),
+});
+const ready = createRoute({
+  getParentRoute: () => city,
+  path: '/ready',
+  validateSearch: words('bead', 'route', 'rig', 'who'),
+  component: lazyRouteComponent(() => import('../views/ready.js'), 'Ready'),
+});
+const convoys = createRoute({
+  getParentRoute: () => city,
+  path: '/convoys',
+  validateSearch: words('show', 'convoy', 'new'),
+  component: lazyRouteComponent(() => import('../views/convoys.js'), 'Convoys'),
+});
+const convoy = createRoute({
+  getParentRoute: () => city,
+  path: '/convoys/$id',
+  component: lazyRouteComponent(() => import('../views/convoy.js'), 'ConvoyPage'),
+});
+const runs = createRoute({
+  getParentRoute: () => city,
+  path: '/runs',
+  validateSearch: words('status'),
+  component: lazyRouteComponent(() => import('../views/runs.js'), 'Runs'),
+});
+const run = createRoute({
+  getParentRoute: () => city,
+  path: '/runs/$id',
+  validateSearch: words('tab', 'from', 'to'),
+  component: lazyRouteComponent(() => import('../views/run.js'), 'RunPage'),
+});
+const formulas = createRoute({
+  getParentRoute: () => city,
+  path: '/formulas',
+  validateSearch: words('q'),
+  component: lazyRouteComponent(() => import('../views/formulas.js'), 'Formulas'),
+});
+const formula = createRoute({
+  getParentRoute: () => city,
+  path: '/formulas/$name',
+  validateSearch: words('tab'),
+  component: lazyRouteComponent(() => import('../views/formula.js'), 'FormulaPage'),
+});
+const orders = createRoute({
+  getParentRoute: () => city,
+  path: '/orders',
+  validateSearch: words('q'),
+  component: lazyRouteComponent(() => import('../views/orders.js'), 'Orders'),
+});
+const order = createRoute({
+  getParentRoute: () => city,
+  path: '/orders/$name',
+  component: lazyRouteComponent(() => import('../views/order.js'), 'OrderPage'),
+});
+const waits = createRoute({
+  getParentRoute: () => city,
+  path: '/waits',
+  validateSearch: words('state', 'wait', 'new'),
+  component: lazyRouteComponent(() => import('../views/waits.js'), 'Waits'),
+});
+const mail = createRoute({
+  getParentRoute: () => city,
+  path: '/mail',
+  validateSearch: words('agent', 'status', 'text', 'thread', 'new'),
+  component: lazyRouteComponent(() => import('../views/mail.js'), 'Mail'),
+});
+const agents = createRoute({
+  getParentRoute: () => city,
+  path: '/agents',
+  validateSearch: words('q', 'running', 'new'),
+  component: lazyRouteComponent(() => import('../views/agents.js'), 'Agents'),
+});
+const agent = createRoute({
+  getParentRoute: () => city,
+  path: '/agents/$name',
+  validateSearch: words('tab'),
+  component: lazyRouteComponent(() => import('../views/agent.js'), 'AgentPage'),
 });
 const events = createRoute({
   getParentRoute: () => city,
@@ -72,7 +156,33 @@ const settings = createRoute({
 });
 
 export const router = createRouter({
-  routeTree: root.addChildren([inbox, cities, settings, city.addChildren([sessions, session, beads, bead, events])]),
+  routeTree: root.addChildren([
+    inbox,
+    cities,
+    settings,
+    city.addChildren([
+      overview,
+      beads,
+      bead,
+      ready,
+      convoys,
+      convoy,
+      runs,
+      run,
+      formulas,
+      formula,
+      orders,
+      order,
+      waits,
+      mail,
+      agents,
+      agent,
+      sessions,
+      session,
+      sessionTimeline,
+      events,
+    ]),
+  ]),
   basepath: '/ui',
   defaultPreload: 'intent',
   defaultErrorComponent: Failed,

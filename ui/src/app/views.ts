@@ -22,11 +22,24 @@ export const INBOX: View = { to: '/', label: 'Inbox', icon: 'inbox', about: 'wha
 export const GROUPS: readonly ViewGroup[] = [
   {
     name: 'Work',
-    views: [{ to: '/c/$city/beads', label: 'Beads', icon: 'beads', about: 'pieces of work', keys: 'g b' }],
+    views: [
+      { to: '/c/$city', label: 'Overview', icon: 'overview', about: 'numbers, who works on what', keys: 'g h', exact: true },
+      { to: '/c/$city/beads', label: 'Beads', icon: 'beads', about: 'pieces of work', keys: 'g b' },
+      { to: '/c/$city/ready', label: 'Ready', icon: 'ready', about: 'work that can begin, and what waits for it', keys: 'g r' },
+      { to: '/c/$city/convoys', label: 'Convoys', icon: 'convoys', about: 'beads that travel together', keys: 'g o' },
+      { to: '/c/$city/runs', label: 'Runs', icon: 'runs', about: 'formulas that are done, step by step', keys: 'g n' },
+      { to: '/c/$city/formulas', label: 'Formulas', icon: 'formulas', about: 'templates of work', keys: 'g f' },
+      { to: '/c/$city/orders', label: 'Orders', icon: 'orders', about: 'what is done again and again', keys: 'g d' },
+      { to: '/c/$city/waits', label: 'Waits', icon: 'waits', about: 'what sessions wait for', keys: 'g w' },
+      { to: '/c/$city/mail', label: 'Mail', icon: 'mail', about: 'of agents and people', keys: 'g m' },
+    ],
   },
   {
     name: 'Agents',
-    views: [{ to: '/c/$city/sessions', label: 'Sessions', icon: 'sessions', about: 'agents at work, and what they say', keys: 'g s' }],
+    views: [
+      { to: '/c/$city/agents', label: 'Agents', icon: 'agents', about: 'the roster', keys: 'g a' },
+      { to: '/c/$city/sessions', label: 'Sessions', icon: 'sessions', about: 'agents at work, and what they say', keys: 'g s' },
+    ],
   },
   {
     name: 'City',
@@ -54,7 +67,10 @@ export const linkTo = ({ to }: View, city: string | undefined): LinkProps =>
 
 /** The view of a city that an address belongs to. */
 export const viewAt = (pathname: string): View | undefined => {
-  const [first, , ...rest] = pathname.replace(/^\/ui\//, '/').split('/').filter((part) => part !== '');
+  const [first, , ...rest] = pathname
+    .replace(/^\/ui\//, '/')
+    .split('/')
+    .filter((part) => part !== '');
   if (first !== 'c') return undefined;
   return GROUPS.flatMap(({ views }) => views).find((view) => ofCity(view) && view.to === ['/c/$city', ...rest.slice(0, 1)].join('/'));
 };

@@ -1,16 +1,20 @@
 import { Link } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, part, post, Refusal, request } from '../api/client.js';
-import { useForbidden } from '../api/info.js';
+import { useForbidden, useSigning } from '../api/info.js';
 import type { Bead, LoggedEvent, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { hub } from '../live/hub.js';
 import { streamOf } from '../live/use-list.js';
-import { Age, Button, Field, Modal, Problem } from './basics.js';
+import { useAgentNames } from '../live/agents.js';
+import { AskFor } from './acting.js';
+import { Age, Button, Modal, Problem } from './basics.js';
 import { BeadForm } from './bead-form.js';
 import { BeadState } from './bead-state.js';
 import { Icon } from './icons.js';
+import { BeadLink } from './links.js';
+import { SlingDialog } from './sling.js';
 
 type Dependency = Schemas['BeadDependency'];
 interface Around {
@@ -80,13 +84,17 @@ interface Props {
   readonly id: string;
   readonly known?: Bead | undefined;
   readonly onClose?: () => void;
+  /** Another reading of it, in the place of what it says. */
+  readonly children?: ReactNode;
 }
 
 /** A bead with what can be done about it. */
-export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
+export function BeadPane({ city, id, known, onClose, children }: Props): ReactNode {
   const { bead, around, error, again } = useBead(city, id, known);
   const [failed, setFailed] = useState<unknown>();
-  const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend'>();
+  const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend' | 'claim' | 'sling'>();
+  const names = useAgentNames(city, dialog === 'assign' || dialog === 'claim');
+  const signing = useSigning();
   const [undo, setUndo] = useState(false);
   const not = useForbidden('operate');
   const path = inCity(city, `bead/${part(id)}`);
@@ -110,6 +118,7 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
     if (bead !== undefined && !closed) void act(post(`${path}/close`, {}, { ifMatch: bead.revision })).then((done) => setUndo(done));
   };
   const reopen = (): void => void act(post(`${path}/reopen`)).then(() => setUndo(false));
+  const remove = (other: string): void => void act(request('DELETE', `${path}/dependencies/${part(other)}`, {})).then(again);
   useKeys(
     'The bead',
     bead === undefined || not !== undefined
@@ -118,6 +127,8 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
           { keys: 'e', label: 'edit', run: () => setDialog('edit') },
           { keys: 'a', label: 'assign', run: () => setDialog('assign') },
           { keys: 'd', label: 'add what it depends on', run: () => setDialog('depend') },
+          ...(closed ? [] : [{ keys: 's', label: 'sling', run: () => setDialog('sling') }]),
+          ...(claimable(bead) ? [{ keys: 'm', label: 'claim', run: () => setDialog('claim') }] : []),
           { keys: 'C', label: 'close it', run: close },
         ],
   );
@@ -161,6 +172,24 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
         <Button hotkey="d" not={not} onClick={() => setDialog('depend')}>
           Depends on
         </Button>
+        {claimable(bead) && (
+          <Button hotkey="m" not={not} onClick={() => setDialog('claim')}>
+            Claim
+          </Button>
+        )}
+        {bead.status === 'in_progress' && bead.assignee !== undefined && (
+          <Button
+            not={not}
+            onClick={() => void act(post(`${path}/release`, { assignee: bead.assignee, reason: 'given back by an operator' }))}
+          >
+            Give back
+          </Button>
+        )}
+        {!closed && (
+          <Button hotkey="s" not={not} onClick={() => setDialog('sling')}>
+            Sling
+          </Button>
+        )}
         {closed ? (
           <Button not={not} onClick={reopen}>
             {undo ? 'Undo: reopen' : 'Reopen'}
@@ -171,10 +200,81 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
           </Button>
         )}
       </div>
+      {onClose !== undefined && (
+        <nav aria-label="Other readings" className="flex gap-4 text-sm">
+          <Link to="/c/$city/beads/$id" params={{ city, id }} search={{ tab: 'timeline' }} className="text-accent underline">
+            Timeline
+          </Link>
+          <Link to="/c/$city/beads/$id" params={{ city, id }} search={{ tab: 'graph' }} className="text-accent underline">
+            Graph
+          </Link>
+        </nav>
+      )}
+      {children ?? <About city={city} bead={bead} around={around} onRemove={not === undefined ? remove : undefined} />}
+      {dialog === 'edit' && (
+        <Modal title={`Edit ${id}`} onClose={() => setDialog(undefined)} wide>
+          <BeadForm city={city} bead={bead} onDone={() => setDialog(undefined)} onCancel={() => setDialog(undefined)} />
+        </Modal>
+      )}
+      {dialog === 'assign' && (
+        <AskFor
+          title={`Assign ${id}`}
+          label="To whom"
+          empty
+          offers={names}
+          hint="The name of an agent, a session or a person; empty for nobody."
+          value={bead.assignee ?? ''}
+          action="Assign"
+          onClose={() => setDialog(undefined)}
+          onSay={(assignee) => void act(post(`${path}/assign`, { assignee }, { ifMatch: bead.revision }))}
+        />
+      )}
+      {dialog === 'claim' && (
+        <AskFor
+          title={`Claim ${id}`}
+          label="For whom"
+          hint="It is theirs until the lease ends, is extended, or is given back."
+          value={signing.kind === 'in' && signing.info.caller.kind === 'key' ? signing.info.caller.name : 'human'}
+          offers={names}
+          action="Claim"
+          onClose={() => setDialog(undefined)}
+          onSay={(assignee) => void act(post(`${path}/claim`, { assignee }))}
+        />
+      )}
+      {dialog === 'sling' && <SlingDialog city={city} bead={id} onClose={() => setDialog(undefined)} />}
+      {dialog === 'depend' && (
+        <AskFor
+          title={`What does ${id} depend on?`}
+          label="Id of the other bead"
+          hint="Until that one is closed this one is blocked."
+          action="Add"
+          onClose={() => setDialog(undefined)}
+          onSay={(other) => {
+            if (other !== '') void act(post(`${path}/dependencies`, { depends_on_id: other })).then(again);
+          }}
+        />
+      )}
+    </div>
+  );
+}
+
+interface AboutProps {
+  readonly city: string;
+  readonly bead: Bead;
+  readonly around: Around | undefined;
+  readonly onRemove: ((other: string) => void) | undefined;
+}
+
+function About({ city, bead, around, onRemove }: AboutProps): ReactNode {
+  return (
+    <>
       <dl className="grid grid-cols-[auto_1fr] gap-x-5 gap-y-1.5 text-sm">
         <Fact name="Type">{bead.issue_type}</Fact>
         <Fact name="Priority">{bead.priority === undefined ? undefined : `P${bead.priority}`}</Fact>
         <Fact name="Assignee">{bead.assignee === undefined ? 'nobody' : visible(bead.assignee)}</Fact>
+        <Fact name="Claimed until">
+          {bead.claim?.lease_until === undefined ? undefined : new Date(bead.claim.lease_until).toLocaleString()}
+        </Fact>
         <Fact name="Labels">{bead.labels?.length ? bead.labels.map(visible).join(', ') : undefined}</Fact>
         <Fact name="Rig">{bead.rig}</Fact>
         <Fact name="Parent">{bead.parent === undefined ? undefined : <BeadLink city={city} id={bead.parent} />}</Fact>
@@ -192,15 +292,7 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
       )}
       {around !== undefined && (
         <>
-          <Dependencies
-            title="It depends on"
-            city={city}
-            items={around.down}
-            other={(one) => one.depends_on_id}
-            onRemove={
-              not === undefined ? (other) => void act(request('DELETE', `${path}/dependencies/${part(other)}`, {})).then(again) : undefined
-            }
-          />
+          <Dependencies title="It depends on" city={city} items={around.down} other={(one) => one.depends_on_id} onRemove={onRemove} />
           <Dependencies title="Depend on it" city={city} items={around.up} other={(one) => one.issue_id} />
         </>
       )}
@@ -216,38 +308,13 @@ export function BeadPane({ city, id, known, onClose }: Props): ReactNode {
           </dl>
         </details>
       )}
-      {dialog === 'edit' && (
-        <Modal title={`Edit ${id}`} onClose={() => setDialog(undefined)} wide>
-          <BeadForm city={city} bead={bead} onDone={() => setDialog(undefined)} onCancel={() => setDialog(undefined)} />
-        </Modal>
-      )}
-      {dialog === 'assign' && (
-        <Ask
-          title={`Assign ${id}`}
-          label="To whom"
-          hint="The name of an agent, a session or a person; empty for nobody."
-          value={bead.assignee ?? ''}
-          action="Assign"
-          onClose={() => setDialog(undefined)}
-          onSay={(assignee) => void act(post(`${path}/assign`, { assignee }, { ifMatch: bead.revision }))}
-        />
-      )}
-      {dialog === 'depend' && (
-        <Ask
-          title={`What does ${id} depend on?`}
-          label="Id of the other bead"
-          hint="Until that one is closed this one is blocked."
-          value=""
-          action="Add"
-          onClose={() => setDialog(undefined)}
-          onSay={(other) => {
-            if (other !== '') void act(post(`${path}/dependencies`, { depends_on_id: other })).then(again);
-          }}
-        />
-      )}
-    </div>
+    </>
   );
 }
+
+/** Open work that nothing blocks and nobody has. */
+const claimable = ({ status, is_blocked: blocked, claim }: Bead): boolean =>
+  status === 'open' && blocked !== true && claim?.lease_until === undefined;
 
 function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
   if (children === undefined || children === '') return null;
@@ -258,12 +325,6 @@ function Fact({ name, children }: { name: string; children: ReactNode }): ReactN
     </>
   );
 }
-
-const BeadLink = ({ city, id }: { city: string; id: string }): ReactNode => (
-  <Link to="/c/$city/beads/$id" params={{ city, id }} className="font-mono text-xs text-accent underline">
-    {id}
-  </Link>
-);
 
 interface DependenciesProps {
   readonly title: string;
@@ -300,43 +361,5 @@ function Dependencies({ title, city, items, other, onRemove }: DependenciesProps
         ))}
       </ul>
     </section>
-  );
-}
-
-interface AskProps {
-  readonly title: string;
-  readonly label: string;
-  readonly hint: string;
-  readonly value: string;
-  readonly action: string;
-  readonly onSay: (value: string) => void;
-  readonly onClose: () => void;
-}
-
-function Ask({ title, label, hint, value, action, onSay, onClose }: AskProps): ReactNode {
-  const [text, setText] = useState(value);
-  return (
-    <Modal title={title} onClose={onClose}>
-      <form
-        className="flex flex-col gap-4"
-        onSubmit={(event) => {
-          event.preventDefault();
-          onSay(text.trim());
-          onClose();
-        }}
-      >
-        <Field label={label} hint={hint}>
-          {(id) => (
-            <input id={id} autoFocus maxLength={255} value={text} onChange={(event) => setText(event.target.value)} className="field" />
-          )}
-        </Field>
-        <div className="flex justify-end gap-2">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary">
-            {action}
-          </Button>
-        </div>
-      </form>
-    </Modal>
   );
 }

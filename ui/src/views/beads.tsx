@@ -1,19 +1,17 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useEffect, useRef, useState, type ReactNode } from 'react';
-import type { Bead } from '../api/types.js';
+import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { useStreamState } from '../app/connection.js';
 import { useKeys } from '../lib/keys.js';
-import { visible } from '../lib/text.js';
+import { NOTHING, within } from '../lib/selection.js';
 import { beadsOf, type BeadFilter } from '../live/beads.js';
 import { streamOf, useCityList } from '../live/use-list.js';
-import { Age, Button, Empty, Modal, Problem } from '../parts/basics.js';
+import { Button, Empty, Modal, Problem } from '../parts/basics.js';
 import { BeadPane } from '../parts/bead-pane.js';
 import { BeadForm } from '../parts/bead-form.js';
-import { BeadState } from '../parts/bead-state.js';
+import { BeadTable } from '../parts/bead-table.js';
+import { Bulk } from '../parts/bulk.js';
 import { CityStopped } from '../parts/city-stopped.js';
 
-const ROW_PX = 44;
 const TYPING_MS = 250;
 
 /** The beads of a city: thousands of rows, of which those in sight are drawn, each as its last event has it. */
@@ -23,39 +21,26 @@ export function Beads(): ReactNode {
   const navigate = useNavigate({ from: '/c/$city/beads' });
   const { list, snapshot } = useCityList(city, JSON.stringify(filter), () => beadsOf(city, filter));
   const stream = useStreamState(streamOf(city));
-  const scroller = useRef<HTMLDivElement>(null);
   const { rows, total, phase } = snapshot;
-  const [chosen, choose] = useState<string>();
-  const at = Math.max(
-    0,
-    rows.findIndex(({ id }) => id === (chosen ?? open)),
+  const [marked, mark] = useState(NOTHING);
+  const selection = useMemo(
+    () =>
+      within(
+        marked,
+        rows.map(({ id }) => id),
+      ),
+    [marked, rows],
   );
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    getItemKey: (i) => rows[i]!.id,
-    overscan: 12,
-    useFlushSync: false,
-  });
-  const show = (id: string | undefined): void =>
-    void navigate({ search: ({ bead: _, ...rest }) => (id === undefined ? rest : { ...rest, bead: id }) });
+  const chosen = useMemo(() => rows.filter(({ id }) => selection.ids.has(id)), [rows, selection]);
+  const show = useCallback(
+    (id: string | undefined, replace = false): void =>
+      void navigate({ search: ({ bead: _, ...rest }) => (id === undefined ? rest : { ...rest, bead: id }), replace }),
+    [navigate],
+  );
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
-  const move = (by: number): void => {
-    const next = Math.max(0, Math.min(rows.length - 1, at + by));
-    const row = rows[next];
-    if (row === undefined) return;
-    choose(row.id);
-    virtual.scrollToIndex(next);
-    if (open !== undefined) void navigate({ search: (before) => ({ ...before, bead: row.id }), replace: true });
-  };
-  useKeys('Beads', [
+  useKeys('Beads of the city', [
     { keys: 'c', label: 'new bead', run: () => create(true) },
-    { keys: 'j', label: 'next', run: () => move(1) },
-    { keys: 'k', label: 'previous', run: () => move(-1) },
-    { keys: 'o', label: 'open', run: () => show(rows[at]?.id) },
-    { keys: 'Enter', label: 'open', run: () => show(rows[at]?.id) },
     { keys: 'Escape', label: 'close the bead', run: () => show(undefined) },
     { keys: '/', label: 'search', run: () => document.getElementById('bead-text')?.focus() },
   ]);
@@ -99,29 +84,8 @@ export function Beads(): ReactNode {
             )}
           </Empty>
         )}
-        <div
-          ref={scroller}
-          tabIndex={0}
-          role="table"
-          aria-label="Beads"
-          aria-rowcount={rows.length}
-          data-beads
-          className="still min-h-0 flex-1 overflow-auto"
-        >
-          <div role="rowgroup" className="relative w-full" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map(({ index, key, start }) => (
-              <Row
-                key={key}
-                bead={rows[index]!}
-                index={index}
-                top={start}
-                current={index === at}
-                open={rows[index]!.id === open}
-                onOpen={show}
-              />
-            ))}
-          </div>
-        </div>
+        <BeadTable rows={rows} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
+        <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
       </section>
       {open !== undefined && (
         <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
@@ -140,58 +104,6 @@ export function Beads(): ReactNode {
     </div>
   );
 }
-
-interface RowProps {
-  readonly bead: Bead;
-  readonly index: number;
-  readonly top: number;
-  readonly current: boolean;
-  readonly open: boolean;
-  readonly onOpen: (id: string) => void;
-}
-
-const Row = memo(
-  function Row({ bead, index, top, current, open, onOpen }: RowProps): ReactNode {
-    return (
-      <div
-        role="row"
-        aria-rowindex={index + 1}
-        data-bead={bead.id}
-        data-current={current ? '' : undefined}
-        onClick={() => onOpen(bead.id)}
-        style={{ transform: `translateY(${top}px)`, height: ROW_PX }}
-        className={`absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[4.5rem_1fr_auto] items-center gap-3 border-b border-line px-4 hover:bg-raised data-current:shadow-[inset_3px_0_0_var(--accent)] @xl:grid-cols-[6.5rem_4.5rem_1fr_7rem_3rem] ${open ? 'bg-tint' : ''}`}
-      >
-        <span role="cell" className="hidden @xl:block">
-          <BeadState bead={bead} />
-        </span>
-        <span role="cell" className="truncate font-mono text-xs text-muted">
-          {bead.id}
-        </span>
-        <span role="cell" className="flex min-w-0 items-center gap-2">
-          <button type="button" tabIndex={-1} className="truncate text-left" onClick={() => onOpen(bead.id)}>
-            {visible(bead.title)}
-          </button>
-          {bead.priority !== undefined && bead.priority < 2 && (
-            <span className="shrink-0 rounded bg-warntint px-1 text-xs font-semibold text-warn">P{bead.priority}</span>
-          )}
-          {bead.labels?.slice(0, 2).map((label) => (
-            <span key={label} className="hidden max-w-32 shrink-0 truncate rounded bg-raised px-1.5 text-xs text-muted @4xl:block">
-              {visible(label)}
-            </span>
-          ))}
-        </span>
-        <span role="cell" className="hidden truncate text-sm text-muted @xl:block">
-          {bead.assignee === undefined ? '' : visible(bead.assignee)}
-        </span>
-        <span role="cell" className="justify-self-end text-xs text-muted">
-          <Age at={bead.updated_at ?? bead.created_at} />
-        </span>
-      </div>
-    );
-  },
-  (a, b) => a.bead === b.bead && a.top === b.top && a.current === b.current && a.open === b.open && a.index === b.index,
-);
 
 interface FiltersProps {
   readonly filter: BeadFilter;

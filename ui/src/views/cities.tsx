@@ -95,7 +95,7 @@ function CityRow({ city, asks: count }: { city: City; asks: number }): ReactNode
     <li data-city={name} className="flex flex-col gap-2 rounded-xl border border-line bg-panel px-4 py-3">
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
         <div className="min-w-0 flex-1 basis-56">
-          <Link to="/c/$city/sessions" params={{ city: name }} className="font-semibold hover:underline">
+          <Link to="/c/$city" params={{ city: name }} className="font-semibold hover:underline">
             {name}
           </Link>
           <p className="truncate text-xs text-muted" title={city.path}>

@@ -1,0 +1,160 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { memo, useMemo, useRef, useState, type ReactNode } from 'react';
+import type { Bead } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { extend, toggle, type Selection } from '../lib/selection.js';
+import { visible } from '../lib/text.js';
+import { Age } from './basics.js';
+import { BeadState } from './bead-state.js';
+
+const ROW_PX = 44;
+
+interface TableProps {
+  readonly rows: readonly Bead[];
+  readonly label: string;
+  /** The one that is shown beside the list. */
+  readonly open: string | undefined;
+  readonly onOpen: (id: string | undefined, replace?: boolean) => void;
+  readonly selection: Selection;
+  readonly onSelect: (next: Selection) => void;
+}
+
+/** Beads, thousands of them, of which those in sight are drawn. They are marked to do the same to many. */
+export function BeadTable({ rows, label, open, onOpen, selection, onSelect }: TableProps): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const [chosen, choose] = useState<string>();
+  const order = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const at = Math.max(0, order.indexOf(chosen ?? open ?? ''));
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    getItemKey: (i) => rows[i]!.id,
+    overscan: 12,
+    useFlushSync: false,
+  });
+  const move = (by: number, mark = false): void => {
+    const next = Math.max(0, Math.min(rows.length - 1, at + by));
+    const row = rows[next];
+    if (row === undefined) return;
+    choose(row.id);
+    virtual.scrollToIndex(next);
+    if (mark) onSelect(extend(selection.anchor === undefined ? toggle(selection, order[at]!) : selection, order, row.id));
+    else if (open !== undefined) onOpen(row.id, true);
+  };
+  const latest = useRef({ order, selection });
+  latest.current = { order, selection };
+  const mark = useRef((id: string, range: boolean): void => {
+    const now = latest.current;
+    choose(id);
+    onSelectNow.current(range ? extend(now.selection, now.order, id) : toggle(now.selection, id));
+  });
+  const onSelectNow = useRef(onSelect);
+  onSelectNow.current = onSelect;
+  const here = order[at];
+  useKeys(label, [
+    { keys: 'j', label: 'next', run: () => move(1) },
+    { keys: 'k', label: 'previous', run: () => move(-1) },
+    { keys: 'o', label: 'open', run: () => onOpen(here) },
+    { keys: 'Enter', label: 'open', run: () => onOpen(here) },
+    { keys: 'x', label: 'mark', run: () => (here === undefined ? undefined : mark.current(here, false)) },
+    { keys: 'X', label: 'mark from the last mark to here', run: () => (here === undefined ? undefined : mark.current(here, true)) },
+    { keys: 'J', label: 'mark downwards', run: () => move(1, true) },
+    { keys: 'K', label: 'mark upwards', run: () => move(-1, true) },
+    { keys: 'mod+a', label: 'mark all of the list', run: () => onSelect({ ids: new Set(order), anchor: order[0] }) },
+  ]);
+  return (
+    <div
+      ref={scroller}
+      tabIndex={0}
+      role="table"
+      aria-label={label}
+      aria-rowcount={rows.length}
+      data-beads
+      className="still @container min-h-0 flex-1 overflow-auto"
+    >
+      <div role="rowgroup" className="relative w-full" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, key, start }) => (
+          <Row
+            key={key}
+            bead={rows[index]!}
+            index={index}
+            top={start}
+            current={index === at}
+            open={rows[index]!.id === open}
+            marked={selection.ids.has(rows[index]!.id)}
+            onOpen={onOpen}
+            onMark={mark.current}
+          />
+        ))}
+      </div>
+    </div>
+  );
+}
+
+interface RowProps {
+  readonly bead: Bead;
+  readonly index: number;
+  readonly top: number;
+  readonly current: boolean;
+  readonly open: boolean;
+  readonly marked: boolean;
+  readonly onOpen: (id: string) => void;
+  readonly onMark: (id: string, range: boolean) => void;
+}
+
+const Row = memo(
+  function Row({ bead, index, top, current, open, marked, onOpen, onMark }: RowProps): ReactNode {
+    return (
+      <div
+        role="row"
+        aria-rowindex={index + 1}
+        data-bead={bead.id}
+        data-current={current ? '' : undefined}
+        data-marked={marked ? '' : undefined}
+        onClick={(event) => (event.shiftKey ? onMark(bead.id, true) : onOpen(bead.id))}
+        style={{ transform: `translateY(${top}px)`, height: ROW_PX }}
+        className={`absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[1.5rem_4.5rem_1fr_auto] items-center gap-3 border-b border-line pl-2 pr-4 select-none hover:bg-raised data-current:shadow-[inset_3px_0_0_var(--accent)] @xl:grid-cols-[1.5rem_6.5rem_4.5rem_1fr_7rem_3rem] ${open || marked ? 'bg-tint' : ''}`}
+      >
+        <span role="cell" className="flex" onClick={(event) => event.stopPropagation()}>
+          <input
+            type="checkbox"
+            tabIndex={-1}
+            aria-label={`Mark ${bead.id}`}
+            checked={marked}
+            onChange={() => undefined}
+            onClick={(event) => onMark(bead.id, event.shiftKey)}
+            className="size-6 scale-75 accent-[var(--accent)]"
+          />
+        </span>
+        <span role="cell" className="hidden @xl:block">
+          <BeadState bead={bead} />
+        </span>
+        <span role="cell" className="truncate font-mono text-xs text-muted">
+          {bead.id}
+        </span>
+        <span role="cell" className="flex min-w-0 items-center gap-2">
+          <button type="button" tabIndex={-1} className="truncate text-left" onClick={() => onOpen(bead.id)}>
+            {visible(bead.title)}
+          </button>
+          {bead.priority !== undefined && bead.priority < 2 && (
+            <span className="shrink-0 rounded bg-warntint px-1 text-xs font-semibold text-warn">P{bead.priority}</span>
+          )}
+          {bead.labels?.slice(0, 2).map((label) => (
+            <span key={label} className="hidden max-w-32 shrink-0 truncate rounded bg-raised px-1.5 text-xs text-muted @4xl:block">
+              {visible(label)}
+            </span>
+          ))}
+        </span>
+        <span role="cell" className="hidden truncate text-sm text-muted @xl:block">
+          {bead.assignee === undefined ? '' : visible(bead.assignee)}
+        </span>
+        <span role="cell" className="justify-self-end text-xs text-muted">
+          <Age at={bead.updated_at ?? bead.created_at} />
+        </span>
+      </div>
+    );
+  },
+  (a, b) =>
+    a.bead === b.bead && a.top === b.top && a.current === b.current && a.open === b.open && a.marked === b.marked && a.index === b.index,
+);

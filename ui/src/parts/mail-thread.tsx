@@ -1,0 +1,151 @@
+import { useRef, useState, type ReactNode } from 'react';
+import { get, inCity, newKey, part, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Schemas } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { visible } from '../lib/text.js';
+import { kinds, useCityRead } from '../live/use-read.js';
+import { useActing } from './acting.js';
+import { Age, Button, Problem, State } from './basics.js';
+import { Icon } from './icons.js';
+import { Loading } from './page.js';
+import { outputOf } from './tool.js';
+
+type Letter = Schemas['Message'];
+
+interface Props {
+  readonly city: string;
+  /** A message of it. */
+  readonly id: string;
+  /** What the list has of it: an archived message is in no thread any more. */
+  readonly known: Letter | undefined;
+  readonly onClose: () => void;
+  readonly onArchive: (letter: Letter) => void;
+  readonly onMark: (letter: Letter, read: boolean) => void;
+}
+
+/** Everything that was said about one thing, the oldest first, and the answer. */
+export function MailThread({ city, id, known, onClose, onArchive, onMark }: Props): ReactNode {
+  const { data, error, again } = useCityRead(
+    city,
+    `thread ${id}`,
+    async (signal) => {
+      const { items } = await get<Schemas['MailListBody']>(inCity(city, `mail/thread/${part(id)}`), { query: { limit: 500 }, signal });
+      return [...(items ?? [])].sort((a, b) => a.created_at.localeCompare(b.created_at));
+    },
+    kinds('mail.'),
+  );
+  const [body, setBody] = useState('');
+  const { failed, busy, act } = useActing(again);
+  const key = useRef(newKey());
+  const box = useRef<HTMLTextAreaElement>(null);
+  const not = useForbidden('operate');
+  const letters = data === undefined || data.some((one) => one.id === id) || known === undefined ? (data ?? []) : [...data, known];
+  const letter = letters.find((one) => one.id === id) ?? letters.at(-1);
+  const inBox = (one: Letter): boolean => data?.some((other) => other.id === one.id) === true;
+  useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
+  const reply = (): void =>
+    act(
+      () => post(inCity(city, `mail/${part(letter?.id ?? id)}/reply`), { body }, { idempotencyKey: key.current }),
+      () => {
+        key.current = newKey();
+        setBody('');
+        again();
+      },
+    );
+  return (
+    <div className="flex min-h-full flex-col" data-thread={id}>
+      <header className="flex items-start gap-3 border-b border-line p-4">
+        <h2 className="words min-w-0 flex-1 text-base font-semibold">{letter === undefined ? id : visible(letter.subject)}</h2>
+        <button type="button" aria-label="Close the thread" onClick={onClose} className="rounded-md p-2 text-muted hover:bg-raised">
+          <Icon name="close" />
+        </button>
+      </header>
+      {(failed !== undefined || error !== undefined) && (
+        <div className="p-4">
+          <Problem error={failed ?? error} onRetry={again} />
+        </div>
+      )}
+      {data === undefined && error === undefined && (
+        <div className="p-4">
+          <Loading rows={3} />
+        </div>
+      )}
+      {data !== undefined && letters.length === 0 && <p className="p-4 text-sm text-muted">It is archived, or is no longer there.</p>}
+      <ol className="flex flex-1 flex-col divide-y divide-line">
+        {letters.map((one) => (
+          <li key={one.id} data-letter={one.id} className="flex flex-col gap-2 p-4">
+            <p className="flex flex-wrap items-baseline gap-x-2 text-sm">
+              <span className="font-semibold">{visible(one.from)}</span>
+              <span className="text-muted">
+                to {visible(one.to)}
+                {(one.cc ?? []).length > 0 && `, ${(one.cc ?? []).map(visible).join(', ')}`}
+              </span>
+              {!one.read && <State tone="accent">unread</State>}
+              {one.priority !== undefined && one.priority < 2 && <State tone="warn">P{one.priority}</State>}
+              <span className="ml-auto text-xs text-muted">
+                <Age at={one.created_at} />
+              </span>
+            </p>
+            <Body text={one.body} />
+            {inBox(one) && (
+              <div className="flex gap-1.5">
+                <Button look="quiet" not={not} onClick={() => onMark(one, !one.read)}>
+                  {one.read ? 'Mark unread' : 'Mark read'}
+                </Button>
+                <Button look="quiet" not={not} onClick={() => onArchive(one)}>
+                  Archive
+                </Button>
+              </div>
+            )}
+          </li>
+        ))}
+      </ol>
+      <form
+        className="sticky bottom-0 flex flex-col gap-2 border-t border-line bg-panel p-4"
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (body.trim() !== '') reply();
+        }}
+      >
+        <textarea
+          ref={box}
+          aria-label="Reply"
+          placeholder={letter === undefined ? 'Reply' : `Reply to ${letter.from}`}
+          rows={3}
+          value={body}
+          onChange={(event) => setBody(event.target.value)}
+          onKeyDown={(event) => {
+            if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
+          }}
+          className="field"
+        />
+        <Button
+          type="submit"
+          look="primary"
+          hotkey="mod+enter"
+          className="self-end"
+          not={not}
+          disabled={busy || body.trim() === '' || letter === undefined || !inBox(letter)}
+        >
+          Reply
+        </Button>
+      </form>
+    </div>
+  );
+}
+
+function Body({ text }: { text: string }): ReactNode {
+  const [all, showAll] = useState(false);
+  const { shown, cut } = outputOf(text);
+  return (
+    <>
+      <p className="words">{visible(all ? text : shown)}</p>
+      {cut && !all && (
+        <Button className="self-start" onClick={() => showAll(true)}>
+          Show all
+        </Button>
+      )}
+    </>
+  );
+}

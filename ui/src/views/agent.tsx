@@ -1,0 +1,278 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useState, type ReactNode } from 'react';
+import { get, inCity, newKey, post, request } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { LoggedEvent, Schemas } from '../api/types.js';
+import { agentPath } from '../lib/agent-path.js';
+import { useKeys } from '../lib/keys.js';
+import { plain, visible } from '../lib/text.js';
+import { follow, whyOf } from '../live/operations.js';
+import { done } from '../live/undo.js';
+import { kinds, useCityRead } from '../live/use-read.js';
+import { useActing } from '../parts/acting.js';
+import { AgentState } from '../parts/agent-state.js';
+import { Age, Button, Confirm, Empty, Problem, State } from '../parts/basics.js';
+import { AgentLink, BeadLink } from '../parts/links.js';
+import { CityPage, Fact, Facts, Loading, Rows, Tabs } from '../parts/page.js';
+import { nameOf, SessionState } from '../parts/session-state.js';
+
+const TABS = [
+  ['sessions', 'Sessions'],
+  ['output', 'Output'],
+  ['config', 'Configuration'],
+] as const;
+type Tab = (typeof TABS)[number][0];
+
+/** One agent: how it is, its sessions, what it says, and where what it is was written. */
+export function AgentPage(): ReactNode {
+  const { city, name } = useParams({ from: '/c/$city/agents/$name' });
+  const { tab: asked } = useSearch({ from: '/c/$city/agents/$name' });
+  const navigate = useNavigate({ from: '/c/$city/agents/$name' });
+  const tab: Tab = TABS.find(([one]) => one === asked)?.[0] ?? 'sessions';
+  const {
+    data: agent,
+    error,
+    again,
+  } = useCityRead(
+    city,
+    `agent ${name}`,
+    (signal) => get<Schemas['AgentResponse']>(agentPath(city, name), { signal }),
+    kinds('agent.', 'session.', 'config.', 'worker.operation'),
+  );
+  const { failed, busy, act } = useActing(again);
+  const [deleting, setDeleting] = useState(false);
+  const not = useForbidden('operate');
+  const configure = useForbidden('configure');
+  const suspend = (suspended: boolean): void =>
+    act(
+      () => post(agentPath(city, name, suspended ? 'suspend' : 'resume')),
+      () => {
+        again();
+        done(suspended ? `${name} is suspended` : `${name} may run again`, () =>
+          post(agentPath(city, name, suspended ? 'resume' : 'suspend')).then(again),
+        );
+      },
+    );
+  const start = (): void =>
+    act(async () => {
+      const { request_id } = await post<{ request_id: string }>(
+        inCity(city, 'sessions'),
+        { kind: 'agent', name },
+        { idempotencyKey: newKey() },
+      );
+      const end = await follow(`Start a session of ${name}`, request_id);
+      if (end.type === 'request.failed') throw new Error(whyOf(end));
+      const { id } = end.payload.session as { id: string };
+      void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
+    });
+  useKeys('This agent', [
+    { keys: 'c', label: 'new session of it', run: start },
+    { keys: 'u', label: 'back to the agents', run: () => void navigate({ to: '/c/$city/agents', params: { city }, search: {} }) },
+  ]);
+  return (
+    <CityPage
+      city={city}
+      title={visible(name)}
+      count={agent === undefined ? undefined : <AgentState agent={agent} />}
+      error={failed ?? error}
+      onRetry={again}
+      tools={
+        agent !== undefined && (
+          <>
+            <Button not={not} disabled={busy} onClick={() => suspend(!agent.suspended)}>
+              {agent.suspended ? 'Resume' : 'Suspend'}
+            </Button>
+            {agent.suspended_runtime !== undefined && agent.suspended_runtime !== null && (
+              <Button
+                not={not}
+                disabled={busy}
+                title="The files count again"
+                onClick={() => act(() => post(agentPath(city, name, 'reset')), again)}
+              >
+                As written
+              </Button>
+            )}
+            {!agent.pack_derived && (
+              <Button look="bad" not={configure} disabled={busy} onClick={() => setDeleting(true)}>
+                Delete
+              </Button>
+            )}
+            <Button look="primary" hotkey="c" not={not} disabled={busy} onClick={start}>
+              New session
+            </Button>
+          </>
+        )
+      }
+    >
+      {agent === undefined && error === undefined && <Loading />}
+      {agent !== undefined && (
+        <>
+          <div className="rounded-xl border border-line bg-panel p-4">
+            <Facts>
+              <Fact name="What it is for">{agent.description === undefined ? undefined : visible(agent.description)}</Fact>
+              <Fact name="Provider">
+                {[agent.display_name ?? agent.provider, agent.model]
+                  .filter(Boolean)
+                  .map((one) => visible(one!))
+                  .join(' · ')}
+              </Fact>
+              <Fact name="Works on">
+                {agent.active_bead === undefined || agent.active_bead === '' ? undefined : <BeadLink city={city} id={agent.active_bead} />}
+              </Fact>
+              <Fact name="Member of">{agent.pool === undefined ? undefined : <AgentLink city={city} name={agent.pool} />}</Fact>
+              <Fact name="Rig">{agent.rig}</Fact>
+              <Fact name="Pack">{agent.pack}</Fact>
+              <Fact name="Cannot be used">{agent.available ? undefined : (agent.unavailable_reason ?? 'it is not available')}</Fact>
+              <Fact name="Rests">{agent.rest === undefined ? undefined : visible(agent.rest.detail ?? agent.rest.reason)}</Fact>
+              <Fact name="Suspended">
+                {agent.suspended_runtime === undefined || agent.suspended_runtime === null
+                  ? undefined
+                  : `${agent.suspended_runtime ? 'suspended' : 'resumed'} by somebody; the files say ${agent.suspended_declared === true ? 'suspended' : 'not suspended'}`}
+              </Fact>
+            </Facts>
+          </div>
+          <Tabs
+            label="Readings of the agent"
+            tabs={TABS}
+            value={tab}
+            onChange={(next) => void navigate({ search: next === 'sessions' ? {} : { tab: next }, replace: true })}
+          />
+          {tab === 'sessions' && <AgentSessions city={city} name={name} />}
+          {tab === 'output' && <Output city={city} name={name} />}
+          {tab === 'config' && <Written city={city} name={agent.pool ?? name} />}
+        </>
+      )}
+      {deleting && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action={`Delete ${name}`}
+          onClose={() => setDeleting(false)}
+          onYes={() =>
+            act(
+              () => request('DELETE', agentPath(city, name), {}),
+              () => {
+                done(`${name} is deleted`);
+                void navigate({ to: '/c/$city/agents', params: { city }, search: {} });
+              },
+            )
+          }
+        >
+          It is taken out of the configuration of the city. Its sessions end; what they said stays.
+        </Confirm>
+      )}
+    </CityPage>
+  );
+}
+
+interface PartProps {
+  readonly city: string;
+  readonly name: string;
+}
+
+function AgentSessions({ city, name }: PartProps): ReactNode {
+  const { data, error, again } = useCityRead(
+    city,
+    `sessions of ${name}`,
+    (signal) =>
+      get<Schemas['ListBodySessionResponse']>(inCity(city, 'sessions'), { query: { template: name, state: 'all', limit: 200 }, signal }),
+    kinds('session.', 'worker.operation'),
+  );
+  if (data === undefined) return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={again} />;
+  const rows = data.items ?? [];
+  if (rows.length === 0) return <Empty title="It has had no session yet" />;
+  return (
+    <Rows label={`Sessions of ${name}`}>
+      {rows.map((session) => (
+        <li key={session.id}>
+          <Link
+            to="/c/$city/sessions/$id"
+            params={{ city, id: session.id }}
+            className="grid grid-cols-[1fr_auto_3rem] items-center gap-4 px-4 py-2 hover:bg-raised"
+          >
+            <span className="min-w-0 truncate">
+              {visible(nameOf(session))} <span className="text-xs text-muted">{session.id}</span>
+            </span>
+            <SessionState session={session} />
+            <span className="justify-self-end text-xs text-muted">
+              <Age at={session.last_active ?? session.created_at} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </Rows>
+  );
+}
+
+function Output({ city, name }: PartProps): ReactNode {
+  const { data, error, again } = useCityRead(
+    city,
+    `output of ${name}`,
+    (signal) => get<Schemas['AgentOutputResponse']>(agentPath(city, name, 'output'), { signal }),
+    ({ type }: LoggedEvent) => /^session\.|^worker\.operation$/.test(type),
+  );
+  if (data === undefined) return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={again} />;
+  const turns = data.turns ?? [];
+  if (turns.length === 0) return <Empty title="It has said nothing yet" />;
+  return (
+    <div className="flex flex-col gap-3">
+      {data.session_id !== undefined && (
+        <p className="text-sm text-muted">
+          Of{' '}
+          <Link to="/c/$city/sessions/$id" params={{ city, id: data.session_id }} className="text-accent underline">
+            {data.session_id}
+          </Link>
+          , after its last turn: the session has it while it is said.
+        </p>
+      )}
+      <ol className="flex flex-col divide-y divide-line rounded-xl border border-line bg-panel">
+        {turns.map((turn, i) => (
+          <li key={turn.id ?? i} className="flex flex-col gap-1 px-4 py-2">
+            <p className="flex gap-2 text-xs text-muted">
+              {visible(turn.role)} {turn.status !== undefined && turn.status !== '' && <State tone="quiet">{turn.status}</State>}
+            </p>
+            <p className="words">{visible(plain(turn.text))}</p>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function Written({ city, name }: PartProps): ReactNode {
+  const { data, error, again } = useCityRead(
+    city,
+    `written of ${name}`,
+    (signal) =>
+      get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), {
+        query: { path: `agents.${name.replaceAll('/', '.')}`, limit: 500 },
+        signal,
+      }).then((first) =>
+        (first.values ?? []).length > 0
+          ? first
+          : get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), {
+              query: { path: `agents."${name}"`, limit: 500 },
+              signal,
+            }),
+      ),
+    kinds('config.', 'agent.', 'pack.', 'patch.'),
+  );
+  if (data === undefined) return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={again} />;
+  const values = data.values ?? [];
+  if (values.length === 0) return <Empty title="Nothing of it is written by itself" />;
+  return (
+    <Rows label={`What ${name} is, and where that is written`}>
+      {values.map((one) => (
+        <li key={one.path} className="grid gap-x-4 gap-y-0.5 px-4 py-2 text-sm @2xl:grid-cols-[14rem_1fr_18rem]">
+          <code className="truncate text-xs" title={one.path}>
+            {visible(one.path.replace(/^agents\.("[^"]*"|[^.[]+)\.?/, '') || one.path)}
+          </code>
+          <span className="words min-w-0">{visible(typeof one.value === 'string' ? one.value : JSON.stringify(one.value))}</span>
+          <span className="truncate text-xs text-muted" title={`${one.file}: ${one.key}`}>
+            {visible(one.file)}
+            {one.key !== '' && ` · ${visible(one.key)}`}
+          </span>
+        </li>
+      ))}
+    </Rows>
+  );
+}

@@ -1,0 +1,259 @@
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useMemo, useRef, useState, type ReactNode } from 'react';
+import { get, inCity, newKey, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Schemas } from '../api/types.js';
+import { agentPath } from '../lib/agent-path.js';
+import { useKeys } from '../lib/keys.js';
+import { visible } from '../lib/text.js';
+import { done } from '../live/undo.js';
+import { kinds, useCityRead } from '../live/use-read.js';
+import { useActing } from '../parts/acting.js';
+import { AgentState } from '../parts/agent-state.js';
+import { Button, Empty, Field, Modal, Problem } from '../parts/basics.js';
+import { useListKeys } from '../parts/list-keys.js';
+import { BeadLink } from '../parts/links.js';
+import { CityPage, Loading, Rows } from '../parts/page.js';
+
+type Agent = Schemas['AgentResponse'];
+const MOST = 2_000;
+const DRAWN = 300;
+
+/** The roster: who there is, what each does, and whether it may. */
+export function Agents(): ReactNode {
+  const { city } = useParams({ from: '/c/$city/agents' });
+  const { q = '', running, new: creating } = useSearch({ from: '/c/$city/agents' });
+  const navigate = useNavigate({ from: '/c/$city/agents' });
+  const { data, error, again } = useCityRead(
+    city,
+    `agents ${running ?? ''}`,
+    (signal) => get<Schemas['ListBodyAgentResponse']>(inCity(city, 'agents'), { query: { limit: MOST, running }, signal }),
+    kinds('agent.', 'session.', 'config.', 'worker.operation', 'bead.closed', 'bead.updated'),
+  );
+  const all = data?.items ?? [];
+  const rows = useMemo(() => {
+    const words = q.toLowerCase();
+    return all.filter(({ name, pool, provider, description }) =>
+      [name, pool, provider, description].some((text) => text?.toLowerCase().includes(words) === true),
+    );
+  }, [all, q]);
+  const { failed, busy, act } = useActing(again);
+  const not = useForbidden('operate');
+  const configure = useForbidden('configure');
+  const create = (on: boolean): void =>
+    void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
+  const at = useListKeys(
+    'Agents',
+    rows.map(({ name }) => name),
+    undefined,
+    (name) => {
+      if (name !== undefined) void navigate({ to: '/c/$city/agents/$name', params: { city, name } });
+    },
+  );
+  const filter = useRef<HTMLInputElement>(null);
+  useKeys('Agents of the city', [
+    { keys: 'c', label: 'new agent', run: () => create(true) },
+    { keys: '/', label: 'filter', run: () => filter.current?.focus() },
+  ]);
+  const suspend = ({ name, suspended }: Agent): void =>
+    act(
+      () => post(agentPath(city, name, suspended ? 'resume' : 'suspend')),
+      () => {
+        again();
+        done(suspended ? `${name} may run again` : `${name} is suspended`, () =>
+          post(agentPath(city, name, suspended ? 'suspend' : 'resume')).then(again),
+        );
+      },
+    );
+  return (
+    <CityPage
+      city={city}
+      title="Agents"
+      count={data === undefined ? undefined : rows.length === data.total ? data.total : `${rows.length} of ${data.total}`}
+      error={failed ?? error}
+      onRetry={again}
+      tools={
+        <>
+          <select
+            aria-label="Which agents"
+            value={running ?? ''}
+            onChange={(event) =>
+              void navigate({ search: (before) => ({ ...before, running: event.target.value || undefined }), replace: true })
+            }
+            className="field w-auto"
+          >
+            <option value="">All</option>
+            <option value="true">With a process</option>
+            <option value="false">Without one</option>
+          </select>
+          <input
+            ref={filter}
+            aria-label="Filter agents"
+            placeholder="Filter"
+            value={q}
+            onChange={(event) =>
+              void navigate({
+                search: (before) => ({ ...before, q: event.target.value === '' ? undefined : event.target.value }),
+                replace: true,
+              })
+            }
+            onKeyDown={(event) => {
+              if (event.key === 'Escape') event.currentTarget.blur();
+            }}
+            className="field w-36"
+          />
+          <Button look="primary" hotkey="c" not={configure} onClick={() => create(true)}>
+            New agent
+          </Button>
+        </>
+      }
+    >
+      {data === undefined && error === undefined && <Loading />}
+      {data !== undefined && rows.length === 0 && (
+        <Empty title={data.total === 0 ? 'This city has no agents' : `0 of ${data.total}`}>
+          {data.total === 0 ? (
+            <>
+              <p>An agent is a role with a provider: it takes ready work, and can be talked to.</p>
+              <Button look="primary" not={configure} onClick={() => create(true)}>
+                Write the first one
+              </Button>
+            </>
+          ) : (
+            <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
+          )}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Rows label="Agents">
+          {rows.slice(0, DRAWN).map((agent) => (
+            <li
+              key={agent.name}
+              data-agent={agent.name}
+              data-row={agent.name}
+              aria-current={agent.name === at ? 'true' : undefined}
+              className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 aria-[current]:bg-tint"
+            >
+              <span className="min-w-0 flex-1 basis-48">
+                <Link to="/c/$city/agents/$name" params={{ city, name: agent.name }} className="block truncate font-medium hover:underline">
+                  {visible(agent.name)}
+                </Link>
+                <span className="block truncate text-xs text-muted">
+                  {[
+                    agent.provider,
+                    agent.model,
+                    agent.pool === undefined ? undefined : `of ${agent.pool}`,
+                    agent.pack === undefined || agent.pack === '' ? undefined : `pack ${agent.pack}`,
+                    agent.context_pct === undefined ? undefined : `context ${agent.context_pct}%`,
+                  ]
+                    .filter((one) => one !== undefined && one !== '')
+                    .map((one) => visible(one!))
+                    .join(' · ')}
+                </span>
+                {!agent.available && agent.unavailable_reason !== undefined && (
+                  <span className="words block text-xs text-bad">{visible(agent.unavailable_reason)}</span>
+                )}
+                {agent.rest?.detail !== undefined && <span className="words block text-xs text-warn">{visible(agent.rest.detail)}</span>}
+              </span>
+              {agent.active_bead !== undefined && agent.active_bead !== '' && <BeadLink city={city} id={agent.active_bead} />}
+              <span className="w-28">
+                <AgentState agent={agent} />
+              </span>
+              <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
+                {agent.suspended ? 'Resume' : 'Suspend'}
+              </Button>
+            </li>
+          ))}
+        </Rows>
+      )}
+      {rows.length > DRAWN && <p className="text-sm text-muted">The first {DRAWN} are shown: filter for the others.</p>}
+      {creating !== undefined && (
+        <Modal title={`New agent in ${city}`} onClose={() => create(false)} wide>
+          <AgentForm
+            city={city}
+            onCancel={() => create(false)}
+            onDone={(name) => {
+              done(`${name} is written`);
+              void navigate({ to: '/c/$city/agents/$name', params: { city, name } });
+            }}
+          />
+        </Modal>
+      )}
+    </CityPage>
+  );
+}
+
+interface FormProps {
+  readonly city: string;
+  readonly onDone: (name: string) => void;
+  readonly onCancel: () => void;
+}
+
+function AgentForm({ city, onDone, onCancel }: FormProps): ReactNode {
+  const [name, setName] = useState('');
+  const [provider, setProvider] = useState('');
+  const [description, setDescription] = useState('');
+  const [prompt, setPrompt] = useState('');
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const key = useRef(newKey());
+  const not = useForbidden('configure');
+  const save = (): void => {
+    setBusy(true);
+    setError(undefined);
+    const body = {
+      name: name.trim(),
+      ...(provider.trim() === '' ? {} : { provider: provider.trim() }),
+      ...(description.trim() === '' ? {} : { description: description.trim() }),
+      ...(prompt.trim() === '' ? {} : { prompt }),
+    };
+    post<{ name?: string; agent?: string }>(inCity(city, 'agents'), body, { idempotencyKey: key.current }).then(
+      (made) => onDone(made.name ?? made.agent ?? name.trim()),
+      (refused: unknown) => {
+        setError(refused);
+        setBusy(false);
+        key.current = newKey();
+      },
+    );
+  };
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <div className="grid gap-4 sm:grid-cols-2">
+        <Field label="Name">
+          {(id) => (
+            <input
+              id={id}
+              required
+              autoFocus
+              maxLength={190}
+              value={name}
+              onChange={(event) => setName(event.target.value)}
+              className="field"
+            />
+          )}
+        </Field>
+        <Field label="Provider (may stay empty)" hint="Empty: that of the city.">
+          {(id) => <input id={id} value={provider} onChange={(event) => setProvider(event.target.value)} className="field" />}
+        </Field>
+      </div>
+      <Field label="What it is for">
+        {(id) => <input id={id} value={description} onChange={(event) => setDescription(event.target.value)} className="field" />}
+      </Field>
+      <Field label="What it is told at first">
+        {(id) => <textarea id={id} rows={6} value={prompt} onChange={(event) => setPrompt(event.target.value)} className="field" />}
+      </Field>
+      {error !== undefined && <Problem error={error} />}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" look="primary" not={not} disabled={busy || name.trim() === ''}>
+          Write the agent
+        </Button>
+      </div>
+    </form>
+  );
+}

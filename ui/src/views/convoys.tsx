@@ -1,0 +1,223 @@
+import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
+import { useRef, useState, type ReactNode } from 'react';
+import { get, inCity, newKey, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Bead, LoggedEvent } from '../api/types.js';
+import { useKeys } from '../lib/keys.js';
+import { idsIn, visible } from '../lib/text.js';
+import { onFrame } from '../live/frame.js';
+import { LiveList } from '../live/list.js';
+import { Reader } from '../live/reader.js';
+import { useCityList, type Made } from '../live/use-list.js';
+import { Age, Button, Empty, Field, Modal, Problem } from '../parts/basics.js';
+import { BeadState } from '../parts/bead-state.js';
+import { ConvoyPane } from '../parts/convoy-pane.js';
+import { CityPage, Loading, Rows } from '../parts/page.js';
+import { useListKeys } from '../parts/list-keys.js';
+
+const PAGE = 200;
+
+interface Filter {
+  readonly all: boolean;
+  readonly stranded: boolean;
+  readonly owned: boolean;
+}
+
+/** Convoys are beads: their events carry them. Which are stranded depends on their members, so that list is read again. */
+function convoysOf(city: string, { all, stranded, owned }: Filter): Made<Bead> {
+  const query = { ...(all ? { all: true } : {}), ...(stranded ? { stranded: true } : {}), ...(owned ? { owned: true } : {}) };
+  const list: LiveList<Bead> = new LiveList<Bead>({
+    read: async (cursor) => {
+      const page = await get<{ items: Bead[] | null; total: number; next_cursor?: string }>(inCity(city, 'convoys'), {
+        query: { ...query, cursor, limit: PAGE },
+      });
+      return { items: page.items ?? [], total: page.total, next: page.next_cursor };
+    },
+    id: ({ id }) => id,
+    version: ({ revision = 0 }) => revision,
+    matches: ({ status }) => all || status !== 'closed',
+    order: (a, b) => b.created_at.localeCompare(a.created_at) || b.id.localeCompare(a.id),
+    schedule: onFrame,
+  });
+  const reader = new Reader(() => list.read());
+  const event = ({ type, payload, subject }: LoggedEvent): void => {
+    if (!type.startsWith('bead.')) return;
+    const { bead } = payload as { bead?: Bead };
+    if (type === 'bead.deleted') list.remove(bead?.id ?? subject ?? '');
+    else if (bead?.issue_type === 'convoy' && bead.revision !== undefined && !stranded && !owned) list.put(bead);
+    else if (stranded || owned) reader.want('all');
+  };
+  return { list, event, stop: () => reader.stop() };
+}
+
+/** Pieces of work that travel together. */
+export function Convoys(): ReactNode {
+  const { city } = useParams({ from: '/c/$city/convoys' });
+  const { show, convoy: open, new: creating } = useSearch({ from: '/c/$city/convoys' });
+  const navigate = useNavigate({ from: '/c/$city/convoys' });
+  const filter = { all: show === 'all', stranded: show === 'stranded', owned: show === 'owned' };
+  const { list, snapshot } = useCityList(city, JSON.stringify(filter), () => convoysOf(city, filter));
+  const { rows, total, phase, error } = snapshot;
+  const pick = (id: string | undefined, replace = false): void =>
+    void navigate({ search: ({ convoy: _, ...rest }) => (id === undefined ? rest : { ...rest, convoy: id }), replace });
+  const create = (on: boolean): void =>
+    void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
+  const at = useListKeys(
+    'Convoys',
+    rows.map(({ id }) => id),
+    open,
+    pick,
+  );
+  useKeys('Convoys of the city', [{ keys: 'c', label: 'new convoy', run: () => create(true) }]);
+  return (
+    <CityPage
+      city={city}
+      title="Convoys"
+      count={phase === 'first' ? undefined : total}
+      error={error}
+      onRetry={() => void list.read()}
+      pane={open === undefined ? undefined : <ConvoyPane key={open} city={city} id={open} onClose={() => pick(undefined)} />}
+      paneLabel={`Convoy ${open ?? ''}`}
+      tools={
+        <>
+          <select
+            aria-label="Which convoys"
+            value={show ?? ''}
+            onChange={(event) =>
+              void navigate({ search: (before) => ({ ...before, show: event.target.value || undefined }), replace: true })
+            }
+            className="field w-auto"
+          >
+            <option value="">Open</option>
+            <option value="stranded">Stranded: work that nobody has</option>
+            <option value="owned">Owned: landed by hand</option>
+            <option value="all">All</option>
+          </select>
+          <Button look="primary" hotkey="c" onClick={() => create(true)}>
+            New convoy
+          </Button>
+        </>
+      }
+    >
+      {phase === 'first' && error === undefined && <Loading />}
+      {phase === 'live' && rows.length === 0 && error === undefined && (
+        <Empty title={show === undefined ? 'No open convoy' : 'No convoy fits this'}>
+          {show === undefined ? (
+            <p>A convoy holds beads that belong together, and closes with the last of them. Work that is slung gets one by itself.</p>
+          ) : (
+            <Button onClick={() => void navigate({ search: {} })}>Show the open ones</Button>
+          )}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <Rows label="Convoys">
+          {rows.map((convoy) => (
+            <li
+              key={convoy.id}
+              data-convoy={convoy.id}
+              data-row={convoy.id}
+              aria-current={convoy.id === at ? 'true' : undefined}
+              className="aria-[current]:bg-tint"
+            >
+              <button
+                type="button"
+                onClick={() => pick(convoy.id)}
+                className="grid w-full grid-cols-[4.5rem_1fr_auto] items-center gap-3 px-4 py-2.5 text-left hover:bg-raised @2xl:grid-cols-[4.5rem_1fr_8rem_6rem_3rem]"
+              >
+                <span className="truncate font-mono text-xs text-muted">{convoy.id}</span>
+                <span className="truncate">{visible(convoy.title)}</span>
+                <span className="hidden truncate text-sm text-muted @2xl:block">
+                  {convoy.assignee === undefined ? '' : visible(convoy.assignee)}
+                </span>
+                <span className="hidden @2xl:block">
+                  <BeadState bead={convoy} />
+                </span>
+                <span className="justify-self-end text-xs text-muted">
+                  <Age at={convoy.updated_at ?? convoy.created_at} />
+                </span>
+              </button>
+            </li>
+          ))}
+        </Rows>
+      )}
+      {creating !== undefined && (
+        <Modal title={`New convoy in ${city}`} onClose={() => create(false)} wide>
+          <ConvoyForm
+            city={city}
+            onCancel={() => create(false)}
+            onDone={(id) => void navigate({ search: ({ new: _, ...rest }) => ({ ...rest, convoy: id }), replace: true })}
+          />
+        </Modal>
+      )}
+    </CityPage>
+  );
+}
+
+interface FormProps {
+  readonly city: string;
+  readonly onDone: (id: string) => void;
+  readonly onCancel: () => void;
+}
+
+function ConvoyForm({ city, onDone, onCancel }: FormProps): ReactNode {
+  const [title, setTitle] = useState('');
+  const [items, setItems] = useState('');
+  const [owned, setOwned] = useState(false);
+  const [busy, setBusy] = useState(false);
+  const [error, setError] = useState<unknown>();
+  const key = useRef(newKey());
+  const not = useForbidden('operate');
+  const save = (): void => {
+    setBusy(true);
+    setError(undefined);
+    post<Bead>(
+      inCity(city, 'convoys'),
+      { title: title.trim(), items: idsIn(items), ...(owned ? { owned: true } : {}) },
+      { idempotencyKey: key.current },
+    ).then(
+      ({ id }) => onDone(id),
+      (refused: unknown) => {
+        setError(refused);
+        setBusy(false);
+        key.current = newKey();
+      },
+    );
+  };
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        save();
+      }}
+    >
+      <Field label="Title">
+        {(id) => (
+          <input
+            id={id}
+            required
+            autoFocus
+            maxLength={500}
+            value={title}
+            onChange={(event) => setTitle(event.target.value)}
+            className="field"
+          />
+        )}
+      </Field>
+      <Field label="Beads in it" hint="Ids, by commas or spaces. More can be added later.">
+        {(id) => <textarea id={id} rows={3} value={items} onChange={(event) => setItems(event.target.value)} className="field" />}
+      </Field>
+      <label className="flex min-h-8 items-center gap-2 text-sm">
+        <input type="checkbox" checked={owned} onChange={(event) => setOwned(event.target.checked)} />
+        Owned: it does not close with the last of them, somebody lands it
+      </label>
+      {error !== undefined && <Problem error={error} />}
+      <div className="flex justify-end gap-2">
+        <Button onClick={onCancel}>Cancel</Button>
+        <Button type="submit" look="primary" not={not} disabled={busy || title.trim() === ''}>
+          Create the convoy
+        </Button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,330 @@
+import { Link, useParams } from '@tanstack/react-router';
+import { useMemo, useSyncExternalStore, type ReactNode } from 'react';
+import { get, inCity, request } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { LoggedEvent, Schemas, Session } from '../api/types.js';
+import { visible } from '../lib/text.js';
+import { onFrame } from '../live/frame.js';
+import { LiveList } from '../live/list.js';
+import { sessionsOf } from '../live/sessions.js';
+import { asks } from '../live/supervisor.js';
+import { done } from '../live/undo.js';
+import { useCityList, type Made } from '../live/use-list.js';
+import { useCityRead } from '../live/use-read.js';
+import { useActing } from '../parts/acting.js';
+import { Age, Button, Problem, State } from '../parts/basics.js';
+import { BeadLink } from '../parts/links.js';
+import { Card, CityPage, Loading } from '../parts/page.js';
+import { nameOf, SessionState } from '../parts/session-state.js';
+
+const NEWEST = 50;
+const WORKING = 12;
+/** All that happens changes something of it: not oftener than this. */
+const OVERVIEW_PAUSE_MS = 2_000;
+
+function newestOf(city: string): Made<LoggedEvent> {
+  const list: LiveList<LoggedEvent> = new LiveList<LoggedEvent>({
+    read: async () => {
+      const { items } = await get<{ items: LoggedEvent[] }>(inCity(city, 'events'), { query: { limit: NEWEST } });
+      return { items, total: items.length };
+    },
+    id: ({ seq }) => String(seq),
+    version: () => 1,
+    order: (a, b) => b.seq - a.seq,
+    schedule: onFrame,
+    most: NEWEST,
+  });
+  return { list, event: (event) => list.put(event) };
+}
+
+/** A city at a glance: its numbers, who works on what, what waits, and what happens. */
+export function Overview(): ReactNode {
+  const { city } = useParams({ from: '/c/$city' });
+  const { data, error, again } = useCityRead(
+    city,
+    'overview',
+    async (signal) => {
+      const [status, demand, about, usage] = await Promise.all([
+        get<Schemas['StatusBody']>(inCity(city, 'status'), { signal }),
+        get<Schemas['HookDemandResponse']>(inCity(city, 'hook/demand'), { signal }),
+        get<Schemas['CityGetResponse']>(inCity(city), { signal }),
+        get<Schemas['UsageBody']>(inCity(city, 'usage'), { query: { aggregate_only: true }, signal }),
+      ]);
+      return { status, demand: demand.items, suspended: about.suspended, today: usage.today };
+    },
+    () => true,
+    OVERVIEW_PAUSE_MS,
+  );
+  const { snapshot: sessions } = useCityList(city, 'overview', () => sessionsOf(city, undefined));
+  const { snapshot: events } = useCityList(city, 'newest', () => newestOf(city));
+  const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
+  const mine = useMemo(() => waiting.rows.filter((ask) => ask.city === city), [waiting, city]);
+  const { failed, busy, act } = useActing(again);
+  const not = useForbidden('operate');
+  const suspend = (suspended: boolean): void =>
+    act(
+      () => request('PATCH', inCity(city), { body: { suspended } }),
+      () => {
+        again();
+        done(suspended ? `${city} is suspended` : `${city} goes on`, () =>
+          request('PATCH', inCity(city), { body: { suspended: !suspended } }).then(again),
+        );
+      },
+    );
+  return (
+    <CityPage
+      city={city}
+      title={city}
+      error={failed ?? error}
+      onRetry={again}
+      tools={
+        data !== undefined && (
+          <>
+            <State tone={data.suspended ? 'warn' : 'good'}>{data.suspended ? 'suspended' : 'agents may run'}</State>
+            <Button not={not} disabled={busy} onClick={() => suspend(!data.suspended)}>
+              {data.suspended ? 'Resume' : 'Suspend'}
+            </Button>
+          </>
+        )
+      }
+    >
+      {data === undefined ? (
+        error === undefined && <Loading />
+      ) : (
+        <Numbers city={city} status={data.status} today={data.today} asks={mine.length} />
+      )}
+      {mine.length > 0 && (
+        <Card
+          title={mine.length === 1 ? 'A question waits for you' : `${mine.length} questions wait for you`}
+          aside={
+            <Link to="/" search={{ city }} className="text-accent underline">
+              Answer
+            </Link>
+          }
+        >
+          <ul className="flex flex-col divide-y divide-line">
+            {mine.slice(0, 5).map((ask) => (
+              <li key={`${ask.session_id} ${ask.request_id}`} className="flex items-baseline gap-3 px-4 py-2 text-sm">
+                <Link to="/c/$city/sessions/$id" params={{ city, id: ask.session_id }} className="shrink-0 font-medium hover:underline">
+                  {visible([ask.alias, ask.agent, ask.title].find((one) => one !== undefined && one !== '') ?? ask.session_id)}
+                </Link>
+                <span className="min-w-0 flex-1 truncate">{visible(ask.prompt ?? ask.kind)}</span>
+                <span className="text-xs text-muted">
+                  <Age at={ask.opened_at} />
+                </span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+      )}
+      <div className="grid items-start gap-4 @3xl:grid-cols-2">
+        <Working city={city} sessions={sessions.rows} total={sessions.total} error={sessions.error} />
+        {data !== undefined && <Waits city={city} status={data.status} demand={data.demand} />}
+      </div>
+      <Card
+        title="What happens"
+        aside={
+          <Link to="/c/$city/events" params={{ city }} className="text-accent underline">
+            All events
+          </Link>
+        }
+      >
+        {events.error !== undefined && (
+          <div className="p-3">
+            <Problem error={events.error} />
+          </div>
+        )}
+        <ol aria-label="The newest events" className="flex flex-col divide-y divide-line">
+          {events.rows.slice(0, NEWEST).map((event) => (
+            <li
+              key={event.seq}
+              data-seq={event.seq}
+              className="grid grid-cols-[1fr_auto] items-baseline gap-x-3 px-4 py-1 text-sm @2xl:grid-cols-[13rem_1fr_8rem_3rem]"
+            >
+              <span className="truncate font-mono text-xs">{visible(event.type)}</span>
+              <span className="hidden truncate @2xl:block">
+                {event.subject !== undefined && <span className="mr-2 font-mono text-xs text-muted">{visible(event.subject)}</span>}
+                {event.message === undefined ? '' : visible(event.message)}
+              </span>
+              <span className="hidden truncate text-xs text-muted @2xl:block">{visible(event.actor)}</span>
+              <span className="justify-self-end text-xs text-muted">
+                <Age at={event.ts} />
+              </span>
+            </li>
+          ))}
+        </ol>
+        {events.phase === 'live' && events.rows.length === 0 && <p className="p-4 text-sm text-muted">Nothing has happened yet.</p>}
+      </Card>
+    </CityPage>
+  );
+}
+
+const TILE = 'flex min-w-0 flex-col rounded-xl border border-line bg-panel px-4 py-2.5 [a&]:hover:bg-raised';
+
+interface NumbersProps {
+  readonly city: string;
+  readonly status: Schemas['StatusBody'];
+  readonly today: Schemas['UsageTotals'];
+  readonly asks: number;
+}
+
+function Numbers({ city, status, today, asks: count }: NumbersProps): ReactNode {
+  const { agents, work, mail, session_counts_detail: sessions } = status;
+  const params = { city };
+  return (
+    <div className="grid grid-cols-2 gap-2 @xl:grid-cols-3 @4xl:grid-cols-4 @6xl:grid-cols-8">
+      <Link to="/" search={{ city }} className={TILE}>
+        <Figure name="Ask you" value={count} loud={count > 0} />
+      </Link>
+      <Link to="/c/$city/agents" params={params} className={TILE}>
+        <Figure name="Agents at work" value={agents.running} of={agents.total} />
+      </Link>
+      <Link to="/c/$city/sessions" params={params} className={TILE}>
+        <Figure name="Sessions" value={sessions?.active ?? status.running} />
+      </Link>
+      <Link to="/c/$city/ready" params={params} className={TILE}>
+        <Figure name="Ready work" value={work.ready} />
+      </Link>
+      <Link to="/c/$city/beads" params={params} search={{ status: 'in_progress' }} className={TILE}>
+        <Figure name="In progress" value={work.in_progress} of={work.open + work.in_progress} />
+      </Link>
+      <Link to="/c/$city/mail" params={params} search={{ agent: 'all' }} className={TILE}>
+        <Figure name="Unread mail" value={mail.unread} />
+      </Link>
+      <div className={TILE}>
+        <Figure name="Turns today" value={today.invocations} />
+      </div>
+      <div className={TILE}>
+        <Figure
+          name={today.unpriced > 0 ? `Cost today, ${today.unpriced} unknown` : 'Cost today'}
+          value={`$${today.cost_usd_estimate.toFixed(2)}`}
+        />
+      </div>
+    </div>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  readonly value: number | string;
+  readonly of?: number;
+  readonly loud?: boolean;
+}
+
+const Figure = ({ name, value, of, loud = false }: FigureProps): ReactNode => (
+  <>
+    <span className="truncate text-xs text-muted">{name}</span>
+    <span className={`text-xl font-semibold tabular-nums ${loud ? 'text-accent' : ''}`}>
+      {value}
+      {of !== undefined && <span className="text-sm font-normal text-muted"> of {of}</span>}
+    </span>
+  </>
+);
+
+interface WorkingProps {
+  readonly city: string;
+  readonly sessions: readonly Session[];
+  readonly total: number;
+  readonly error: unknown;
+}
+
+/** Those that work first, then those that could. */
+function Working({ city, sessions, total, error }: WorkingProps): ReactNode {
+  const busy = ({ running, activity, active_bead: bead }: Session): number =>
+    (running && activity === 'in-turn' ? 0 : 2) + (bead !== undefined && bead !== '' ? 0 : 1) + (running ? 0 : 4);
+  const shown = [...sessions].sort((a, b) => busy(a) - busy(b)).slice(0, WORKING);
+  return (
+    <Card
+      title="Who works on what"
+      aside={
+        <Link to="/c/$city/sessions" params={{ city }} className="text-accent underline">
+          {total === 1 ? '1 session' : `${total} sessions`}
+        </Link>
+      }
+    >
+      {error !== undefined && (
+        <div className="p-3">
+          <Problem error={error} />
+        </div>
+      )}
+      {shown.length === 0 ? (
+        <p className="p-4 text-sm text-muted">
+          No session is open.{' '}
+          <Link to="/c/$city/sessions" params={{ city }} search={{ new: '1' }} className="text-accent underline">
+            Start one
+          </Link>
+        </p>
+      ) : (
+        <ul className="flex flex-col divide-y divide-line">
+          {shown.map((session) => (
+            <li key={session.id} className="flex items-center gap-3 px-4 py-2 text-sm">
+              <Link
+                to="/c/$city/sessions/$id"
+                params={{ city, id: session.id }}
+                className="min-w-0 flex-1 truncate font-medium hover:underline"
+              >
+                {visible(nameOf(session))}
+              </Link>
+              {session.active_bead !== undefined && session.active_bead !== '' && <BeadLink city={city} id={session.active_bead} />}
+              <SessionState session={session} />
+              <span className="w-8 text-right text-xs text-muted">
+                <Age at={session.last_active ?? session.created_at} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+interface WaitsProps {
+  readonly city: string;
+  readonly status: Schemas['StatusBody'];
+  readonly demand: readonly Schemas['HookDemandItem'][];
+}
+
+/** What work waits for which workers, who rests, and what the service itself waits for. */
+function Waits({ city, status, demand }: WaitsProps): ReactNode {
+  const resting = status.resting?.items ?? [];
+  const waiting = status.waiting ?? [];
+  const most = Math.max(1, ...demand.map(({ ready }) => ready));
+  return (
+    <Card title="Work that waits for workers">
+      {demand.length === 0 && <p className="p-4 text-sm text-muted">No ready work waits for the workers of an agent.</p>}
+      <ul className="flex flex-col divide-y divide-line">
+        {demand.map(({ route, ready }) => (
+          <li key={route}>
+            <Link
+              to="/c/$city/ready"
+              params={{ city }}
+              search={{ route }}
+              className="grid grid-cols-[1fr_auto_3rem] items-center gap-3 px-4 py-2 text-sm hover:bg-raised"
+            >
+              <span className="truncate font-medium">{visible(route)}</span>
+              <progress value={ready} max={most} aria-label={`${ready} wait`} className="bar" />
+              <span className="text-right tabular-nums text-muted">{ready}</span>
+            </Link>
+          </li>
+        ))}
+        {resting.map((one) => (
+          <li key={one.name} className="flex items-baseline gap-3 px-4 py-2 text-sm">
+            <State tone="warn">rests</State>
+            <Link to="/c/$city/agents/$name" params={{ city, name: one.name }} className="min-w-0 truncate font-medium hover:underline">
+              {visible(one.name)}
+            </Link>
+            <span className="min-w-0 flex-1 truncate text-muted">{visible(one.detail ?? one.reason)}</span>
+          </li>
+        ))}
+        {waiting.map(({ what, reason, count }) => (
+          <li key={`${what} ${reason}`} className="flex items-baseline gap-3 px-4 py-2 text-sm">
+            <State tone="quiet">waits</State>
+            <span className="min-w-0 flex-1 truncate">
+              {count} {count === 1 ? what.replace(/s$/, '') : what}: {visible(reason)}
+            </span>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
