@@ -32,10 +32,12 @@ interface Props {
   readonly city: string;
   readonly id: string;
   readonly capabilities: Schemas['SubmissionCapabilities'] | undefined;
+  /** The service has it: from now on it stands with the messages that are on their way. */
+  readonly onAccepted: () => void;
 }
 
 /** What is said to a session: now, after its turn, or instead of it. */
-export function Composer({ city, id, capabilities }: Props): ReactNode {
+export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNode {
   const name = `svc.draft.${city}/${id}`;
   const [text, setText] = useState(() => draftOf(name));
   const [intent, setIntent] = useState<Intent>('default');
@@ -60,6 +62,8 @@ export function Composer({ city, id, capabilities }: Props): ReactNode {
         { message: sent.text, intent },
         { idempotencyKey: sent.key },
       );
+      setWaiting((before) => before.filter((one) => one !== sent));
+      onAccepted();
       const end = await follow(`Message to ${id}`, request_id, true);
       if (end.type === 'request.failed') throw new Error(whyOf(end));
     } catch (refused) {
@@ -80,7 +84,7 @@ export function Composer({ city, id, capabilities }: Props): ReactNode {
     >
       {waiting.map((sent) => (
         <p key={sent.key} className="truncate text-sm text-muted">
-          Waits to be delivered: {sent.text}
+          Is sent: {sent.text}
         </p>
       ))}
       {error !== undefined && <Problem error={error} />}

@@ -19,11 +19,7 @@ export const Entry = memo(function Entry({ message }: { message: Message }): Rea
   const { role, blocks } = message;
   const mine = role === 'user';
   return (
-    <article
-      data-entry={message.id}
-      data-role={role}
-      className={`flex flex-col gap-1.5 [content-visibility:auto] ${mine ? 'items-end' : ''}`}
-    >
+    <article data-entry={message.id} data-role={role} className={`flex flex-col gap-1.5 ${mine ? 'items-end' : ''}`}>
       <p className="sr-only">{WHO[role]}</p>
       {blocks.map((block, i) => (
         <div key={i} className={mine ? 'max-w-[85%] rounded-2xl rounded-br-sm bg-tint px-3.5 py-2' : 'w-full'}>

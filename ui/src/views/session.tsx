@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas, Session } from '../api/types.js';
@@ -14,21 +14,31 @@ import { useCityList } from '../live/use-list.js';
 import { AskCard } from '../parts/ask-card.js';
 import { Button, Confirm, Problem, State } from '../parts/basics.js';
 import { Composer } from '../parts/composer.js';
-import { Entry } from '../parts/entry.js';
 import { Icon } from '../parts/icons.js';
+import { Queue, useQueue } from '../parts/queue.js';
+import { SessionActions } from '../parts/session-actions.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
+import { SubAgent, useSubAgents } from '../parts/sub-agents.js';
+import { TranscriptList, type TranscriptHandle } from '../parts/transcript-list.js';
 
-const END_PX = 80;
 const OLDER = 200;
 
 /** A session, read and continued while it streams. */
 export function SessionView(): ReactNode {
   const { city, id } = useParams({ from: '/c/$city/sessions/$id' });
-  const { thinking } = useSearch({ from: '/c/$city/sessions/$id' });
-  return <Talk key={`${city}/${id}/${thinking ?? ''}`} city={city} id={id} thinking={thinking === '1'} />;
+  const { thinking, agent } = useSearch({ from: '/c/$city/sessions/$id' });
+  return <Talk key={`${city}/${id}/${thinking ?? ''}`} city={city} id={id} thinking={thinking === '1'} sub={agent} />;
 }
 
-function Talk({ city, id, thinking }: { city: string; id: string; thinking: boolean }): ReactNode {
+interface TalkProps {
+  readonly city: string;
+  readonly id: string;
+  readonly thinking: boolean;
+  readonly sub: string | undefined;
+}
+
+function Talk({ city, id, thinking, sub }: TalkProps): ReactNode {
+  const navigate = useNavigate({ from: '/c/$city/sessions/$id' });
   const url = `${inCity(city, `session/${part(id)}/stream`)}?format=structured${thinking ? '&include_thinking=true' : ''}`;
   const [transcript] = useState(() => new Transcript(onFrame));
   const told = useSyncExternalStore(transcript.subscribe, transcript.snapshot);
@@ -37,25 +47,9 @@ function Talk({ city, id, thinking }: { city: string; id: string; thinking: bool
 
   const session = useOneSession(city, id);
   const [error, setError] = useState<unknown>();
-  const scroller = useRef<HTMLDivElement>(null);
-  const following = useRef(true);
-  const [unseen, setUnseen] = useState(0);
-  const count = useRef(0);
-  const toEnd = (): void => {
-    following.current = true;
-    setUnseen(0);
-    const box = scroller.current;
-    if (box !== null) box.scrollTop = box.scrollHeight;
-  };
-  useLayoutEffect(() => {
-    const fresh = told.messages.length - count.current;
-    count.current = told.messages.length;
-    if (following.current) {
-      const box = scroller.current;
-      if (box !== null) box.scrollTop = box.scrollHeight;
-    } else if (fresh > 0) setUnseen((before) => before + fresh);
-  }, [told]);
-
+  const list = useRef<TranscriptHandle>(null);
+  const queue = useQueue(city, id);
+  const agents = useSubAgents(city, id);
   const older = async (): Promise<void> => {
     try {
       const page = await get<Schemas['SessionTranscriptGetResponse']>(inCity(city, `session/${part(id)}/transcript`), {
@@ -65,15 +59,7 @@ function Talk({ city, id, thinking }: { city: string; id: string; thinking: bool
         structured_messages?: Schemas['SessionStructuredMessage'][];
         pagination?: Schemas['PaginationInfo'];
       };
-      const box = scroller.current;
-      const height = box?.scrollHeight ?? 0;
-      count.current += structured_messages.length;
       transcript.prepend(structured_messages, pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined);
-      transcript.flush();
-      // Who reads stays where he is.
-      requestAnimationFrame(() => {
-        if (box !== null && box.scrollTop < END_PX) box.scrollTop += box.scrollHeight - height;
-      });
     } catch (refused) {
       setError(refused);
     }
@@ -89,74 +75,68 @@ function Talk({ city, id, thinking }: { city: string; id: string; thinking: bool
       })),
     [told.questions, id, city],
   );
-  useKeys('Session', [{ keys: 'G', label: 'to the end', run: toEnd }]);
+  useKeys('Session', [{ keys: 'G', label: 'to the end', run: () => list.current?.toEnd() }]);
   const missing = stream?.kind === 'missing';
   const connection = wordsOf(stream);
+  const agent = agents.some(({ agent_id }) => agent_id === sub) ? sub : undefined;
+  const showAgent = (next: string | undefined): void =>
+    void navigate({ search: ({ agent: _, ...rest }) => (next === undefined ? rest : { ...rest, agent: next }), replace: true });
   return (
-    <div className="flex h-full flex-col">
-      <Header city={city} id={id} session={session} thinking={thinking} activity={told.activity} onError={setError} />
-      <div className="relative min-h-0 flex-1">
-        <div
-          ref={scroller}
-          role="log"
-          aria-label="What was said"
-          aria-live="off"
-          tabIndex={0}
-          data-transcript
-          onScroll={(event) => {
-            const { scrollHeight, scrollTop, clientHeight } = event.currentTarget;
-            following.current = scrollHeight - scrollTop - clientHeight < END_PX;
-            if (following.current) setUnseen(0);
-          }}
-          className="h-full overflow-y-auto px-4 py-4"
-        >
-          <div className="mx-auto flex max-w-3xl flex-col gap-4">
-            {told.before !== undefined && (
-              <Button className="self-center" onClick={() => void older()}>
-                Show older
-              </Button>
-            )}
-            {missing && <Problem error={new Error(stream.why)} />}
-            {told.begun && told.messages.length === 0 && !missing && (
-              <p className="py-10 text-center text-muted">Nothing was said yet. Write the first message below.</p>
-            )}
-            {told.messages.map((message) => (
-              <Entry key={message.id} message={message} />
-            ))}
+    <div className="flex h-full">
+      <div className={`min-w-0 flex-1 flex-col ${agent === undefined ? 'flex' : 'hidden lg:flex'}`}>
+        <Header
+          city={city}
+          id={id}
+          session={session}
+          thinking={thinking}
+          activity={told.activity}
+          agents={agents.map(({ agent_id }) => agent_id)}
+          onAgent={showAgent}
+          onError={setError}
+        />
+        {missing && (
+          <div className="p-4">
+            <Problem error={new Error(stream.why)} />
+          </div>
+        )}
+        <TranscriptList messages={told.messages} older={told.before !== undefined} onOlder={older} handle={list}>
+          {told.begun && told.messages.length === 0 && !missing && (
+            <p className="py-10 text-center text-muted">Nothing was said yet. Write the first message below.</p>
+          )}
+        </TranscriptList>
+        <div className="border-t border-line bg-panel px-4 py-3">
+          <div className="mx-auto flex max-w-3xl flex-col gap-3">
             {told.activity === 'in-turn' && (
               <p role="status" className="text-sm">
                 <State tone="accent">the agent works</State>
               </p>
             )}
+            {stream !== undefined && !['live', 'connecting', 'missing'].includes(stream.kind) && (
+              <p className="flex items-center gap-3">
+                <State tone={connection.tone}>{connection.text}</State>
+                {stream.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
+              </p>
+            )}
+            <Queue city={city} id={id} queue={queue} />
+            {questions.map((ask, i) => (
+              <AskCard key={ask.request_id} ask={ask} focused={i === 0} bare />
+            ))}
+            {error !== undefined && <Problem error={error} />}
+            {session?.state === 'closed' ? (
+              <p className="text-sm text-muted">
+                This session is closed{session.reason === undefined || session.reason === '' ? '' : `: ${visible(session.reason)}`}.
+              </p>
+            ) : (
+              !missing && <Composer city={city} id={id} capabilities={session?.submission_capabilities} onAccepted={queue.again} />
+            )}
           </div>
         </div>
-        {unseen > 0 && (
-          <Button look="primary" hotkey="G" onClick={toEnd} className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg">
-            {unseen === 1 ? '1 new entry' : `${unseen} new entries`}
-          </Button>
-        )}
       </div>
-      <div className="border-t border-line bg-panel px-4 py-3">
-        <div className="mx-auto flex max-w-3xl flex-col gap-3">
-          {stream !== undefined && !['live', 'connecting', 'missing'].includes(stream.kind) && (
-            <p className="flex items-center gap-3">
-              <State tone={connection.tone}>{connection.text}</State>
-              {stream.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
-            </p>
-          )}
-          {questions.map((ask, i) => (
-            <AskCard key={ask.request_id} ask={ask} focused={i === 0} bare />
-          ))}
-          {error !== undefined && <Problem error={error} />}
-          {session?.state === 'closed' ? (
-            <p className="text-sm text-muted">
-              This session is closed{session.reason === undefined || session.reason === '' ? '' : `: ${visible(session.reason)}`}.
-            </p>
-          ) : (
-            !missing && <Composer city={city} id={id} capabilities={session?.submission_capabilities} />
-          )}
-        </div>
-      </div>
+      {agent !== undefined && (
+        <aside aria-label={`Sub-agent ${agent}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[28rem]">
+          <SubAgent city={city} session={id} agent={agent} onClose={() => showAgent(undefined)} />
+        </aside>
+      )}
     </div>
   );
 }
@@ -173,11 +153,14 @@ interface HeaderProps {
   readonly session: Session | undefined;
   readonly thinking: boolean;
   readonly activity: string;
+  readonly agents: readonly string[];
+  readonly onAgent: (agent: string) => void;
   readonly onError: (error: unknown) => void;
 }
 
-function Header({ city, id, session, thinking, activity, onError }: HeaderProps): ReactNode {
+function Header({ city, id, session, thinking, activity, agents, onAgent, onError }: HeaderProps): ReactNode {
   const [closing, setClosing] = useState(false);
+  const [acting, setActing] = useState(false);
   const not = useForbidden('operate');
   const navigate = useNavigate();
   const act = (action: string): void => {
@@ -189,6 +172,7 @@ function Header({ city, id, session, thinking, activity, onError }: HeaderProps)
   useKeys('This session', [
     { keys: 'ctrl+.', label: 'stop the turn', run: () => act('stop'), inText: true },
     { keys: 'w', label: 'wake', run: () => act('wake') },
+    { keys: '.', label: 'all that can be done', run: () => setActing(true) },
     { keys: 'u', label: 'back to the sessions', run: () => void navigate({ to: '/c/$city/sessions', params: { city } }) },
   ]);
   return (
@@ -216,6 +200,16 @@ function Header({ city, id, session, thinking, activity, onError }: HeaderProps)
         >
           {thinking ? 'Hide thoughts' : 'Thoughts'}
         </Button>
+        {agents.length > 0 && (
+          <select aria-label="Sub-agents" value="" onChange={(event) => onAgent(event.target.value)} className="field w-auto max-w-40">
+            <option value="">{agents.length === 1 ? '1 sub-agent' : `${agents.length} sub-agents`}</option>
+            {agents.map((agent) => (
+              <option key={agent} value={agent}>
+                {agent}
+              </option>
+            ))}
+          </select>
+        )}
         {busy && (
           <Button hotkey="ctrl+." not={not} onClick={() => act('stop')}>
             Stop turn
@@ -226,12 +220,18 @@ function Header({ city, id, session, thinking, activity, onError }: HeaderProps)
             Wake
           </Button>
         )}
+        {session !== undefined && (
+          <Button hotkey="." onClick={() => setActing(true)}>
+            More
+          </Button>
+        )}
         {!closed && session !== undefined && (
           <Button look="bad" not={not} onClick={() => setClosing(true)}>
             Close
           </Button>
         )}
       </div>
+      {acting && session !== undefined && <SessionActions city={city} session={session} onClose={() => setActing(false)} />}
       {closing && (
         <Confirm title="Close this session?" action={`Close ${id}`} onYes={() => act('close')} onClose={() => setClosing(false)}>
           Its process ends and it takes no more messages. What was said stays readable.

@@ -1,0 +1,131 @@
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { useEffect, useImperativeHandle, useRef, useState, type ReactNode, type Ref } from 'react';
+import type { Message } from '../live/transcript.js';
+import { Button } from './basics.js';
+import { Entry } from './entry.js';
+
+const END_PX = 80;
+/** Older ones are asked for this early, so that they are there when somebody reaches them. */
+const TOP_PX = 600;
+
+export interface TranscriptHandle {
+  toEnd(): void;
+}
+
+interface Props {
+  readonly messages: readonly Message[];
+  /** There are older ones. */
+  readonly older: boolean;
+  readonly onOlder: () => Promise<void>;
+  readonly handle: Ref<TranscriptHandle>;
+  readonly children?: ReactNode;
+}
+
+/** As long as it is not drawn yet; it is measured then. */
+function estimate({ blocks }: Message): number {
+  let px = 16;
+  for (const block of blocks) {
+    const text = block.type === 'text' ? (block.text ?? '') : '';
+    px += text === '' ? 40 : 21 * Math.min(80, Math.ceil(text.length / 90) + text.split('\n', 80).length - 1) + 6;
+  }
+  return px;
+}
+
+/**
+ * What was said, of which the entries in sight are drawn. Whoever is at the end follows what comes; whoever reads above stays at his entry,
+ * whatever grows below him or is put before him.
+ */
+export function TranscriptList({ messages, older, onOlder, handle, children }: Props): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
+  const seen = useRef<string>(undefined);
+  const asking = useRef(false);
+  const [reading, setReading] = useState(false);
+  const [atTop, setAtTop] = useState(true);
+  const [unseen, setUnseen] = useState(0);
+  const virtual = useVirtualizer({
+    count: messages.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (i) => estimate(messages[i]!),
+    getItemKey: (i) => messages[i]!.id,
+    overscan: 6,
+    paddingStart: 16,
+    paddingEnd: 16,
+    anchorTo: 'end',
+    followOnAppend: true,
+    scrollEndThreshold: END_PX,
+    useFlushSync: false,
+  });
+  const toEnd = (): void => {
+    following.current = true;
+    setUnseen(0);
+    virtual.scrollToEnd();
+  };
+  useImperativeHandle(handle, () => ({ toEnd }));
+  useEffect(() => {
+    if (following.current) {
+      seen.current = messages.at(-1)?.id;
+      return;
+    }
+    const last = messages.findLastIndex(({ id }) => id === seen.current);
+    setUnseen(last < 0 ? 0 : messages.length - 1 - last);
+  }, [messages]);
+  const look = (): void => {
+    const box = scroller.current;
+    if (box === null) return;
+    following.current = box.scrollHeight - box.scrollTop - box.clientHeight < END_PX;
+    if (following.current) {
+      seen.current = messages.at(-1)?.id;
+      setUnseen(0);
+    }
+    setAtTop(box.scrollTop < TOP_PX);
+    if (older && box.scrollTop < TOP_PX && box.scrollHeight > box.clientHeight) ask();
+  };
+  const ask = (): void => {
+    if (asking.current) return;
+    asking.current = true;
+    setReading(true);
+    void onOlder().finally(() => {
+      asking.current = false;
+      setReading(false);
+    });
+  };
+  const items = virtual.getVirtualItems();
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={scroller}
+        role="log"
+        aria-label="What was said"
+        aria-live="off"
+        tabIndex={0}
+        data-transcript
+        onScroll={look}
+        className="still h-full overflow-y-auto px-4"
+      >
+        {children}
+        <div className="relative mx-auto max-w-3xl" style={{ height: virtual.getTotalSize() }}>
+          <div className="absolute inset-x-0 top-0" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
+            {items.map(({ key, index }) => (
+              <div key={key} ref={virtual.measureElement} data-index={index} className="pb-4">
+                <Entry message={messages[index]!} />
+              </div>
+            ))}
+          </div>
+        </div>
+      </div>
+      {older && atTop && (
+        <div className="pointer-events-none absolute inset-x-0 top-2 flex justify-center">
+          <Button className="pointer-events-auto shadow-lg" disabled={reading} onClick={ask}>
+            {reading ? 'Reading older …' : 'Show older'}
+          </Button>
+        </div>
+      )}
+      {unseen > 0 && (
+        <Button look="primary" hotkey="G" onClick={toEnd} className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg">
+          {unseen === 1 ? '1 new entry' : `${unseen} new entries`}
+        </Button>
+      )}
+    </div>
+  );
+}
