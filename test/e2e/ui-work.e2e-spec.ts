@@ -1,0 +1,403 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { api, outcome, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { barriers, Watcher, withBrowser } from '../support/operator-page.js';
+import { PAGE_DIR, pageIsBuilt } from '../support/page.js';
+import { eventually } from '../support/sse.js';
+
+/** Text as an agent may write it. It must stay a text, wherever it is shown. */
+const HOSTILE = '<img src=x onerror="window.__harm=1">\u202egnp\u200b {{1+1}} [x](javascript:window.__harm=1)';
+const GREET = `formula = "greet"
+description = "Say hello"
+[vars]
+who = { required = true }
+[[steps]]
+id = "say"
+title = "Greet {{who}}"
+[[steps]]
+id = "wave"
+title = "Wave"
+needs = ["say"]
+`;
+const CITY = '/v0/city/alpha';
+
+withBrowser("views of work on the operator's page", () => {
+  let stack: Stack;
+  let a: Api;
+  let watcher: Watcher;
+  const made: Record<string, string> = {};
+
+  const bead = async (title: string, more: Record<string, unknown> = {}): Promise<string> => {
+    const reply = await a.post(`${CITY}/beads`, { title, ...more });
+    expect(outcome(reply)).toBe(201);
+    return reply.body.id as string;
+  };
+  const session = async (message: string): Promise<string> => {
+    const reply = await a.post(`${CITY}/sessions`, { kind: 'provider', name: 'loopback', title: `Says ${message}`, message });
+    expect(outcome(reply)).toBe(202);
+    const id = reply.body.session_id as string;
+    await eventually(async () => (await a.get(`${CITY}/session/${id}`)).body.running === true || undefined);
+    return id;
+  };
+  const read = async (path: string): Promise<any> => (await a.get(`${CITY}/${path}`)).body;
+  const open = (path: string, how: Parameters<Watcher['page']>[1] = {}): Promise<Page> => watcher.page(`/ui/c/alpha${path}`, how);
+
+  beforeAll(async () => {
+    await pageIsBuilt();
+    stack = await startStack({ apis: 1, workers: 1 });
+    a = api(stack.urls[0]!);
+    const ledger = await Ledger.open(stack);
+    await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
+    await ledger.stream.close();
+    await mkdir(join(stack.citiesRoot, 'alpha/orders'), { recursive: true });
+    await writeFile(
+      join(stack.citiesRoot, 'alpha/orders/digest.toml'),
+      '[order]\nexec = "echo made"\ntrigger = "cron"\nschedule = "30 2 * * 1-5"\n',
+    );
+    expect(outcome(await a.post(`${CITY}/config/reload`))).toBe(200);
+    expect(outcome(await a.send('PUT', `${CITY}/formulas/greet`, GREET, { 'Content-Type': 'application/octet-stream' }))).toBe(200);
+    made.first = await bead(HOSTILE, { description: HOSTILE, labels: ['l1'], priority: 1 });
+    made.second = await bead('Second', { needs: [] });
+    expect(outcome(await a.post(`${CITY}/bead/${made.second}/dependencies`, { depends_on_id: made.first }))).toBe(201);
+    const convoy = await a.post(`${CITY}/convoys`, { title: HOSTILE, items: [made.first, made.second] });
+    expect(outcome(convoy)).toBe(201);
+    made.convoy = convoy.body.id;
+    const mail = await a.post(`${CITY}/mail`, { to: 'human', from: 'mayor', subject: HOSTILE, body: HOSTILE });
+    expect(outcome(mail)).toBe(201);
+    made.mail = mail.body.id;
+    const wait = await a.post(`${CITY}/waits`, { session: 'mayor', dep_ids: [made.second], note: HOSTILE });
+    expect(outcome(wait)).toBe(201);
+    made.wait = wait.body.id;
+    made.session = await session('hello');
+    made.agent = 'mayor';
+    const run = await a.post(`${CITY}/sling`, { target: made.agent, formula: 'greet', vars: { who: HOSTILE } });
+    expect(outcome(run)).toBe(200);
+    made.run = run.body.run?.run_id ?? run.body.root_bead_id;
+    watcher = await Watcher.open(stack.urls[0]!);
+  });
+  afterAll(async () => {
+    await watcher?.stop();
+    await stack?.stop();
+  });
+
+  /** Each view by its address, and by what one knows that it is there. */
+  const views = (): Record<string, string> => ({
+    '': '[data-seq]',
+    '/ready': `[data-bead="${made.first}"]`,
+    [`/ready?bead=${made.first}`]: '[data-bead-pane] dl',
+    [`/beads/${made.first}?tab=timeline`]: '[data-bead-pane] svg[role="img"]',
+    [`/beads/${made.first}?tab=graph`]: '[data-graph] [data-node]',
+    '/convoys': `[data-convoy="${made.convoy}"]`,
+    [`/convoys?convoy=${made.convoy}`]: '[data-convoy-pane] [data-member]',
+    [`/convoys/${made.convoy}`]: '[data-convoy-pane] [data-member]',
+    '/convoys?new=1': 'dialog form',
+    '/runs': `[data-run="${made.run}"]`,
+    [`/runs/${made.run}`]: '[data-step]',
+    [`/runs/${made.run}?tab=graph`]: '[data-graph] [data-node]',
+    [`/runs/${made.run}?tab=timeline`]: 'svg[role="img"], p.text-base',
+    '/formulas': '[data-formula="greet"]',
+    '/formulas/greet': 'ol li',
+    '/formulas/greet?tab=source': 'pre',
+    '/formulas/greet?tab=runs': 'ul li',
+    '/orders': '[data-order="digest"]',
+    '/orders/digest': 'ol[aria-label^="Firings"]',
+    '/waits': `[data-wait="${made.wait}"]`,
+    [`/waits?wait=${made.wait}`]: `[data-wait="${made.wait}"] a`,
+    '/mail': `[data-mail="${made.mail}"]`,
+    [`/mail?thread=${made.mail}`]: '[data-letter]',
+    '/mail?new=1': 'dialog form',
+    '/agents': `[data-agent="${made.agent}"]`,
+    [`/agents/${made.agent}`]: '[role="tab"]',
+    [`/agents/${made.agent}?tab=config`]: '[role="tab"]',
+    [`/sessions/${made.session}`]: '[data-role="assistant"]',
+  });
+
+  it.each([
+    [1440, 'light'],
+    [390, 'dark'],
+  ] as const)('opens each view by its address, with nothing that keeps somebody out, %i %s', async (width, theme) => {
+    const page = await open('', { width, theme });
+    const found: string[] = [];
+    for (const [path, there] of Object.entries(views())) {
+      await watcher.go(page, `/ui/c/alpha${path}`);
+      await page.locator(there).first().waitFor({ state: 'attached' });
+      found.push(...(await barriers(page)).map((one) => `${width} ${theme} ${path} ${one}`));
+      if ((await page.evaluate('window.__harm')) !== undefined || (await page.locator('img, iframe, object, #root script').count()) > 0)
+        found.push(`${path} has made something of a text`);
+    }
+    expect(found).toEqual([]);
+    expect(watcher.elsewhere).toEqual([]);
+    await watcher.close(page);
+  });
+
+  it('says that a city does not run, in each view', async () => {
+    const page = await watcher.page('/ui/c/nowhere/runs');
+    for (const view of ['', '/ready', '/convoys', '/runs', '/formulas', '/orders', '/waits', '/mail', '/agents']) {
+      await watcher.go(page, `/ui/c/nowhere${view}`);
+      await page.getByText('nowhere is not running, or is not there').waitFor();
+    }
+    watcher.forgive(404);
+    await watcher.close(page);
+  });
+
+  it('does the same to many by keys, tells who refused, and takes it back', async () => {
+    const ids: string[] = [];
+    for (let i = 0; i < 6; i++) ids.push(await bead(`Many ${i}`, { labels: ['many'] }));
+    const page = await open('/beads?label=many');
+    await page.locator(`[data-bead="${ids[5]}"]`).waitFor();
+    // The newest is the first: marked from there to the fifth.
+    await page.keyboard.press('x');
+    for (let i = 0; i < 4; i++) await page.keyboard.press('j');
+    await page.keyboard.press('Shift+X');
+    expect(await page.locator('[data-marked]').count()).toBe(5);
+    await page.route(`**/bead/${ids[3]}/close`, async (route) => {
+      await a.post(`${CITY}/bead/${ids[3]}/update`, { title: 'Changed meanwhile' });
+      await route.continue();
+    });
+    await page.keyboard.press('Shift+C');
+    await page.getByRole('button', { name: 'Close 5 beads' }).click();
+    await page.locator('[data-bulk]').getByText('1 bead refused it').waitFor();
+    await page.locator('[data-bulk] li').getByText(ids[3]!).waitFor();
+    await page.locator('[data-done]').getByText('Closed: 4 beads').waitFor();
+    const states = async (): Promise<string[]> => Promise.all(ids.map(async (id) => (await read(`bead/${id}`)).status));
+    expect(await states()).toEqual(['open', 'closed', 'closed', 'open', 'closed', 'closed']);
+    await page.keyboard.press('z');
+    await page.locator('[data-done]').getByText('Taken back').waitFor();
+    expect(await states()).toEqual(ids.map(() => 'open'));
+    await page.unroute(`**/bead/${ids[3]}/close`);
+    await page.keyboard.press('Control+a');
+    await page.keyboard.press('l');
+    await page.getByLabel('Label', { exact: true }).last().fill('seen');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-done]').getByText('Labelled seen: 6 beads').waitFor();
+    expect((await read('beads?label=seen')).total).toBe(6);
+    watcher.forgive(412);
+    await watcher.close(page);
+  });
+
+  it('claims a bead and gives it back, slings it, and shows it over time', async () => {
+    const id = await bead('To be claimed');
+    const page = await open(`/beads/${id}`);
+    await page.locator('[data-bead-pane] dl').waitFor();
+    await page.keyboard.press('m');
+    await page.getByLabel('For whom').fill('ann');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Give back' }).click();
+    await page.getByRole('button', { name: /^Claim/ }).waitFor();
+    await page.keyboard.press('s');
+    await page.getByLabel('To', { exact: true }).fill(made.agent!);
+    await page.keyboard.press('Enter');
+    await page.locator('[data-done]').getByText(`${id} is slung to`).waitFor();
+    expect((await read(`bead/${id}`)).metadata['gc.routed_to']).toBe(made.agent);
+    await page.keyboard.press(']');
+    const lanes = page.locator('svg[role="img"]');
+    await lanes.getByText('in progress').first().waitFor({ state: 'attached' });
+    await lanes.getByText('ann').first().waitFor({ state: 'attached' });
+    expect(page.url()).toContain('tab=timeline');
+    await watcher.close(page);
+  });
+
+  it('draws what a bead depends on, and goes on from there by keys', async () => {
+    const page = await open(`/beads/${made.second}?tab=graph`);
+    const graph = page.locator('[data-graph]');
+    await graph.locator(`[data-node="${made.first}"]`).waitFor();
+    await graph.locator(`[data-id="${made.first}"]`).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/beads/${made.first}\\?tab=graph`));
+    await watcher.close(page);
+  });
+
+  it('makes a convoy, fills it, takes out, and closes it with a way back', async () => {
+    const [one, two] = [await bead('In a convoy'), await bead('Also in it')];
+    const page = await open('/convoys');
+    await page.keyboard.press('c');
+    await page.getByLabel('Title').fill('Travels together');
+    await page.getByLabel('Beads in it').fill(one);
+    await page.getByRole('button', { name: 'Create the convoy' }).click();
+    const pane = page.locator('[data-convoy-pane]');
+    await pane.getByText('Travels together').waitFor();
+    const id = (await pane.getAttribute('data-convoy-pane'))!;
+    await page.locator(`[data-convoy="${id}"]`).waitFor();
+    await page.keyboard.press('a');
+    await page.getByLabel('Ids of beads').fill(two);
+    await page.keyboard.press('Enter');
+    await pane.locator(`[data-member="${two}"]`).waitFor();
+    await a.post(`${CITY}/bead/${one}/close`, {});
+    await pane.getByText('1 of 2').waitFor();
+    await pane.getByRole('button', { name: `Take out ${two}` }).click();
+    await eventually(async () => (await read(`bead/${id}`)).status === 'closed' || undefined);
+    await page.locator(`[data-convoy="${id}"]`).waitFor({ state: 'detached' });
+    await watcher.close(page);
+  });
+
+  it('starts a run by a formula, follows its steps, and cancels it', async () => {
+    const page = await open('/formulas/greet');
+    await page.keyboard.press('s');
+    await page.getByLabel('To', { exact: true }).fill(made.agent!);
+    await page.getByLabel('who', { exact: true }).fill('everybody');
+    await page.getByRole('button', { name: 'Start the run' }).click();
+    await page.waitForURL(/\/runs\//);
+    await page.locator('[data-step]').getByText('Greet everybody').waitFor();
+    const [first] = (await read(`${page.url().split('/c/alpha/')[1]}/steps`)).steps as { id: string }[];
+    await a.post(`${CITY}/bead/${first!.id}/close`, {});
+    await page.locator(`[data-step="${first!.id}"][data-status="completed"]`).waitFor();
+    await page.getByText('1 of 2', { exact: false }).first().waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    await page.getByRole('button', { name: /^Cancel \S+$/ }).click();
+    await page.locator('header').getByText('canceled').first().waitFor();
+    await watcher.close(page);
+  });
+
+  it('reads mail, answers it, writes, and archives', async () => {
+    const { body: letter } = await a.post(`${CITY}/mail`, {
+      to: 'human',
+      from: made.agent,
+      subject: 'The plan',
+      body: 'The parser first.',
+    });
+    const page = await open('/mail');
+    await page.locator(`[data-mail="${letter.id}"] button`).click();
+    await page.locator('[data-letter]').getByText('The parser first.').waitFor();
+    await eventually(async () => (await read(`mail/${letter.id}`)).read === true || undefined);
+    await page.keyboard.press('r');
+    await page.keyboard.type('Good.');
+    await page.keyboard.press('Control+Enter');
+    await page.locator('[data-letter]').nth(1).getByText('Good.').waitFor();
+    expect((await read(`mail?agent=${made.agent}`)).items[0]).toMatchObject({ body: 'Good.', to: made.agent });
+    await page.locator(`[data-letter="${letter.id}"]`).getByRole('button', { name: 'Archive' }).click();
+    await page.getByRole('button', { name: `Archive ${letter.id}` }).click();
+    await eventually(async () => (await read('mail?agent=human&status=archived')).total === 1 || undefined);
+    await watcher.go(page, '/ui/c/alpha/mail?new=1');
+    await page.getByLabel('To', { exact: true }).fill(made.agent!);
+    await page.getByLabel('Subject').fill('By hand');
+    await page.getByLabel('Text').fill('Written on the page');
+    await page.getByRole('button', { name: /^Send/ }).click();
+    await page.locator('[data-done]').getByText(`Sent to ${made.agent}`).waitFor();
+    expect((await read(`mail?agent=${made.agent}`)).items[0].subject).toBe('By hand');
+    await watcher.close(page);
+  });
+
+  it('makes a wait ready, pauses and fires an order, suspends an agent, each with its way back', async () => {
+    const page = await open('/waits?new=1');
+    await page.getByLabel('Who waits').fill('mayor');
+    await page.getByRole('button', { name: 'Register the wait' }).click();
+    await page.waitForURL(/wait=/);
+    const id = new URL(page.url()).searchParams.get('wait')!;
+    await page.locator(`[data-wait="${id}"]`).getByRole('button', { name: 'Make ready' }).click();
+    await page
+      .locator(`[data-wait="${id}"]`)
+      .getByText(/^\W*ready$/)
+      .first()
+      .waitFor();
+    expect((await read(`wait/${id}`)).state).toBe('ready');
+    await watcher.go(page, '/ui/c/alpha/orders');
+    const order = page.locator('[data-order="digest"]');
+    await order.getByRole('button', { name: 'Pause' }).click();
+    await order.getByText('paused').waitFor();
+    expect((await read('order/digest')).enabled).toBe(false);
+    await page.keyboard.press('z');
+    await order.getByRole('button', { name: 'Pause' }).waitFor();
+    await watcher.go(page, '/ui/c/alpha/orders/digest');
+    await page.keyboard.press('f');
+    await page.getByRole('button', { name: 'Fire', exact: true }).click();
+    await page.locator('[data-firing]').getByText('success').waitFor();
+    await watcher.go(page, '/ui/c/alpha/agents');
+    const agent = page.locator(`[data-agent="${made.agent}"]`);
+    await agent.getByRole('button', { name: 'Suspend' }).click();
+    await agent.getByRole('button', { name: 'Resume' }).waitFor();
+    await page.keyboard.press('z');
+    await agent.getByRole('button', { name: 'Suspend' }).waitFor();
+    await watcher.close(page);
+  });
+
+  it('follows a transcript at its end, and moves nothing for who reads above', async () => {
+    const id = await session('big 3000');
+    for (let i = 0; i < 14; i++) {
+      await a.post(`${CITY}/session/${id}/submit`, { message: `line ${i}\n`.repeat(12) });
+      await eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);
+    }
+    const page = await open(`/sessions/${id}`);
+    const log = page.locator('[data-transcript]');
+    const rest = (): Promise<number> => log.evaluate((box: any) => box.scrollHeight - box.scrollTop - box.clientHeight);
+    await log.getByText('line 13').first().waitFor();
+    await eventually(async () => (await rest()) < 2 || undefined);
+    // Not all is drawn.
+    const entries = (await read(`session/${id}/transcript?format=structured`)).structured_messages.length as number;
+    expect(await log.locator('[data-entry]').count()).toBeLessThan(entries);
+    await a.post(`${CITY}/session/${id}/submit`, { message: 'stream 80 5' });
+    await page.getByText('the agent works').waitFor();
+    await page.getByText('the agent works').waitFor({ state: 'detached' });
+    await eventually(async () => (await rest()) < 2 || undefined);
+    await log.hover();
+    await page.mouse.wheel(0, -1_500);
+    await eventually(async () => (await rest()) > 600 || undefined);
+    // What has come into sight is measured first.
+    await log.evaluate(
+      (box: any) =>
+        new Promise<void>((resolve) => {
+          let still = 0;
+          let last = box.scrollTop;
+          const look = (): void => {
+            still = box.scrollTop === last ? still + 1 : 0;
+            last = box.scrollTop;
+            if (still > 12) resolve();
+            else (globalThis as any).requestAnimationFrame(look);
+          };
+          look();
+        }),
+    );
+    const entry = await log.evaluate((box: any) => {
+      const { top } = box.getBoundingClientRect();
+      const shown = [...box.querySelectorAll('[data-entry]')].find((one: any) => one.getBoundingClientRect().top > top + 50) as any;
+      return { id: shown.dataset.entry as string, y: shown.getBoundingClientRect().top as number };
+    });
+    await a.post(`${CITY}/session/${id}/submit`, { message: 'stream 80 5' });
+    await page.getByRole('button', { name: /new entr/ }).waitFor();
+    const moved = (await log.locator(`[data-entry="${entry.id}"]`).boundingBox())!.y - entry.y;
+    expect(Math.abs(moved)).toBeLessThanOrEqual(1);
+    await page.keyboard.press('Shift+G');
+    await eventually(async () => (await rest()) < 2 || undefined);
+    await watcher.close(page);
+  });
+
+  it('shows messages on their way, takes one back, and gives a session another name', async () => {
+    const id = await session('hello');
+    await eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);
+    await a.post(`${CITY}/session/${id}/submit`, { message: 'stream 400 20' });
+    const page = await open(`/sessions/${id}`);
+    await page.getByText('the agent works').waitFor();
+    await page.getByLabel('When').selectOption('follow_up');
+    await page.getByLabel('Message').fill('for later');
+    await page.keyboard.press('Control+Enter');
+    const queued = page.locator('[data-queued="queued"]').getByText('for later');
+    await queued.waitFor();
+    await page.getByRole('button', { name: 'Take back' }).click();
+    await queued.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: /^More/ }).last().click();
+    await page.getByLabel('Title').fill('Another name');
+    await page.getByRole('button', { name: 'Rename' }).click();
+    await page.getByRole('heading', { name: 'Another name' }).waitFor();
+    expect((await read(`session/${id}`)).title).toBe('Another name');
+    await a.post(`${CITY}/session/${id}/stop`);
+    await watcher.close(page);
+  });
+
+  it('has a graph of at most 80 KB, and no other view above 60', () => {
+    const sizes = readdirSync(join(PAGE_DIR, 'assets'))
+      .filter((file) => file.endsWith('.js') && !/^(page|common|index)-/.test(file))
+      .map((file) => [file, gzipSync(readFileSync(join(PAGE_DIR, 'assets', file))).length / 1024] as const);
+    expect(sizes.filter(([file, size]) => size > (/^flow-/.test(file) ? 80 : 60))).toEqual([]);
+    expect(sizes.some(([file]) => /^flow-/.test(file))).toBe(true);
+  });
+
+  it('complains about nothing on the console, and its policy was never needed', () => {
+    expect(watcher.complaints).toEqual([]);
+  });
+});
