@@ -1805,7 +1805,7 @@ export interface paths {
         };
         /**
          * Count the mail that is not archived
-         * @description Of an agent, of a rig, or of the whole city.
+         * @description Of an agent, of `human`, or of the whole city.
          */
         get: operations["get-v0-city-by-city-name-mail-count"];
         put?: never;
@@ -4289,7 +4289,7 @@ export interface components {
             dir?: string;
             /** @description True for an agent of which several run. */
             is_pool?: boolean;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description Its name without the rig; one of a pack begins with the name of the import. */
             name: string;
             /** @description Where it was written: the file, or the pack and its file. */
             origin: string;
@@ -4786,11 +4786,11 @@ export interface components {
             /** @description True when there are more than `limit`, or than fit into 2 MiB. */
             partial: boolean;
         };
-        /** @description `reason` is kept on the bead as `release_reason`. */
+        /** @description A bead is given back. */
         BeadReleaseInputBody: {
             /** @description Who has it. */
             assignee: string;
-            /** @description Proves a claim: rises whenever the bead changes hands. To be given with heartbeats and releases. */
+            /** @description That of the claim. Absent: whichever claim of `assignee` it is. */
             fence?: number;
             /** @description Why it is given back. Kept on the bead as `release_reason`. */
             reason?: string;
@@ -4843,7 +4843,7 @@ export interface components {
         BeadWorktreeReapedPayload: {
             /** @description The id of the bead. */
             bead_id: string;
-            /** @description The branch. */
+            /** @description The branch that was checked out there. */
             branch: string;
             /** @description The worktree that was taken away. */
             path: string;
@@ -4919,7 +4919,7 @@ export interface components {
         };
         /** @description The city is made and runs. */
         CityCreateSucceededPayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -4930,7 +4930,7 @@ export interface components {
         CityGetResponse: {
             /** @description How many agents there are. */
             agent_count: number;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -4958,7 +4958,7 @@ export interface components {
              * @enum {string}
              */
             failure_class?: "transient" | "structural";
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /**
              * Format: date-time
@@ -4976,7 +4976,7 @@ export interface components {
         };
         /** @description The city that it happened to. */
         CityLifecyclePayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -4994,7 +4994,7 @@ export interface components {
             alias?: string;
             /** @description What there is to choose from. */
             choices?: components["schemas"]["InteractionChoice"][];
-            /** @description What kind of question it is, such as `permission`. */
+            /** @description `approval`: may it do something. `dialog`: what a terminal shows and waits for. */
             kind: string;
             /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
             metadata?: {
@@ -5004,7 +5004,7 @@ export interface components {
             opened_at?: string;
             /** @description The labels of `choices`. */
             options?: string[];
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Names the question: to be given with the answer. */
             request_id: string;
@@ -5024,7 +5024,7 @@ export interface components {
         };
         /** @description The city is attached and runs. */
         CityRegisterSucceededPayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -5033,7 +5033,7 @@ export interface components {
         };
         /** @description The city runs again. */
         CityStartSucceededPayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -5042,7 +5042,7 @@ export interface components {
         };
         /** @description The city is stopped; it stays registered. */
         CityStopSucceededPayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -5051,7 +5051,7 @@ export interface components {
         };
         /** @description The city is registered no more; its directory stays. */
         CityUnregisterSucceededPayload: {
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description Its directory on the hosts that run the city. */
             path: string;
@@ -5090,7 +5090,7 @@ export interface components {
             dir?: string;
             /** @description True for an agent of which several run. */
             is_pool?: boolean;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description Its name without the rig; one of a pack begins with the name of the import. */
             name: string;
             /** @description The name of the provider. */
             provider?: string;
@@ -5406,7 +5406,7 @@ export interface components {
         ConvoyAddOutputBody: {
             /** @description Those of the request that were closed already. */
             closed_items?: string[];
-            /** @description What was done, as one word. */
+            /** @description Always `updated`. */
             status: string;
         };
         /** @description Whether all members of a convoy are closed. */
@@ -5429,7 +5429,7 @@ export interface components {
         ConvoyClosedPayload: {
             /** @description How many are closed. */
             closed?: number;
-            /** @description Why, as one word or a short sentence. */
+            /** @description Why it was closed, as it stands on the convoy. */
             reason?: string;
             /** @description How many members it had. */
             total?: number;
@@ -5447,11 +5447,11 @@ export interface components {
              * @enum {string}
              */
             merge?: "direct" | "mr" | "local";
-            /** @description The mail address that is told when it has closed. */
+            /** @description Who gets a mail when it has closed: an address of the city. One that names nobody is passed over. */
             notify?: string;
             /** @description True for a convoy that its owner lands: it does not close by itself. */
             owned?: boolean;
-            /** @description Who looks after it. */
+            /** @description Who looks after it; noted on it as `convoy.owner`, and not looked up. */
             owner?: string;
             /** @description The name of the rig. Absent or empty: the city’s own. */
             rig?: string;
@@ -6189,7 +6189,7 @@ export interface components {
             preview: components["schemas"]["FormulaPreviewResponse"];
             /** @description True when it becomes one bead and no steps. */
             root_only: boolean;
-            /** @description Files of the same name that do not, the strongest first. */
+            /** @description Files of the same name that do not count, the strongest first. */
             shadows: components["schemas"]["FormulaLayer"][];
             /** @description The file that counts. */
             source: components["schemas"]["FormulaLayer"];
@@ -6251,11 +6251,11 @@ export interface components {
         };
         /** @description A step of the graph that a formula becomes. */
         FormulaPreviewNodeResponse: {
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the step, unique in the formula. */
             id: string;
             /** @description What the step is: `task`, or what the service does with it, such as `retry`, `loop` or `drain`. */
             kind: string;
-            /** @description The name of that city or rig. */
+            /** @description The step in whose scope it is. */
             scope_ref?: string;
             /** @description One line for people. */
             title: string;
@@ -6335,7 +6335,7 @@ export interface components {
             recent_runs: components["schemas"]["FormulaRecentRunResponse"][];
             /** @description How many runs there are of it. */
             run_count: number;
-            /** @description Files of the same name that do not, the strongest first. */
+            /** @description Files of the same name that do not count, the strongest first. */
             shadows: components["schemas"]["FormulaLayer"][];
             /** @description The file that counts. */
             source: components["schemas"]["FormulaLayer"];
@@ -6359,7 +6359,7 @@ export interface components {
             description?: string;
             /** @description The values that it may have. Absent: any. */
             enum?: string[];
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the variable, unique in the formula. */
             name: string;
             /** @description The regular expression that a value has to match. */
             pattern?: string;
@@ -6374,7 +6374,7 @@ export interface components {
             ahead: number;
             /** @description Commits that its remote has and the branch has not. */
             behind: number;
-            /** @description The branch. */
+            /** @description The branch that is checked out. */
             branch: string;
             /** @description Files that are changed and not committed. */
             changed_files: number;
@@ -6446,7 +6446,7 @@ export interface components {
             /** @description Who has it, or is to have it: a name. Absent or empty: nobody. */
             assignee?: string;
             bead?: components["schemas"]["Bead"];
-            /** @description The id of the bead. */
+            /** @description The id of the bead that is now the caller’s. */
             bead_id?: string;
             /**
              * @description Always `hook`.
@@ -6494,9 +6494,9 @@ export interface components {
         HookDemandResponse: {
             /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
             items: components["schemas"]["HookDemandItem"][];
-            /** @description True when something could not be read, and `partial_errors` says what. Absent means false. */
+            /** @description True when there are more routes than fit on a page of 2 MiB. */
             partial?: boolean;
-            /** @description How many there are in all, whatever the page shows. */
+            /** @description How many beads wait, over all routes. */
             total: number;
         };
         /** @description A bead on the hook. */
@@ -6517,7 +6517,7 @@ export interface components {
             action: "work" | "drain";
             /** @description The canonical name of the agent, with its slot. */
             agent: string;
-            /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
+            /** @description What is on the hook, what a claim takes first at the front. */
             items: components["schemas"]["HookItem"][];
             /**
              * @description How the first item would come to the caller, or that there is none.
@@ -6891,13 +6891,13 @@ export interface components {
             body?: string;
             /** @description Who sends it. Absent: the caller. */
             from?: string;
-            /** @description From 0, the most urgent, to 4. Without one it counts as 2. */
+            /** @description How urgent it is: from 0, the most urgent, to 4. It is only told to who reads it. */
             priority?: number;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig that it is about, where addresses without a rig are looked for first. Absent, empty or the name of the city: none. */
             rig?: string;
             /** @description What it is about. */
             subject: string;
-            /** @description Who gets it. Absent: every agent of the city. */
+            /** @description Who gets it. Absent: every agent and configured named session of the city but the sender. */
             to?: string[];
         };
         /** @description How many messages there are that are not archived. */
@@ -6906,7 +6906,7 @@ export interface components {
             partial?: boolean;
             /** @description What could not be read, for people. Absent or null when all could be. */
             partial_errors?: string[] | null;
-            /** @description How many there are in all, whatever the page shows. */
+            /** @description How many messages there are. */
             total: number;
             /** @description How many of them are not read. */
             unread: number;
@@ -6915,7 +6915,7 @@ export interface components {
         MailEventPayload: {
             /** @description The message, where the event is about it as a whole. */
             message?: components["schemas"]["Message"];
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig that it is about, or the name of the city. */
             rig: string;
         };
         /** @description A page of messages. */
@@ -6944,17 +6944,17 @@ export interface components {
         MailSendInputBody: {
             /** @description The text. 256 KiB at the most. */
             body?: string;
-            /** @description Who else gets it. A thousand at the most. */
+            /** @description Who else gets it: each a copy in the same thread. A thousand at the most. */
             cc?: string[];
             /** @description Who sends it. Absent: the caller. */
             from?: string;
-            /** @description From 0, the most urgent, to 4. Without one it counts as 2. */
+            /** @description How urgent it is: from 0, the most urgent, to 4. It is only told to who reads it. */
             priority?: number;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig that it is about, where addresses without a rig are looked for first. Absent, empty or the name of the city: none. */
             rig?: string;
             /** @description What it is about. */
             subject: string;
-            /** @description Who gets it: an agent, `human`, or another address. */
+            /** @description Who gets it: `human`, or the address of an agent or of a configured named session. It must name exactly one. */
             to: string;
         };
         /** @description Unread mail older than `unread_retention` is archived by itself; null keeps it for ever. */
@@ -7064,17 +7064,17 @@ export interface components {
             from: string;
             /** @description Its id, never used twice in a city. */
             id: string;
-            /** @description From 0, the most urgent, to 4. Without one it counts as 2. */
+            /** @description How urgent its sender finds it: from 0, the most urgent, to 4. Absent: nothing was said. */
             priority?: number;
             /** @description Whether it has been read. */
             read: boolean;
             /** @description The message that it answers. */
             reply_to?: string;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig that it is about, or the name of the city. */
             rig?: string;
             /** @description What it is about. */
             subject: string;
-            /** @description The thread: the id of its first message. */
+            /** @description The id of the thread, such as `thread-4be01f9c2d77`: answers have that of what they answer. */
             thread_id?: string;
             /** @description Who gets it. */
             to: string;
@@ -7269,7 +7269,7 @@ export interface components {
             decision?: "awake" | "starting" | "wanted" | "after_stop";
             /** @description The id of the session. */
             id?: string;
-            /** @description What was done, as one word. */
+            /** @description Always `ok`. */
             status: string;
         };
         /** @description A value that may be chosen. */
@@ -7371,7 +7371,7 @@ export interface components {
             outcome?: "success" | "failed" | "timeout" | "canceled" | "lost";
             /** @description The end of the output; its last 2,000 characters. */
             output?: string;
-            /** @description Why, as one word or a short sentence. */
+            /** @description Why it was due, in words. */
             reason?: string;
             /** @description The name of the rig. Absent or empty: the city’s own. */
             rig?: string;
@@ -7385,7 +7385,7 @@ export interface components {
              */
             started_at?: string;
             /**
-             * @description How far the firing is.
+             * @description How far the firing is: `checking` its condition, `queued` for a worker, `running` or `done`.
              * @enum {string}
              */
             state?: "checking" | "queued" | "running" | "done";
@@ -7814,7 +7814,7 @@ export interface components {
             provider_patch?: string;
             /** @description The rig whose patch it was. */
             rig_patch?: string;
-            /** @description What was done, as one word. */
+            /** @description Always `deleted`. */
             status: string;
         };
         /** @description The patch is stored. */
@@ -7825,14 +7825,14 @@ export interface components {
             provider_patch?: string;
             /** @description The rig whose patch it was. */
             rig_patch?: string;
-            /** @description What was done, as one word. */
+            /** @description Always `ok`. */
             status: string;
         };
         /** @description What an agent asks a person. */
         PendingInteraction: {
             /** @description What there is to choose from. */
             choices?: components["schemas"]["InteractionChoice"][];
-            /** @description What kind of question it is, such as `permission`. */
+            /** @description `approval`: may it do something. `dialog`: what a terminal shows and waits for. */
             kind: string;
             /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
             metadata?: {
@@ -7842,7 +7842,7 @@ export interface components {
             opened_at?: string;
             /** @description The labels of `choices`, as a person reads them. */
             options?: string[] | null;
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Names the question: to be given with the answer. */
             request_id: string;
@@ -8178,7 +8178,7 @@ export interface components {
             display_name: string;
             /** @description `provider` or `tool`. */
             kind: string;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the provider or the tool. */
             name: string;
             /** @description A command for the service's user on a worker host that mends it. */
             remedy?: string;
@@ -8245,9 +8245,9 @@ export interface components {
             failed?: string[] | null;
             /** @description Sessions whose processes were ended. Null is the same as none. */
             killed?: string[] | null;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig: string;
-            /** @description What was done, as one word. */
+            /** @description Always `ok`. */
             status: string;
         };
         /** @description One rig of the configuration; `changed` names its keys. */
@@ -8256,7 +8256,7 @@ export interface components {
             changed: string[];
             /** @description The revision of the configuration: rises with every change, from 1. */
             revision: number;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig: string;
         };
         /** @description A new rig. */
@@ -8284,7 +8284,7 @@ export interface components {
             prefix?: string;
             /** @description Names what goes on in the background: exactly one event ends it, and carries the same `request_id`. */
             request_id?: string;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig?: string;
             /**
              * @description `created` at once, `accepted` where a clone goes on, or `exists`.
@@ -8300,7 +8300,7 @@ export interface components {
             prefix: string;
             /** @description Names what goes on in the background: exactly one event ends it, and carries the same `request_id`. */
             request_id: string;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig: string;
         };
         /** @description A stored patch. Members that it does not set are null, maps are empty; `Other` has what it sets beyond the rest, under the names of the files. Values of environment entries and secrets on command lines are masked. */
@@ -8345,7 +8345,7 @@ export interface components {
             detail?: string;
             /** @description Names what goes on in the background: exactly one event ends it, and carries the same `request_id`. */
             request_id?: string;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig: string;
             /** @description The step that it is at. */
             step: string;
@@ -8382,7 +8382,7 @@ export interface components {
         };
         /** @description The rig that was switched. */
         RigSwitchPayload: {
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The name of the rig. */
             rig: string;
         };
         /** @description What is to be another thing of a rig. Absent members stay as they are. */
@@ -8715,7 +8715,7 @@ export interface components {
             action: string;
             /** @description The name of the service. */
             service: string;
-            /** @description What was done, as one word. */
+            /** @description Always `ok`. */
             status: string;
         };
         /** @description A service of a city is not as it was. */
@@ -8743,7 +8743,7 @@ export interface components {
         SessionAgentGetResponse: {
             /** @description The frames as the agent wrote them, the oldest first. Null is the same as none. */
             messages: unknown[] | null;
-            /** @description How the sub-agent is. */
+            /** @description `running`, `completed` or `failed`. */
             status?: string;
         };
         /** @description The sub-agents of a session. */
@@ -8801,7 +8801,7 @@ export interface components {
             };
             /** @description Kept with the session, for whoever made it. */
             project_id?: string;
-            /** @description The name under which the session is known to its process. */
+            /** @description Refused: the service makes this name itself. Give an `alias`. */
             session_name?: string;
             /** @description One line for people. */
             title?: string;
@@ -8858,7 +8858,7 @@ export interface components {
             accepted: boolean;
             /** @description Names of the parts in which it is another. */
             differs: string[];
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             /** @description Always `ok`. */
             status: string;
@@ -8885,7 +8885,7 @@ export interface components {
             alias?: string;
             /** @description What can be answered. */
             choices?: components["schemas"]["InteractionChoice"][];
-            /** @description What kind of question it is, such as `permission`. */
+            /** @description `approval`: may it do something. `dialog`: what a terminal shows and waits for. */
             kind: string;
             /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
             metadata?: {
@@ -8893,7 +8893,7 @@ export interface components {
             };
             /** @description When it was asked. RFC 3339 in UTC. */
             opened_at?: string;
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Whether there is more of `prompt`; the list of the city has all of it. */
             prompt_cut?: boolean;
@@ -9009,7 +9009,7 @@ export interface components {
         SessionRawEntry: {
             /** @description How many of the frames belong to it. */
             frames: number;
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description `final`, `partial` while it grows, or `superseded` when it is to be forgotten. */
             status: string;
@@ -9203,7 +9203,7 @@ export interface components {
         SessionStreamMessageEvent: {
             /** @description The format of the transcript. */
             format: string;
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             pagination?: components["schemas"]["PaginationInfo"];
             /** @description The name of the provider. */
@@ -9219,7 +9219,7 @@ export interface components {
             entries?: components["schemas"]["SessionRawEntry"][];
             /** @description The format of the transcript. */
             format: string;
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             /** @description The frames as the agent wrote them, the oldest first. Null is the same as none. */
             messages: components["schemas"]["SessionRawMessageFrame"][] | null;
@@ -9234,7 +9234,7 @@ export interface components {
             /** @constant */
             format: "structured";
             history: components["schemas"]["SessionStructuredHistory"];
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             /**
              * @description What is done with the messages: `snapshot` has all, `upsert` those that are new or changed, `reset` says to forget what was before.
@@ -9320,7 +9320,7 @@ export interface components {
             file_path?: string;
             /** @description True when the tool failed. */
             is_error?: boolean;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the tool. */
             name?: string;
             structured?: components["schemas"]["SessionStructuredToolResult"];
             /** @description The call that it answers: the `id` of a block of type `tool_use`. */
@@ -9335,10 +9335,10 @@ export interface components {
         SessionStructuredBlockToolUse: {
             /** @description The file that it is about. */
             file_path?: string;
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the call: `tool_call_id` of its result. */
             id?: string;
             input?: components["schemas"]["SessionStructuredToolInput"];
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the tool. */
             name?: string;
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -9352,7 +9352,7 @@ export interface components {
             content?: string;
             /** @description The file that it is about. */
             file_path?: string;
-            /** @description Its id, never used twice in a city. */
+            /** @description Its id, as the agent calls it. */
             id?: string;
             /** @description Where the image is. */
             image_url?: string;
@@ -9362,7 +9362,7 @@ export interface components {
             is_error?: boolean;
             /** @description Its media type. */
             mime_type?: string;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description Its name, as the agent calls it. */
             name?: string;
             /** @description What the provider proves the thought with. */
             signature?: string;
@@ -9439,11 +9439,11 @@ export interface components {
         SessionStructuredInteraction: {
             /** @description What was answered. */
             action?: string;
-            /** @description What kind of question it is, such as `permission`. */
+            /** @description `approval`: may it do something. `dialog`: what a terminal shows and waits for. */
             kind?: string;
             /** @description What may be answered. Null is the same as anything. */
             options?: string[] | null;
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Names the question. */
             request_id?: string;
@@ -9456,7 +9456,7 @@ export interface components {
         SessionStructuredMessageAssistant: {
             /** @description The parts of the message, in their order. */
             blocks: components["schemas"]["SessionStructuredBlock"][];
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description The model, as the agent names it. Absent when it has not said. */
             model?: string;
@@ -9482,7 +9482,7 @@ export interface components {
         SessionStructuredMessageSystem: {
             /** @description The parts of the message, in their order. */
             blocks: components["schemas"]["SessionStructuredBlock"][];
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description The name of the provider. */
             provider?: string;
@@ -9504,7 +9504,7 @@ export interface components {
         SessionStructuredMessageTool: {
             /** @description The parts of the message, in their order. */
             blocks: components["schemas"]["SessionStructuredBlock"][];
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description The name of the provider. */
             provider?: string;
@@ -9525,7 +9525,7 @@ export interface components {
         SessionStructuredMessageUnknown: {
             /** @description The parts of the message, in their order. */
             blocks: components["schemas"]["SessionStructuredBlock"][];
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description The model, as the agent names it. Absent when it has not said. */
             model?: string;
@@ -9553,7 +9553,7 @@ export interface components {
         SessionStructuredMessageUser: {
             /** @description The parts of the message, in their order. */
             blocks: components["schemas"]["SessionStructuredBlock"][];
-            /** @description Its id, never used twice in a city. */
+            /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
             /** @description The name of the provider. */
             provider?: string;
@@ -9652,7 +9652,7 @@ export interface components {
             active_form?: string;
             /** @description What is to be done. */
             content?: string;
-            /** @description Its id, never used twice in a city. */
+            /** @description Its id, as the agent calls it. */
             id?: string;
             /** @description How urgent it is, in the words of the agent. */
             priority?: string;
@@ -9714,7 +9714,7 @@ export interface components {
              * @enum {string}
              */
             kind: "fetch";
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Its address. */
             url?: string;
@@ -9830,7 +9830,7 @@ export interface components {
              * @enum {string}
              */
             kind: "task";
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description The id of a task in the background. */
             task_id?: string;
@@ -9890,7 +9890,7 @@ export interface components {
             pattern?: string;
             /** @description The plan, as text. */
             plan?: string;
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description What is looked for. */
             query?: string;
@@ -10492,7 +10492,7 @@ export interface components {
              * @enum {string}
              */
             format: "conversation" | "text";
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             pagination?: components["schemas"]["PaginationInfo"];
             /** @description The name of the provider. */
@@ -10513,7 +10513,7 @@ export interface components {
              * @enum {string}
              */
             format: "raw";
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             /** @description The frames as the agent wrote them, the oldest first. Null is the same as none. */
             messages: components["schemas"]["SessionRawMessageFrame"][] | null;
@@ -10531,7 +10531,7 @@ export interface components {
              */
             format: "structured";
             history: components["schemas"]["SessionStructuredHistory"];
-            /** @description Its id, never used twice in a city. */
+            /** @description The id of the session. */
             id: string;
             /** @constant */
             operation: "snapshot";
@@ -10609,7 +10609,7 @@ export interface components {
             dry_run?: boolean;
             /** @description Sling it although something speaks against it, such as a target that is suspended. */
             force?: boolean;
-            /** @description What is to be done, instead of a bead, or for the bead. */
+            /** @description The name of the formula: it is carried out for the bead, of a batch for each; without a bead by itself. */
             formula?: string;
             /** @description How what the beads have made is brought to their target: `direct`, `mr` or `local`. */
             merge?: string;
@@ -10621,11 +10621,11 @@ export interface components {
             owned?: boolean;
             /** @description Take the bead from whoever has it. */
             reassign?: boolean;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig in which a `target` without a rig is looked for. Absent: none. */
             rig?: string;
-            /** @description `city` or `rig`: whose formulas are meant. */
+            /** @description `rig`: the target has to be of the rig `scope_ref`. `city`: of any. */
             scope_kind?: string;
-            /** @description The name of that city or rig. */
+            /** @description With `scope_kind` `rig` the name of that rig. */
             scope_ref?: string;
             /** @description Who gets it: an agent, or a pool. */
             target: string;
@@ -10649,11 +10649,11 @@ export interface components {
             /** @description How many were slung. */
             slung: number;
             /**
-             * @description `partial` when some were refused; `would_sling` in a dry run.
+             * @description `slung`; `partial` when some were refused, `refused` when all were; `would_sling` in a dry run.
              * @enum {string}
              */
             status: "slung" | "would_sling" | "partial" | "refused";
-            /** @description Who it is for: an agent, or a bead. */
+            /** @description The canonical name of whom they went to. */
             target: string;
         };
         /** @description What became of one of the beads. */
@@ -10672,7 +10672,7 @@ export interface components {
             formula?: string;
             run?: components["schemas"]["RunRef"];
             /**
-             * @description `skipped`: a closed member of the convoy.
+             * @description `slung`, or `would_sling` in a dry run; `refused` for the reason in `code`; `skipped`: a closed member of the convoy.
              * @enum {string}
              */
             status: "slung" | "would_sling" | "refused" | "skipped";
@@ -10683,7 +10683,7 @@ export interface components {
         };
         /** @description An event that a sling appends to the log of the city. */
         SlingEvent: {
-            /** @description What it is about. */
+            /** @description The bead, convoy or run that it is about. */
             subject: string;
             /** @description The kind of event. */
             type: string;
@@ -10698,7 +10698,7 @@ export interface components {
             dry_run?: boolean;
             /** @description Sling it although something speaks against it, such as a target that is suspended. */
             force?: boolean;
-            /** @description What is to be done, instead of a bead, or for the bead. */
+            /** @description The name of the formula: it is carried out for the bead, of a batch for each; without a bead by itself. */
             formula?: string;
             /** @description How what the beads have made is brought to their target: `direct`, `mr` or `local`. */
             merge?: string;
@@ -10710,11 +10710,11 @@ export interface components {
             owned?: boolean;
             /** @description Take the bead from whoever has it. */
             reassign?: boolean;
-            /** @description The name of the rig. Absent or empty: the city’s own. */
+            /** @description The rig in which a `target` without a rig is looked for. Absent: none. */
             rig?: string;
-            /** @description `city` or `rig`: whose formulas are meant. */
+            /** @description `rig`: the target has to be of the rig `scope_ref`. `city`: of any. */
             scope_kind?: string;
-            /** @description The name of that city or rig. */
+            /** @description With `scope_kind` `rig` the name of that rig. */
             scope_ref?: string;
             /** @description Who gets it: an agent, or a pool. */
             target: string;
@@ -10748,7 +10748,7 @@ export interface components {
             root_bead_id?: string;
             run?: components["schemas"]["RunRef"];
             /**
-             * @description `would_sling` in a dry run.
+             * @description `slung`, or `would_sling` in a dry run.
              * @enum {string}
              */
             status: "slung" | "would_sling";
@@ -10852,7 +10852,7 @@ export interface components {
             beads?: components["schemas"]["BeadsDiagnostic"];
             conditional_writes?: components["schemas"]["StatusConditionalWrites"];
             mail: components["schemas"]["StatusMailCounts"];
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             /** @description The configured sessions, one by one. Absent with `lite`. */
             named_session_details?: components["schemas"]["StatusNamedSessionDetail"][] | null;
@@ -11203,7 +11203,7 @@ export interface components {
             choices?: components["schemas"]["InteractionChoice"][];
             /** @description The name of the city. */
             city: string;
-            /** @description What kind of question it is, such as `permission`. */
+            /** @description `approval`: may it do something. `dialog`: what a terminal shows and waits for. */
             kind: string;
             /** @description Texts by keys, for whoever made it. Absent is the same as empty. */
             metadata?: {
@@ -11213,7 +11213,7 @@ export interface components {
             opened_at?: string;
             /** @description The labels of `choices`. */
             options?: string[];
-            /** @description What is asked, or what the agent is told to be. */
+            /** @description What is asked. */
             prompt?: string;
             /** @description Names the question: to be given with the answer. */
             request_id: string;
@@ -16575,7 +16575,7 @@ export interface components {
              */
             expires_at?: string;
             /**
-             * @description `manual` waits become ready only when they are told to.
+             * @description `deps` waits for beads; `manual` becomes ready only when it is told to.
              * @default deps
              * @enum {string}
              */
@@ -16613,13 +16613,13 @@ export interface components {
         WaitView: {
             /** @description When it was canceled. RFC 3339 in UTC. */
             canceled_at?: string;
-            /** @description Why it was closed. */
+            /** @description Why it was canceled or closed. */
             close_reason?: string;
             /** @description When it was closed. RFC 3339 in UTC; absent while it is open. */
             closed_at?: string;
             /** @description When it was made. RFC 3339 in UTC. */
             created_at?: string;
-            /** @description How often its session was told, as text. */
+            /** @description Which try at telling its session it is, as text: from 1, one more with each wait that goes on from another. */
             delivery_attempt?: string;
             /** @description The beads that it waits for. Null is the same as none. */
             dep_ids?: string[] | null;
@@ -16627,7 +16627,7 @@ export interface components {
             dep_mode?: string;
             /** @description When its time ran out. RFC 3339 in UTC. */
             expired_at?: string;
-            /** @description From then on it is good no more. RFC 3339 in UTC; null or absent: for ever. */
+            /** @description When its time runs out. RFC 3339 in UTC; absent when it never does. */
             expires_at?: string;
             /** @description When telling its session failed. RFC 3339 in UTC. */
             failed_at?: string;
@@ -16639,19 +16639,19 @@ export interface components {
             labels?: string[] | null;
             /** @description What went wrong last, for people. Absent when nothing did. */
             last_error?: string;
-            /** @description A note for people. */
+            /** @description What the session is told when the wait is ready. */
             note?: string;
             /** @description Names the reminder that a ready wait sends; to be given with its outcome. */
             nudge_id?: string;
             /** @description When it became ready. RFC 3339 in UTC. */
             ready_at?: string;
-            /** @description The process of the session that asked for it, as text. */
+            /** @description The conversation of the session in which it was made, as text: they are counted from 1. */
             registered_epoch?: string;
-            /** @description The wait that it goes on from. */
+            /** @description The finished wait that it goes on from. */
             retried_from_wait?: string;
-            /** @description The id of the session. */
+            /** @description Who waits: the canonical name of an agent, or the name that was given. */
             session_id: string;
-            /** @description The name under which the session is known to its process. */
+            /** @description The same as `session_id`. */
             session_name?: string;
             /** @description `pending`, `ready`, `closed`, `failed`, `expired` or `canceled`. */
             state: string;
@@ -16958,7 +16958,7 @@ export interface components {
             declared_prefix?: string;
             /** @description How many sessions it has at the most; -1 or null: no limit of its own. */
             max_active_sessions?: number;
-            /** @description Its name, unique among those of its kind in the city. */
+            /** @description The name of the city. */
             name: string;
             network?: components["schemas"]["NetworkRule"];
             /** @description What the ids of its beads begin with. */
@@ -18683,7 +18683,7 @@ export interface operations {
                 cursor?: string;
                 /** @description Wait until the log of the city is above this position: `X-SVC-Index` of the answer before. */
                 index?: string;
-                /** @description How long to wait at the most: a duration, `30s` unless given, up to `5m`. Then the answer comes as things are. */
+                /** @description How long to wait at the most: a duration, `30s` unless given, up to `2m`. Then the answer comes as things are. */
                 wait?: string;
             };
             header?: never;
@@ -19303,7 +19303,7 @@ export interface operations {
     "list-bead-dependencies": {
         parameters: {
             query?: {
-                /** @description Only in this direction. */
+                /** @description `down` (the default): what the bead depends on; `up`: what depends on it; `both`. */
                 direction?: "down" | "up" | "both";
                 /** @description How many the page has at the most. */
                 limit?: number;
@@ -21699,9 +21699,9 @@ export interface operations {
                 actor?: string;
                 /** @description Only about this. */
                 subject?: string;
-                /** @description Only what is later: a duration before now such as `1h`, or a time. */
+                /** @description Only what is later than so long ago: a duration such as `1h`. */
                 since?: string;
-                /** @description Only what is earlier: a duration before now such as `1h`, or a time. */
+                /** @description Only what is earlier than so long ago: a duration such as `1h`. */
                 until?: string;
                 /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
                 payload_match?: string[];
@@ -24325,9 +24325,9 @@ export interface operations {
     "get-hook": {
         parameters: {
             query: {
-                /** @description Only of this agent, by its name. */
+                /** @description The agent, or a slot of its pool: `agent-7` of `agent`. */
                 agent: string;
-                /** @description Only of this session: its id, its name or its alias. */
+                /** @description The caller’s session and its other names, by commas: work may be assigned to them, too. */
                 session?: string[];
                 /** @description How many the page has at the most. */
                 limit?: number;
@@ -24512,11 +24512,11 @@ export interface operations {
                 cursor?: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
-                /** @description Only of this agent, by its name. */
+                /** @description Only the mail of this agent, or of `human`. */
                 agent?: string;
-                /** @description Only with this status. */
+                /** @description `unread` (the default), `all` that is not archived, or `archived`. */
                 status?: string;
-                /** @description Only of this rig, by its name. */
+                /** @description What messages without a rig show as theirs, and where bare addresses are looked for first; it leaves none out. Of a rig that is not there nothing is found. */
                 rig?: string;
                 /** @description Only of this thread, by its id. */
                 thread?: string;
@@ -24737,9 +24737,9 @@ export interface operations {
     "get-v0-city-by-city-name-mail-count": {
         parameters: {
             query?: {
-                /** @description Only of this agent, by its name. */
+                /** @description Only the mail of this agent, or of `human`. */
                 agent?: string;
-                /** @description Only of this rig, by its name. */
+                /** @description What messages without a rig show as theirs, and where bare addresses are looked for first; it leaves none out. Of a rig that is not there nothing is found. */
                 rig?: string;
             };
             header?: never;
@@ -24890,7 +24890,7 @@ export interface operations {
                 cursor?: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
-                /** @description Only of this rig, by its name. */
+                /** @description What messages without a rig show as theirs, and where bare addresses are looked for first; it leaves none out. Of a rig that is not there nothing is found. */
                 rig?: string;
             };
             header?: never;
@@ -24900,7 +24900,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the thread, or of any message in it. */
                 id: string;
             };
             cookie?: never;
@@ -24955,7 +24955,7 @@ export interface operations {
     "get-v0-city-by-city-name-mail-by-id": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: never;
@@ -24965,7 +24965,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -25014,7 +25014,7 @@ export interface operations {
     "delete-v0-city-by-city-name-mail-by-id": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: never;
@@ -25024,7 +25024,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -25064,7 +25064,7 @@ export interface operations {
     "post-v0-city-by-city-name-mail-by-id-archive": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: never;
@@ -25074,7 +25074,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -25114,7 +25114,7 @@ export interface operations {
     "post-v0-city-by-city-name-mail-by-id-mark-unread": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: never;
@@ -25124,7 +25124,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -25164,7 +25164,7 @@ export interface operations {
     "post-v0-city-by-city-name-mail-by-id-read": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: never;
@@ -25174,7 +25174,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -25214,7 +25214,7 @@ export interface operations {
     "reply-mail": {
         parameters: {
             query?: {
-                /** @description Only of this rig, by its name. */
+                /** @description What a message without a rig shows as its own. One that is not there is refused. */
                 rig?: string;
             };
             header?: {
@@ -25227,7 +25227,7 @@ export interface operations {
                  * @example my-city
                  */
                 cityName: string;
-                /** @description The id of the message, or of the thread. */
+                /** @description The id of the message. */
                 id: string;
             };
             cookie?: never;
@@ -30792,7 +30792,7 @@ export interface operations {
                 cursor?: string;
                 /** @description How many the page has at the most. */
                 limit?: number;
-                /** @description Only in this state. */
+                /** @description Only in these states, by commas; `open` (the default), `closed` and `all` stand for several. */
                 state?: string[];
                 /** @description Only of this agent or provider. */
                 template?: string;
@@ -31930,7 +31930,7 @@ export interface operations {
     "get-v0-city-by-city-name-waits": {
         parameters: {
             query?: {
-                /** @description Only in this state. */
+                /** @description Only in this state. Absent: those that go on, or with `all` every one. */
                 state?: string;
                 /** @description Only of this session: its id, its name or its alias. */
                 session?: string;
@@ -32226,9 +32226,9 @@ export interface operations {
                 actor?: string;
                 /** @description Only about this. */
                 subject?: string;
-                /** @description Only what is later: a duration before now such as `1h`, or a time. */
+                /** @description Only what is later than so long ago: a duration such as `1h`. */
                 since?: string;
-                /** @description Only what is earlier: a duration before now such as `1h`, or a time. */
+                /** @description Only what is earlier than so long ago: a duration such as `1h`. */
                 until?: string;
                 /** @description Only with this member in the payload: `key=value`, the key a dotted path. Repeated: different keys must all match, of one key any value. */
                 payload_match?: string[];
