@@ -45,5 +45,5 @@ function hitTable(hits: readonly Schemas['SearchHit'][], io: Io): string {
     state ?? '',
     [name, title].filter(Boolean).join(': '),
   ]);
-  return table(['KIND', 'CITY', 'ID', 'STATE', 'TITLE'], rows, io.width);
+  return table(['KIND', 'CITY', 'ID', 'STATE', 'TITLE'], rows, io);
 }

@@ -52,7 +52,7 @@ function shown(cities: readonly City[], totals: Totals | undefined, io: Io): str
   return table(
     ['CITY', 'STATUS', 'SESSIONS', 'ACTIVE', 'PENDING', 'READY', 'IN PROGRESS', 'UNREAD', 'TODAY', 'LAST EVENT'],
     [...rows, ...sum],
-    io.width,
+    io,
   );
 }
 

@@ -57,5 +57,5 @@ function shown({ points }: Schemas['EventHistogramBody'], io: Io): string {
     String(count),
     '#'.repeat(Math.ceil((count / most) * BAR)),
   ]);
-  return table(['FROM', 'OF', 'EVENTS', ''], rows, io.width);
+  return table(['FROM', 'OF', 'EVENTS', ''], rows, io);
 }
