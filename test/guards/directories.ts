@@ -80,8 +80,8 @@ export const DIRECTORIES: readonly Guard[] = [
   {
     guard: 'Files that a key of some cities sends get no directory outside, whatever is there.',
     file: SERVICE,
-    find: '(claims.confined || (await this.#rigConflict(',
-    replace: '((await this.#rigConflict(',
+    find: 'const isUnasked = claims.confined || (',
+    replace: 'const isUnasked = (',
     test: SEEN,
     name: 'may not see',
   },

@@ -320,10 +320,10 @@ export const SESSIONS: readonly Guard[] = [
     test: WORK_DIR,
   },
   {
-    guard: 'A rig lies inside the cities directory.',
+    guard: 'A rig lies where rigs may lie.',
     file: 'src/modules/sessions/launch/work-dir.ts',
-    find: 'if (!isBelow(root, at)) throw',
-    replace: "if (at === '' && !isBelow(root, at)) throw",
+    find: '(await RigRoots.of(places)).of(rigRoot) === undefined)',
+    replace: "(await RigRoots.of(places)).of(rigRoot) === 'no')",
     test: WORK_DIR,
   },
   {
