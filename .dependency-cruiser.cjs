@@ -29,7 +29,7 @@ const rooms = {
   page: ['http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
-  git: ['outgoing', 'isolation', 'runtime'],
+  git: ['config', 'outgoing', 'isolation', 'runtime'],
   runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };

@@ -251,7 +251,7 @@ describe('what cannot be a rig', () => {
     [
       { name: 'x1', git_url: 'file:///etc' },
       400,
-      /^invalid: invalid git_url: only https repositories are cloned; clone another one to rigs\/<name>/,
+      /^invalid: invalid git_url: only https and ssh addresses are cloned; clone another repository to rigs\/<name>/,
       undefined,
     ],
     [{ name: 'x1', git_url: 'https://example.org/x//folder' }, 400, /^invalid: invalid git_url: it names a folder/, undefined],

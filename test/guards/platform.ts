@@ -480,8 +480,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Git calls nobody whom it may not.',
     file: 'src/platform/git/git.ts',
-    find: 'await this.guard.resolve(remote.host, remote.port ?? PORTS[remote.transport])',
-    replace: "await this.guard.resolve(remote.host, remote.port ?? PORTS[remote.transport]).catch(() => ['127.0.0.1'])",
+    find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport])',
+    replace: "await this.guard.resolve(named.host, named.port ?? PORTS[named.transport]).catch(() => ['127.0.0.1'])",
     test: GIT,
   },
   {

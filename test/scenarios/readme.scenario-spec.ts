@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import { consoleBlocks, lineOf, type Block, type Step } from '../support/console-blocks.js';
-import { removeFolders } from '../support/folders.js';
+import { folder, removeFolders } from '../support/folders.js';
+import { hasSshServer, startGitHosts, type GitHosts } from '../support/git-hosts.js';
 import { eventually } from '../support/sse.js';
 import { User, type Running } from '../support/user.js';
 
@@ -25,14 +26,22 @@ const PROGRESS = /^\w+ing \S+: \w+$/;
 /** Commands that only look. What they show may still be on its way, so they are asked again, as a person would do. */
 const LOOKS = /^svc (events|\w+ (list|ready|pending|inbox|revisions|validate))\b/;
 
+/** It speaks of a host that lets keys in by ssh. */
+const BY_SSH = 'docs/how-to/private-git.md';
+
 let user: User;
+let hosts: GitHosts | undefined;
 const behind: Running[] = [];
 /** Where a page has failed: what comes after it there goes on from that. */
 const broken = new Map<string, string>();
 /** What the ids of the pages are in this run. */
 const ids = new Map<string, string>();
 
-const here = (text: string): string => text.replaceAll(HOME, user.dir).replaceAll(PORT, new URL(user.url).host);
+const here = (text: string): string =>
+  [[HOME, user.dir] as const, [PORT, new URL(user.url).host] as const, ...(hosts?.places ?? [])].reduce(
+    (changed, [written, is]) => changed.replaceAll(written, is),
+    text,
+  );
 const typed = (command: string): string => here(command).replaceAll(ID, (id) => ids.get(id) ?? id);
 
 /** Whether a line is what the page shows; what it calls the ids that are new there is remembered. */
@@ -106,10 +115,14 @@ function missing(printed: readonly string[], expected: readonly string[]): strin
 describe('the README and the guide', () => {
   beforeAll(async () => {
     user = await User.arrive();
-    await user.start();
+    if (hasSshServer) hosts = await startGitHosts(await folder('svc-git-hosts-'), user.dir);
+    const trees = hosts?.places.find(([written]) => written === '/srv/trees')?.[1] ?? '';
+    await user.start({ SVC_ALLOWED_TARGETS: '127.0.0.1', SVC_ALLOWED_PATHS: trees });
+    await user.run(`export TOKEN=${hosts?.token ?? ''}`);
   });
   afterAll(async () => {
     await user.leave();
+    await hosts?.close();
     await removeFolders();
   });
 
@@ -118,9 +131,9 @@ describe('the README and the guide', () => {
       'README.md: it tells what is wrong on another machine',
       'docs/how-to/services.md: a service is there a moment after the reload',
       'docs/how-to/custom-agent.md: it tells what is wrong on another machine',
-      'docs/how-to/private-git.md: the host and its token are yours',
-      'docs/how-to/private-git.md: the host and its key are yours',
       'docs/how-to/private-git.md: it starts another server',
+      'docs/how-to/private-git.md: it starts another server',
+      'docs/how-to/private-git.md: nobody may push there',
       'docs/how-to/keys.md: it has the keys of the block above',
       'docs/how-to/cluster.md: it builds an image and starts containers; `npm run test:cluster` does so',
       'docs/how-to/worker-image.md: it builds images and starts containers',
@@ -137,7 +150,7 @@ describe('the README and the guide', () => {
   });
 
   const runnable: [string, Block & { readonly file: string }][] = blocks
-    .filter(({ notRun }) => notRun === undefined)
+    .filter(({ notRun, file }) => notRun === undefined && (hasSshServer || file !== BY_SSH))
     .map((block) => [`${block.file}:${block.line}: ${block.steps[0]?.command}`, block]);
   it.each(runnable)('work as it is written in %s', async (_name, { file, steps }) => {
     if (broken.has(file)) throw new Error(`what is here goes on from ${broken.get(file)}, which failed`);

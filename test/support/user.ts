@@ -33,6 +33,7 @@ export class User {
   /** The server, as what it has printed says. */
   #server: { child: Process; url: string; output: string } | undefined;
   #port = '0';
+  #settings: Readonly<Record<string, string>> = {};
   readonly #running = new Set<Process>();
 
   private constructor(readonly dir: string) {}
@@ -56,9 +57,10 @@ export class User {
     return this.#server!.output;
   }
 
-  /** What `npm start` runs; at the same port again when it ran before. */
-  async start(): Promise<void> {
-    const child = this.#spawn(process.execPath, [SERVER], { SVC_PORT: this.#port, SVC_LOG_LEVEL: 'warn' });
+  /** What `npm start` runs; at the same port again when it ran before. @param settings variables that stay for later starts */
+  async start(settings = this.#settings): Promise<void> {
+    this.#settings = settings;
+    const child = this.#spawn(process.execPath, [SERVER], { ...settings, SVC_PORT: this.#port, SVC_LOG_LEVEL: 'warn' });
     const server = { child, url: '', output: '' };
     const heard = (chunk: Buffer): void => void (server.output += chunk.toString());
     child.stdout.on('data', heard);

@@ -25,7 +25,7 @@ export function addCreate(rig: Command, io: Io): void {
   const create = cityCommand(rig, 'create', 'add a rig: a directory, or the clone of a repository')
     .argument('<name>', 'what it is called')
     .option('--git-url <url>', 'clone this repository and wait until it is there')
-    .option('--path <path>', 'where it is, relative to the city (default: rigs/<name>)')
+    .option('--path <path>', 'where it is, relative to the city, or absolute where the operator allows it (default: rigs/<name>)')
     .option('--prefix <prefix>', 'begins the ids of its beads (default: made from the name)')
     .option('--default-branch <branch>', "the branch that work goes to (default: the repository's)")
     .option('--request-id <id>', 'identifies the request: the same one again goes on with it')
@@ -37,7 +37,7 @@ export function addCreate(rig: Command, io: Io): void {
     create,
     'svc rig create docs --prefix dc',
     'svc rig create web --git-url https://git.example.org/web.git',
-    'svc rig create web --git-url https://git.example.org/web.git --no-wait --json',
+    'svc rig create web --git-url git@git.example.org:team/web.git --no-wait --json',
   );
   create.action(async (name: string, _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);

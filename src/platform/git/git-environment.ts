@@ -1,5 +1,9 @@
 import { homedir } from 'node:os';
 import { GitFailure } from './git-failure.js';
+import type { SignIn } from './sign-in.js';
+
+/** Where git hears what it is told for one call: the other end of ssh, or a secret. No argument, variable or file has that. */
+export const HEARS = 3;
 
 /** A repository that is not here. */
 export interface Remote {
@@ -8,12 +12,16 @@ export interface Remote {
   readonly transport: 'https' | 'http' | 'ssh' | 'file';
   readonly host: string;
   readonly port: number | undefined;
+  /** With nothing unless given. */
+  readonly signIn?: SignIn | undefined;
 }
 
 export const PORTS = { https: 443, http: 80, ssh: 22 } as const;
 
-const PATH = '/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin';
-const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
+export const PATH = '/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin';
+const HOST = /^([a-z0-9_][a-z0-9._-]*|\[[0-9a-f:.]+\])$/;
+/** git asks a shell of its own, which reads what the service has put there for this one call. */
+const HELPER = `!f() { cat >/dev/null; test "$1" != get || cat <&${HEARS}; }; f`;
 const CONFIG = {
   'core.hooksPath': '/dev/null',
   'core.attributesFile': '/dev/null',
@@ -38,7 +46,7 @@ const CONFIG = {
 
 /**
  * Everything that git sees of this machine: nothing of the process's own environment, no configuration but this, no way to
- * ask anybody. Credentials of a host are those of the service's user: its `.netrc`, its ssh keys.
+ * ask anybody. For ssh `GIT_SSH_COMMAND` is what the service calls with; git itself only gets the line.
  *
  * @param addresses where the host of the remote may be reached; git gets no chance to look it up again.
  */
@@ -62,8 +70,13 @@ export function gitEnvironment(remote: Remote | undefined, addresses: readonly s
     const { host, transport } = remote;
     if (!HOST.test(host)) throw new GitFailure('unreachable', 'the host has characters that no host can have');
     const port = remote.port ?? PORTS[transport];
-    if (transport === 'ssh') env.GIT_SSH_COMMAND = sshCommand(host, port, addresses[0]!);
-    else if (!host.startsWith('[')) config.push(['http.curloptResolve', `${host}:${port}:${addresses.map(bracketed).join(',')}`]);
+    if (transport === 'ssh') env.GIT_SSH_COMMAND = sshCommand(host, port, addresses[0]!, remote.signIn);
+    else {
+      if (!host.startsWith('[')) config.push(['http.curloptResolve', `${host}:${port}:${addresses.map(bracketed).join(',')}`]);
+      if (remote.signIn?.kind === 'token') config.push([`credential.${transport}://${host}:${port}.helper`, HELPER]);
+      const ca = caOf(remote.signIn);
+      if (ca !== undefined) env.GIT_SSL_CAINFO = ca;
+    }
   }
   env.GIT_CONFIG_COUNT = String(config.length);
   config.forEach(([key, value], n) => {
@@ -73,21 +86,25 @@ export function gitEnvironment(remote: Remote | undefined, addresses: readonly s
   return env;
 }
 
-function sshCommand(host: string, port: number, address: string): string {
+/** Nothing of the host's configuration of ssh counts, and nothing that a URL says but the host, the port and the repository. */
+function sshCommand(host: string, port: number, address: string, signIn: SignIn | undefined): string {
   const alias = port === PORTS.ssh ? host : `[${host.replace(/^\[|\]$/g, '')}]:${port}`;
   const options = [
-    ...[
-      'BatchMode=yes',
-      'ConnectTimeout=10',
-      'ServerAliveInterval=10',
-      'ServerAliveCountMax=3',
-      'ForwardAgent=no',
-      'ClearAllForwardings=yes',
-    ],
+    ...['BatchMode=yes', 'StrictHostKeyChecking=yes', 'UpdateHostKeys=no', 'PreferredAuthentications=publickey', 'IdentityAgent=none'],
+    ...['ForwardAgent=no', 'ForwardX11=no', 'ClearAllForwardings=yes', 'PermitLocalCommand=no', 'ProxyCommand=none', 'ControlPath=none'],
+    ...['ConnectTimeout=10', 'ServerAliveInterval=10', 'ServerAliveCountMax=3'],
     // The address that was looked at; the key has to be the one of the name.
     ...[`HostName=${address}`, `HostKeyAlias=${alias}`],
-  ];
-  return `ssh ${options.map((option) => `-o '${option}'`).join(' ')}`;
+  ].map((option) => `-o '${option}'`);
+  // Where they lie says who starts it: behind a wall they have places of their own.
+  const files =
+    signIn?.kind === 'key' ? ['-o IdentitiesOnly=yes', '-o "IdentityFile=$GIT_KEY"', '-o "UserKnownHostsFile=$GIT_KNOWN_HOSTS"'] : [];
+  return ['ssh', '-F none', ...options, ...files].join(' ');
+}
+
+/** The authority that is behind the certificate of the host. */
+export function caOf(signIn: SignIn | undefined): string | undefined {
+  return signIn?.kind === 'token' || signIn?.kind === 'none' ? signIn.ca : undefined;
 }
 
 function bracketed(address: string): string {

@@ -1,5 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import type { Writable } from 'node:stream';
 import type { Program } from '../runtime/port.js';
+import { HEARS } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 import type { SshLine } from './ssh-line.js';
 
@@ -12,6 +14,7 @@ const MAX_WORDS = 64 * 1024;
 const MAX_MEMORY = 2 * 1024 * 1024;
 const LIMITED = 'ulimit -v "$0" 2>/dev/null; exec git "$@"';
 const NOT_FOUND = 127;
+const BESIDE = ['pipe', 'pipe'] as const;
 
 export interface GitRun {
   readonly args: readonly string[];
@@ -38,14 +41,19 @@ export function gitProgram(
   return { command: '/bin/sh', args: ['-c', line, String(memory), ...words, ...args], cwd, env };
 }
 
+/** What git has beside its output: a line to whom it calls by ssh, or a text that it hears once. */
+export interface Beside {
+  readonly line?: SshLine | undefined;
+  readonly told?: string | undefined;
+}
+
 /**
  * Runs git in a process group of its own. The answer comes when nothing of it is left, also after an abort.
  *
  * @param program what to start, when that is not git itself
- * @param line to whom it calls, where it has no ssh of its own
  * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable
  */
-export async function runGit(run: GitRun, program: Program = gitProgram(run), line?: SshLine): Promise<GitExit> {
+export async function runGit(run: GitRun, program: Program = gitProgram(run), { line, told }: Beside = {}): Promise<GitExit> {
   const { signal } = run;
   if (signal.aborted) throw abortion(signal);
   return new Promise((resolve, reject) => {
@@ -53,9 +61,10 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run), li
       cwd: program.cwd,
       env: program.env,
       detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined ? [] : (['pipe', 'pipe'] as const))],
+      stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined && told === undefined ? [] : BESIDE)],
     });
     line?.connect(child);
+    if (told !== undefined) tell(child, told);
     let failure: GitFailure | undefined;
     const end = (why: GitFailure): void => {
       failure ??= why;
@@ -86,6 +95,13 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run), li
       else resolve({ code: code ?? -1, stdout: Buffer.concat(out), stderr: words });
     });
   });
+}
+
+/** Whoever comes first in there reads it, once. */
+function tell(child: ChildProcess, text: string): void {
+  const hears = child.stdio[HEARS] as Writable;
+  hears.on('error', () => undefined);
+  hears.end(text);
 }
 
 function unavailable(cause?: unknown): GitFailure {

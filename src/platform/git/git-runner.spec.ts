@@ -4,6 +4,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
+import { freePort } from '../../../test/support/redis.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
@@ -12,6 +13,7 @@ import type { OutgoingGuard } from '../outgoing/outgoing-guard.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
 import { Git } from './git.js';
 import { GitRunner, type Place, type WalledRun } from './git-runner.js';
+import { noCredentials } from './testing/runner.js';
 
 let base: string;
 let own: string;
@@ -33,7 +35,7 @@ afterAll(async () => {
   await rm(base, { recursive: true });
 });
 
-const REMOTE: Remote = { url: 'https://h/x', transport: 'https', host: 'h', port: undefined };
+const REMOTE: Remote = { url: 'https://h/x', transport: 'https', host: 'h', port: undefined, signIn: { kind: 'own' } };
 
 /** What a command says that runs where git does. */
 async function said(line: string, places: readonly Place[], remote?: Remote, runner = new GitRunner(isolationOf(base))): Promise<string> {
@@ -57,11 +59,58 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
   it('has what its user signs in with for the one who is called, and certificates', async () => {
     const look = 'cd; ls -A . .ssh 2>/dev/null | xargs; touch .netrc .ssh/x 2>/dev/null || echo refused';
     expect(await said(look, [], REMOTE)).toBe('.: .netrc\nrefused\n');
-    expect(await said(look, [], { ...REMOTE, transport: 'ssh' })).toBe('.: .ssh .ssh: known_hosts\nrefused\n');
+    expect(await said(look, [], { ...REMOTE, signIn: undefined })).toBe('.:\nrefused\n');
     expect(await said('test -d /etc/ssl/certs && echo there', [])).toBe('there\n');
     const source: Remote = { url: `file://${own}`, transport: 'file', host: '', port: undefined };
     expect(await said(`cat ${own}/file; touch ${own}/x 2>/dev/null || echo refused; ls -A ~`, [], source)).toBe('own\nrefused\n');
     expect(process.env.HOME).toBe(homedir());
+  });
+
+  it('has by ssh a line, and what signs in is behind another wall', async () => {
+    const files = { key: path.join(base, 'admin.key'), knownHosts: path.join(base, 'home/.ssh/known_hosts') };
+    const look = 'cd; ls -A; cat "$GIT_KEY" "$GIT_KNOWN_HOSTS" /run/svc-git/* admin.key 2>/dev/null';
+    const env = { ...gitEnvironment(undefined), GIT_SSH_COMMAND: `sh -c '{ ${look}; } >&2'` };
+    const bySsh = { url: 'ssh://git@h/x', transport: 'ssh', host: 'h', port: undefined } as const;
+    const heard = async (signIn: Remote['signIn']): Promise<string[]> => {
+      const args = ['-c', `alias.say=!${look}; true`, 'say'];
+      const run: WalledRun = { args, cwd: '/', env, signal: forever, places: [], remote: { ...bySsh, signIn } };
+      const { stdout, stderr } = await new GitRunner(isolationOf(base)).run(run);
+      return [stdout.toString(), stderr];
+    };
+    expect(await heard({ kind: 'own' })).toEqual(['', '.ssh\n']);
+    expect(await heard({ kind: 'key', ...files, user: undefined })).toEqual(['', 'secret\nsecret\nsecret\nsecret\n']);
+  });
+
+  it('has no ssh that reads what its user has configured', async () => {
+    const config = path.join(base, 'home/.ssh/config');
+    await writeFile(config, 'Match exec "echo executed >&2"\n');
+    try {
+      const port = await freePort();
+      const remote: Remote = { url: `ssh://git@127.0.0.1:${port}/x`, transport: 'ssh', host: '127.0.0.1', port, signIn: { kind: 'own' } };
+      const run: WalledRun = {
+        args: ['ls-remote', remote.url],
+        cwd: '/',
+        env: gitEnvironment(remote, ['127.0.0.1']),
+        signal: forever,
+        places: [],
+        remote,
+      };
+      const { stderr } = await new GitRunner(isolationOf(base)).run(run);
+      expect(stderr).toContain('Connection refused');
+      expect(stderr).not.toContain('executed');
+    } finally {
+      await rm(config);
+    }
+  });
+
+  it('hears a token once, and repeats it to nobody', async () => {
+    const remote: Remote = { ...REMOTE, signIn: { kind: 'token', username: 'robot', password: 'tok-5ecret', ca: undefined } };
+    const args = ['-c', 'alias.say=!cat <&3 >&2; cat <&3; env; true', 'say'];
+    const env = gitEnvironment(remote, ['127.0.0.1']);
+    const { stdout, stderr } = await new GitRunner(isolationOf(base)).run({ args, cwd: '/', env, signal: forever, places: [], remote });
+    expect(stderr).toBe('username=robot\npassword=***\n');
+    expect(stdout.toString()).toContain('GIT_CONFIG_COUNT');
+    expect(stdout.toString()).not.toContain('tok-5ecret');
   });
 
   it('works on no link, nor on what is put in the place of what was looked at', async () => {
@@ -193,7 +242,7 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     await chmod(source, 0o700);
     await mkdir(meanwhile);
     const remote: Remote = { url: `file://${source}`, transport: 'file', host: '', port: undefined };
-    const git = new Git({} as OutgoingGuard, runner());
+    const git = new Git({} as OutgoingGuard, noCredentials, runner());
     const commit = (await git.list(remote, [], forever)).get('HEAD')!;
     await git.checkout(remote, commit, into, meanwhile, { bytes: 1_000_000, files: 10 }, forever);
     expect([await readdir(into), (await stat(path.join(into, 'pack.toml'))).uid]).toEqual([['pack.toml'], 0]);

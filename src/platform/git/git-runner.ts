@@ -7,10 +7,11 @@ import { Isolation } from '../isolation/isolation.js';
 import { COPY, type LentWork } from '../isolation/lent-user.js';
 import type { Mount } from '../isolation/mounts.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
-import type { Remote } from './git-environment.js';
+import { caOf, type Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 import { gitProgram, runGit, type GitExit, type GitRun } from './git-process.js';
-import { GIT_END, SshLine } from './ssh-line.js';
+import { toldTo, withoutSecret } from './sign-in.js';
+import { GIT_END, SshLine, sshProgram } from './ssh-line.js';
 
 /** A place of this host that one run of git works on. Absolute, real and there. */
 export interface Place {
@@ -21,16 +22,17 @@ export interface Place {
 export interface WalledRun extends GitRun {
   /** All that git sees beside programs and certificates, where a wall is. */
   readonly places: readonly Place[];
-  /** Who is called: with it git sees what the service's user signs in with there, and the files of one on disk. */
+  /** Who is called: git signs in there as it says, and sees the files of one on disk. */
   readonly remote?: Remote | undefined;
 }
 
-const CREDENTIALS: Readonly<Record<Remote['transport'], readonly string[]>> = {
-  https: ['.netrc'],
-  http: ['.netrc'],
-  ssh: ['.ssh'],
-  file: [],
-};
+/** What starts a program behind a wall, or as it is. */
+type Start = (program: Program) => Program | Promise<Program>;
+
+/** Where what the operator has named is seen behind a wall. */
+const INSIDE = { key: '/run/svc-git/key', knownHosts: '/run/svc-git/known_hosts', ca: '/run/svc-git/ca.pem' } as const;
+const NO_HOME = '/nonexistent';
+const AS_IT_IS: Start = (program) => program;
 /** As of a checkout. */
 const COPY_LIMITS = { bytes: 256 * 1024 * 1024, files: 20_000 };
 const LINK = 'what git is to work on is a link, or lies behind one';
@@ -66,7 +68,7 @@ export class GitRunner {
     if (!(await this.isLent())) return work((run) => this.#walled(run));
     const tree = remote.transport === 'file' ? { from: await storeOf(remote), limits: COPY_LIMITS } : undefined;
     // What signs in by ssh stays with the service's user, who calls.
-    const files = remote.transport === 'ssh' ? [] : CREDENTIALS[remote.transport];
+    const files = remote.transport === 'ssh' ? [] : ownFiles(remote);
     return this.#lent({ folders, files, ...(tree && { tree }) }, (sandbox, home) => {
       const copy = `file://${path.join(home!, COPY)}`;
       const args = (run: WalledRun): readonly string[] =>
@@ -101,30 +103,64 @@ export class GitRunner {
   }
 
   async #walled(run: WalledRun): Promise<GitExit> {
-    const places = [...run.places, ...sourceOf(run.remote)];
-    const sandbox = await this.isolation.sandbox([...(await home(run.remote)), ...places]).catch((error: unknown) => {
-      throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
-    });
-    if (sandbox === undefined) return runGit(run);
+    const { remote } = run;
+    const places = [...run.places, ...sourceOf(remote)];
+    const calls = remote?.transport === 'ssh';
+    const sandbox = await this.#sandbox([...home(calls ? [] : await signsIn(remote)), ...places]);
+    // What lies in the home of the service's user is nobody's who is to sign in otherwise.
+    if (sandbox === undefined)
+      return called(
+        remote === undefined || remote.signIn?.kind === 'own' ? run : { ...run, env: { ...run.env, HOME: NO_HOME } },
+        gitProgram,
+        AS_IT_IS,
+      );
+    const outside = calls ? await this.#sandbox(home(await signsIn(remote))) : undefined;
     const handles: FileHandle[] = [];
     try {
       const identities: string[] = [];
       for (const { at } of places) identities.push(await identityOf(at, handles));
       const paths = places.map(({ at }) => at);
-      return await runGit(run, await sandbox.enter(checked(run, identities, paths)));
+      const start = (git: GitRun): Promise<Program> => sandbox.enter(checked(inside(git), identities, paths));
+      return await called(run, start, outside === undefined ? AS_IT_IS : (ssh) => outside.enter(ssh), INSIDE);
     } finally {
       await Promise.all(handles.map((handle) => handle.close()));
     }
   }
+
+  async #sandbox(mounts: readonly Mount[]): Promise<Sandbox | undefined> {
+    return this.isolation.sandbox(mounts).catch((error: unknown) => {
+      throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
+    });
+  }
 }
 
-async function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
+function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
   const { GIT_CONFIG_GLOBAL: _none, ...env } = run.env;
-  if (run.remote?.transport !== 'ssh') return runGit(run, await sandbox.enter(gitProgram({ ...run, env })));
-  const program = await sandbox.enter(gitProgram({ ...run, env: { ...env, ...GIT_END } }));
-  const line = new SshLine(run.remote, run.env);
+  return called({ ...run, env }, (git) => sandbox.enter(gitProgram(git)), AS_IT_IS);
+}
+
+/**
+ * Runs git with what it signs in with: a secret that it hears once, or a line of ssh's beside it.
+ *
+ * @param start of git, and of ssh
+ * @param seen where ssh finds its files, when not where they lie
+ */
+async function called(
+  run: WalledRun,
+  start: (git: GitRun) => Program | Promise<Program>,
+  startSsh: Start,
+  seen?: typeof INSIDE,
+): Promise<GitExit> {
+  const { remote } = run;
+  if (remote?.transport !== 'ssh') {
+    const exit = await runGit(run, await start(run), { told: toldTo(remote?.signIn) });
+    return { ...exit, stderr: withoutSecret(exit.stderr, remote?.signIn) };
+  }
+  const program = await start({ ...run, env: { ...run.env, ...GIT_END } });
+  const files = remote.signIn?.kind === 'key' ? (seen ?? remote.signIn) : undefined;
+  const line = new SshLine(await startSsh(sshProgram(remote, run.env, files)));
   try {
-    const { stderr, ...exit } = await runGit(run, program, line);
+    const { stderr, ...exit } = await runGit(run, program, { line });
     await line.end(); // and all that it has said is here
     return { ...exit, stderr: line.words + stderr };
   } finally {
@@ -132,18 +168,39 @@ async function lentRun(sandbox: Sandbox, run: WalledRun): Promise<GitExit> {
   }
 }
 
+/** Git that sees the operator's authority where a wall shows it. */
+function inside(run: GitRun): GitRun {
+  return run.env.GIT_SSL_CAINFO === undefined ? run : { ...run, env: { ...run.env, GIT_SSL_CAINFO: INSIDE.ca } };
+}
+
 /** Its own, over the one of the service's user: nothing that is written there lasts. */
-async function home(remote: Remote | undefined): Promise<Mount[]> {
+function home(shown: readonly Mount[]): Mount[] {
   const at = homedir();
-  const mounts: Mount[] = [{ at: '/tmp', mode: 'hidden' }];
   // Over the root nothing would be left of what is shown.
-  if (at === '/') return mounts;
-  mounts.push({ at, mode: 'hidden' });
-  for (const name of remote === undefined ? [] : CREDENTIALS[remote.transport]) {
-    const from = await realpath(path.join(at, name)).catch(() => undefined);
-    if (from !== undefined) mounts.push({ at: path.join(at, name), mode: 'read', from });
+  return [{ at: '/tmp', mode: 'hidden' }, ...(at === '/' ? [] : [{ at, mode: 'hidden' } as const]), ...shown];
+}
+
+/** What is shown for the call: of the home, or of what the operator has named. */
+async function signsIn(remote: Remote | undefined): Promise<Mount[]> {
+  const mounts: Mount[] = [];
+  const signIn = remote?.signIn;
+  if (signIn?.kind === 'key') {
+    mounts.push({ at: INSIDE.key, mode: 'read', from: signIn.key }, { at: INSIDE.knownHosts, mode: 'read', from: signIn.knownHosts });
+  }
+  const ca = caOf(signIn);
+  if (ca !== undefined) mounts.push({ at: INSIDE.ca, mode: 'read', from: ca });
+  for (const name of ownFiles(remote)) {
+    const at = path.join(homedir(), name);
+    const from = await realpath(at).catch(() => undefined);
+    if (from !== undefined) mounts.push({ at, mode: 'read', from });
   }
   return mounts;
+}
+
+/** Of the home of the service's user. */
+function ownFiles(remote: Remote | undefined): readonly string[] {
+  if (remote?.signIn?.kind !== 'own' || remote.transport === 'file') return [];
+  return [remote.transport === 'ssh' ? '.ssh' : '.netrc'];
 }
 
 function sourceOf(remote: Remote | undefined): Place[] {

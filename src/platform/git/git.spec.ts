@@ -12,7 +12,7 @@ import { GitFailure, type GitReason } from './git-failure.js';
 import type { GitRunner } from './git-runner.js';
 import { gitServer, type GitServer } from './testing/git-server.js';
 import { TestRepository } from './testing/repository.js';
-import { gitRunner } from './testing/runner.js';
+import { gitRunner, noCredentials } from './testing/runner.js';
 
 const LIMITS = { bytes: 8 * 1024 * 1024, files: 100 };
 const forever = new AbortController().signal;
@@ -48,7 +48,7 @@ beforeAll(async () => {
   runner = gitRunner(path.join(base, 'data'));
 });
 beforeEach(async () => {
-  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')), runner);
+  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')), noCredentials, runner);
   const scratch = await mkdtemp(path.join(base, 'scratch-'));
   into = path.join(scratch, 'into');
   work = path.join(scratch, 'work');
@@ -103,13 +103,13 @@ describe('Git', () => {
   });
 
   it('clones with history', async () => {
-    await git.clone(remote('smart/one/.git'), into, LIMITS, forever);
+    await git.clone(remote('smart/one/.git'), { into, city: 'alpha' }, LIMITS, forever);
     expect(await readFile(path.join(into, 'pack.toml'), 'utf8')).toBe('two');
     const log = execFileSync('git', ['log', '--format=%H'], { cwd: into, encoding: 'utf8' });
     expect(log.trim().split('\n')).toEqual([second, first]);
     expect((await lstat(path.join(into, '.git/config'))).isFile()).toBe(true);
     await TestRepository.make(path.join(base, 'served/empty'));
-    await git.clone(remote('smart/empty/.git'), `${into}-empty`, LIMITS, forever);
+    await git.clone(remote('smart/empty/.git'), { into: `${into}-empty`, city: 'alpha' }, LIMITS, forever);
     expect(await readdir(`${into}-empty`)).toEqual(['.git']);
   });
 
@@ -120,7 +120,7 @@ describe('Git', () => {
     ['moved/one/.git', 'redirected'],
   ])('tells what %s is: %s', async (where, reason) => {
     expect(await reasonOf(git.list(remote(where), ['HEAD'], forever))).toBe(reason);
-    expect(await reasonOf(git.clone(remote(where), into, LIMITS, forever))).toBe(reason);
+    expect(await reasonOf(git.clone(remote(where), { into, city: 'alpha' }, LIMITS, forever))).toBe(reason);
   });
 
   it('finds nothing in an answer that is none', async () => {
@@ -134,7 +134,7 @@ describe('Git', () => {
 
   it.each(['hang/one', 'drip/one'])('ends with its time, and leaves no process: %s', async (where) => {
     expect(await reasonOf(git.list(remote(where), ['HEAD'], AbortSignal.timeout(100)))).toBe('timeout');
-    expect(await reasonOf(git.clone(remote(where), into, LIMITS, AbortSignal.timeout(100)))).toBe('timeout');
+    expect(await reasonOf(git.clone(remote(where), { into, city: 'alpha' }, LIMITS, AbortSignal.timeout(100)))).toBe('timeout');
     const given = new AbortController();
     const run = reasonOf(git.list(remote(where), ['HEAD'], given.signal));
     given.abort();
@@ -164,9 +164,9 @@ describe('Git', () => {
 
   it('calls nobody whom it may not', async () => {
     const before = server.requests.length;
-    const strict = new Git(new OutgoingGuard(loadConfig({}, '/')), runner);
+    const strict = new Git(new OutgoingGuard(loadConfig({}, '/')), noCredentials, runner);
     await expect(strict.list(remote('smart/one/.git'), ['HEAD'], forever)).rejects.toThrow(OutgoingRefused);
-    await expect(strict.clone(remote('smart/one/.git'), into, LIMITS, forever)).rejects.toThrow(OutgoingRefused);
+    await expect(strict.clone(remote('smart/one/.git'), { into, city: 'alpha' }, LIMITS, forever)).rejects.toThrow(OutgoingRefused);
     expect(server.requests).toHaveLength(before);
   });
 
@@ -174,6 +174,7 @@ describe('Git', () => {
     const config = loadConfig({ SVC_ALLOWED_TARGETS: `pinned.example:${server.target.split(':')[1]}` }, '/');
     const pinned = new Git(
       OutgoingGuard.with(config, () => Promise.resolve(['127.0.0.1'])),
+      noCredentials,
       runner,
     );
     const { url, port } = remote('smart/one/.git');
@@ -189,6 +190,8 @@ describe('Git', () => {
     const env = gitEnvironment({ url: 'ssh://git@h:2222/x', transport: 'ssh', host: 'h', port: 2222 }, ['10.0.0.1']);
     expect(Object.keys(env).filter((key) => !/^(PATH|HOME|LC_ALL|GIT_|SSH_ASKPASS_REQUIRE)/.test(key))).toEqual([]);
     expect(env.GIT_SSH_COMMAND).toContain("-o 'HostName=10.0.0.1' -o 'HostKeyAlias=[h]:2222'");
-    expect(() => gitEnvironment({ url: 'ssh://x', transport: 'ssh', host: "a'b", port: undefined }, ['10.0.0.1'])).toThrow(GitFailure);
+    expect(env.GIT_SSH_COMMAND).toMatch(/^ssh -F none .*StrictHostKeyChecking=yes/);
+    for (const host of ["a'b", '-oProxyCommand=x', '$(x)'])
+      expect(() => gitEnvironment({ url: 'ssh://x', transport: 'ssh', host, port: undefined }, ['10.0.0.1'])).toThrow(GitFailure);
   });
 });

@@ -2,6 +2,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
+import { GitCredentials } from './git-credentials.js';
 import { gitEnvironment, PORTS, type Remote } from './git-environment.js';
 import { failureOf, GitFailure } from './git-failure.js';
 import type { GitExit } from './git-process.js';
@@ -18,6 +19,15 @@ export interface Limits {
   readonly files: number;
 }
 
+export interface Cloning {
+  /** Empty or absent. */
+  readonly into: string;
+  /** Whose credentials count; undefined for what all cities share. */
+  readonly city: string | undefined;
+  /** The one that the repository names unless given. */
+  readonly branch?: string | undefined;
+}
+
 /**
  * The `git` program, for repositories that users name: where it calls was looked at before, it asks nobody for
  * anything, runs no code of the repository, and ends when its time does. Methods throw GitFailure, and OutgoingRefused
@@ -27,13 +37,14 @@ export interface Limits {
 export class Git {
   constructor(
     private readonly guard: OutgoingGuard,
+    private readonly credentials: GitCredentials,
     private readonly runner: GitRunner,
   ) {}
 
   /** Commits by the name of the branch or tag (`refs/tags/v1.0`), `HEAD` among them; annotated tags as what they mark. */
-  async list(remote: Remote, patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
-    const env = await this.#environment(remote);
+  async list(named: Remote, patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]);
+    const { remote, env } = await this.#call(named, undefined, limit);
     const args = ['ls-remote', '-q', '--', remote.url, ...patterns];
     const asked = { args, cwd: '/', env, signal: limit, memory: LIST_MEMORY, places: [], remote };
     const { stdout } = required(await this.runner.together(remote, [], (run) => run(asked)));
@@ -50,8 +61,8 @@ export class Git {
    *
    * @param work an empty directory for what git needs meanwhile; the caller removes it.
    */
-  async checkout(remote: Remote, commit: string, into: string, work: string, limits: Limits, signal: AbortSignal): Promise<void> {
-    const env = await this.#environment(remote);
+  async checkout(named: Remote, commit: string, into: string, work: string, limits: Limits, signal: AbortSignal): Promise<void> {
+    const { remote, env } = await this.#call(named, undefined, signal);
     const local = gitEnvironment(undefined);
     const gitDir = path.join(work, 'git');
     const places: Place[] = [{ at: work, mode: 'write' }];
@@ -82,14 +93,9 @@ export class Git {
     });
   }
 
-  /**
-   * Clones a repository with its history into `into`, which has to be empty or absent; `origin` is the remote.
-   * Whatever goes wrong, the caller removes what is there.
-   *
-   * @param branch the one that the repository names unless given
-   */
-  async clone(remote: Remote, into: string, limits: Limits, signal: AbortSignal, branch?: string): Promise<void> {
-    const env = await this.#environment(remote);
+  /** Clones a repository with its history; `origin` is the remote. Whatever goes wrong, the caller removes what is there. */
+  async clone(named: Remote, { into, city, branch }: Cloning, limits: Limits, signal: AbortSignal): Promise<void> {
+    const { remote, env } = await this.#call(named, city, signal);
     const local = gitEnvironment(undefined);
     await mkdir(into, { recursive: true });
     const places: Place[] = [{ at: into, mode: 'write' }];
@@ -108,9 +114,12 @@ export class Git {
     });
   }
 
-  async #environment(remote: Remote): Promise<Record<string, string>> {
-    if (remote.transport === 'file') return gitEnvironment(remote);
-    return gitEnvironment(remote, await this.guard.resolve(remote.host, remote.port ?? PORTS[remote.transport]));
+  /** Where nobody may call nobody is asked for a secret either. */
+  async #call(named: Remote, city: string | undefined, signal: AbortSignal): Promise<{ remote: Remote; env: Record<string, string> }> {
+    if (named.transport === 'file') return { remote: named, env: gitEnvironment(named) };
+    const addresses = await this.guard.resolve(named.host, named.port ?? PORTS[named.transport]);
+    const remote = { ...named, signIn: await this.credentials.of(named, city, signal) };
+    return { remote, env: gitEnvironment(remote, addresses) };
   }
 }
 

@@ -1,31 +1,36 @@
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, realpath, rm, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { eventually } from '../../../test/support/sse.js';
+import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
+import { loadConfig } from '../config/config.js';
 import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
-import type { OutgoingGuard } from '../outgoing/outgoing-guard.js';
+import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
+import type { GitCredentials } from './git-credentials.js';
 import type { Remote } from './git-environment.js';
 import { Git } from './git.js';
 import { GitRunner } from './git-runner.js';
-import { SshLine } from './ssh-line.js';
+import type { KeySignIn } from './sign-in.js';
+import { sshProgram } from './ssh-line.js';
+import { TestRepository } from './testing/repository.js';
+import { noCredentials } from './testing/runner.js';
+import { hasSshServer, sshServer, type SshServer } from './testing/ssh-server.js';
 
-const SSHD = '/usr/sbin/sshd';
+const { cities, sessions } = USER_NUMBERS;
+const range = ({ first, count }: typeof cities): string => `{ first = ${first}, count = ${count} }`;
+const HOST_FILE = `[users]\ncities = ${range(cities)}\nsessions = ${range(sessions)}\n`;
 const LIMITS = { bytes: 1_000_000, files: 10 };
 const forever = new AbortController().signal;
 
 it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can have: %s', (pathname) => {
   const remote: Remote = { url: `ssh://git@example.org${pathname}`, transport: 'ssh', host: 'example.org', port: undefined };
-  expect(() => new SshLine(remote, {})).toThrow(expect.objectContaining({ name: 'GitFailure', reason: 'not_found' }));
+  expect(() => sshProgram(remote, {})).toThrow(expect.objectContaining({ name: 'GitFailure', reason: 'not_found' }));
 });
 
 (process.getuid?.() === 0 ? describe : describe.skip)('git by ssh where users are the walls (skipped: not root)', () => {
-  const { cities, sessions } = USER_NUMBERS;
   let base: string;
   let source: string;
   let isolation: Isolation;
@@ -34,8 +39,7 @@ it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can hav
   beforeAll(async () => {
     base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-git-ssh-')));
     await mkdir(path.join(base, 'cities'));
-    const range = ({ first, count }: typeof cities): string => `{ first = ${first}, count = ${count} }`;
-    await writeFile(path.join(base, 'host.toml'), `[users]\ncities = ${range(cities)}\nsessions = ${range(sessions)}\n`);
+    await writeFile(path.join(base, 'host.toml'), HOST_FILE);
     isolation = isolationOf(base, 'users');
     source = path.join(base, "it's source.git");
     const seed = path.join(base, 'seed');
@@ -60,7 +64,8 @@ it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can hav
     const runner = new GitRunner(isolation);
     const together: GitRunner['together'] = (remote, folders, work) =>
       runner.together(remote, folders, (run) => work((one) => run({ ...one, env: { ...one.env, GIT_SSH_COMMAND: ssh } })));
-    return new Git({ resolve: () => Promise.resolve(['127.0.0.1']) } as unknown as OutgoingGuard, { together } as GitRunner);
+    const guard = { resolve: () => Promise.resolve(['127.0.0.1']) } as unknown as OutgoingGuard;
+    return new Git(guard, noCredentials, { together } as GitRunner);
   };
   const folder = (): string => path.join(base, 'cities', `run-${++runs}`);
 
@@ -78,7 +83,7 @@ it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can hav
     await git.checkout(remote, commit, into, work, LIMITS, forever);
     expect(await readFile(path.join(into, 'pack.toml'), 'utf8')).toBe('name = "far"\n');
     const cloned = folder();
-    await git.clone(remote, cloned, { ...LIMITS, files: 100 }, forever);
+    await git.clone(remote, { into: cloned, city: 'alpha' }, { ...LIMITS, files: 100 }, forever);
     expect(await readFile(path.join(cloned, 'pack.toml'), 'utf8')).toBe('name = "far"\n');
   });
 
@@ -89,48 +94,56 @@ it.each(['/a%zz', '/a%00b'])('has no place for a path that no repository can hav
     await expect(silent.list(remoteAt('git'), [], AbortSignal.timeout(300))).rejects.toMatchObject({ reason: 'timeout' });
     expect(execFileSync('sh', ['-c', "ps -eo args | grep -c '[s]leep 86396' || true"], { encoding: 'utf8' })).toBe('0\n');
   });
+});
 
-  (existsSync(SSHD) ? describe : describe.skip)('with a server of ssh (skipped: there is none)', () => {
-    let server: ChildProcess;
-    let port: number;
-    const at = (name: string): string => path.join(base, name);
-    const options = (known: string): string => `ssh -F none -o BatchMode=yes -i '${at('key')}' -o UserKnownHostsFile='${at(known)}'`;
+const KINDS = ['none', ...(hasBubblewrap ? ['bubblewrap'] : []), ...(process.getuid?.() === 0 ? ['users'] : [])];
 
-    beforeAll(async () => {
-      for (const name of ['key', 'host', 'other']) execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(name)]);
-      const free = createServer().listen(0, '127.0.0.1');
-      await new Promise((resolve) => free.once('listening', resolve));
-      ({ port } = free.address() as AddressInfo);
-      await new Promise((resolve) => free.close(resolve));
-      for (const [file, key] of [
-        ['known', 'host'],
-        ['wrong', 'other'],
-      ] as const)
-        await writeFile(at(file), `[127.0.0.1]:${port} ${await readFile(at(`${key}.pub`), 'utf8')}`);
-      const lines = [`Port ${port}`, 'ListenAddress 127.0.0.1', `HostKey ${at('host')}`, `AuthorizedKeysFile ${at('key.pub')}`];
-      const more = ['StrictModes no', 'UsePAM no', 'PermitRootLogin yes', 'AcceptEnv GIT_PROTOCOL', `PidFile ${at('sshd.pid')}`];
-      await writeFile(at('sshd.conf'), [...lines, ...more, ''].join('\n'));
-      await mkdir('/run/sshd', { recursive: true });
-      server = spawn(SSHD, ['-D', '-e', '-f', at('sshd.conf')], { stdio: ['ignore', 'ignore', 'pipe'] });
-      let said = '';
-      server.stderr!.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await eventually(() => said.includes('listening on'));
-    });
-    afterAll(() => void server.kill());
+(hasSshServer ? describe : describe.skip)('git by a real ssh (skipped: there is no server)', () => {
+  let base: string;
+  let server: SshServer;
+  let commit: string;
+  const isolations: Isolation[] = [];
 
-    it('checks out what a key lets in to, at a host that is known', async () => {
-      const remote = remoteAt('root', port);
-      const git = gitWith(options('known'));
-      const commit = (await git.list(remote, [], forever)).get('HEAD')!;
-      const [into, work] = [folder(), folder()];
-      await mkdir(work);
-      await git.checkout(remote, commit, into, work, LIMITS, forever);
-      expect(await readFile(path.join(into, 'pack.toml'), 'utf8')).toBe('name = "far"\n');
-    });
+  beforeAll(async () => {
+    base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-git-sshd-')));
+    await mkdir(path.join(base, 'cities'));
+    await writeFile(path.join(base, 'host.toml'), HOST_FILE);
+    const repository = await TestRepository.make(path.join(base, 'far'));
+    commit = await repository.commit({ 'pack.toml': 'name = "far"\n' });
+    server = await sshServer(path.join(base, 'ssh'));
+  });
+  afterAll(async () => {
+    await server?.close();
+    for (const isolation of isolations) isolation.onApplicationShutdown();
+    await rm(base, { recursive: true });
+  });
 
-    it('believes no host that has another key', async () => {
-      const refused = gitWith(options('wrong')).list(remoteAt('root', port), [], forever);
-      await expect(refused).rejects.toMatchObject({ reason: 'unreachable', message: 'the key of the host is not known here' });
-    });
+  const remote = (host = '127.0.0.1'): Remote => {
+    const url = `ssh://git@${host}:${server.port}${path.join(base, 'far')}`;
+    return { url, transport: 'ssh', host, port: server.port };
+  };
+  const gitOn = (kind: string, signIn: Partial<KeySignIn> = {}): Git => {
+    const isolation = isolationOf(base, kind);
+    isolations.push(isolation);
+    const own = { kind: 'key', key: server.key, knownHosts: server.knownHosts, user: server.user, ...signIn } as const;
+    const credentials = { of: () => Promise.resolve(own) } as unknown as GitCredentials;
+    const config = loadConfig({ SVC_ALLOWED_TARGETS: '127.0.0.0/8' }, '/');
+    return new Git(new OutgoingGuard(config), credentials, new GitRunner(isolation));
+  };
+
+  it.each(KINDS)('clones what a key lets in to, at a host that is known, where %s is the wall', async (kind) => {
+    const into = path.join(base, 'cities', `of-${kind}`);
+    const git = gitOn(kind);
+    expect((await git.list(remote(), [], forever)).get('HEAD')).toBe(commit);
+    await git.clone(remote(), { into, city: 'alpha' }, { ...LIMITS, files: 100 }, forever);
+    expect(await readFile(path.join(into, 'pack.toml'), 'utf8')).toBe('name = "far"\n');
+    expect(await readFile(path.join(into, '.git/config'), 'utf8')).toContain(`url = ssh://git@127.0.0.1:${server.port}/`);
+  });
+
+  it.each(KINDS)('believes no host that has another key, and no key that it does not know, where %s is the wall', async (kind) => {
+    const other = gitOn(kind, { knownHosts: server.wrongHosts }).list(remote(), [], forever);
+    await expect(other).rejects.toMatchObject({ reason: 'unreachable', message: 'the key of the host is not known here' });
+    const stranger = gitOn(kind, { key: server.stranger }).list(remote(), [], forever);
+    await expect(stranger).rejects.toMatchObject({ reason: 'credentials' });
   });
 });

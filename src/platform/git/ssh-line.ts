@@ -1,12 +1,13 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
-import { PORTS, type Remote } from './git-environment.js';
+import type { Program } from '../runtime/port.js';
+import { HEARS, PORTS, type Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 
 const MAX_WORDS = 16 * 1024;
-/** The places of git's ends among its files. */
-const [HEARS, SAYS] = [3, 4];
+/** The place of git's other end among its files. */
+const SAYS = 4;
 
 /** What git takes for ssh. It looks at no arguments: the line has been opened to where the repository is. Git is told its kind, or would try it out. */
 export const GIT_END = {
@@ -14,9 +15,40 @@ export const GIT_END = {
   GIT_SSH_VARIANT: 'ssh',
 } as const;
 
+/** Where ssh finds what it signs in with, when that is not what its user has. */
+export interface SshFiles {
+  readonly key: string;
+  readonly knownHosts: string;
+}
+
 /**
- * ssh as the service's user, for a git that runs as somebody without a name, whom ssh would refuse: the keys, and what is known of hosts, are
- * never in the reach of that one. It may talk to the one program at the other end that gives the files of one repository, and to nobody else.
+ * What calls for git.
+ *
+ * @param env has the command of a shell: ssh with its options
+ * @throws GitFailure not_found for a path that no repository can have
+ */
+export function sshProgram(
+  remote: Remote,
+  { GIT_SSH_COMMAND: command = 'ssh', PATH = '' }: Readonly<Record<string, string>>,
+  files?: SshFiles,
+): Program {
+  const { username, pathname } = new URL(remote.url);
+  const port = String(remote.port ?? PORTS.ssh);
+  const host = remote.host.replace(/^\[|\]$/g, '');
+  const user = (remote.signIn?.kind === 'key' ? remote.signIn.user : undefined) ?? username;
+  const to = ['-o', 'SendEnv=GIT_PROTOCOL', '-p', port, '--', user === '' ? host : `${user}@${host}`, asked(pathname)];
+  const env = { PATH, HOME: homedir(), LC_ALL: 'C', GIT_PROTOCOL: 'version=2' };
+  return {
+    command: '/bin/sh',
+    args: ['-c', `exec ${command} "$@"`, 'ssh', ...to],
+    cwd: '/',
+    env: files === undefined ? env : { ...env, GIT_KEY: files.key, GIT_KNOWN_HOSTS: files.knownHosts },
+  };
+}
+
+/**
+ * ssh beside a git that has neither keys nor a list of hosts: whatever a repository makes of git, they are not in its reach. It may talk to the
+ * one program at the other end that gives the files of one repository, and to nobody else.
  */
 export class SshLine {
   readonly #ssh: ChildProcess;
@@ -24,21 +56,9 @@ export class SshLine {
   #isOver = false;
   #words = '';
 
-  /**
-   * @param command of a shell: ssh with its options
-   * @throws GitFailure not_found for a path that no repository can have
-   */
-  constructor(remote: Remote, { GIT_SSH_COMMAND: command = 'ssh', PATH = '' }: Readonly<Record<string, string>>) {
-    const { username, pathname } = new URL(remote.url);
-    const port = String(remote.port ?? PORTS.ssh);
-    const host = remote.host.replace(/^\[|\]$/g, '');
-    const to = ['-o', 'SendEnv=GIT_PROTOCOL', '-p', port, '--', username === '' ? host : `${username}@${host}`, asked(pathname)];
-    this.#ssh = spawn('/bin/sh', ['-c', `exec ${command} "$@"`, 'ssh', ...to], {
-      cwd: '/',
-      env: { PATH, HOME: homedir(), LC_ALL: 'C', GIT_PROTOCOL: 'version=2' },
-      detached: true,
-      stdio: ['pipe', 'pipe', 'pipe'],
-    });
+  /** @param program of `sshProgram`, or what starts that */
+  constructor({ command, args, cwd, env }: Program) {
+    this.#ssh = spawn(command, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
     this.#ssh.stderr!.on('data', (chunk: Buffer) => (this.#words = (this.#words + chunk.toString('utf8')).slice(-MAX_WORDS)));
     for (const each of [this.#ssh, this.#ssh.stdin!, this.#ssh.stdout!]) each.on('error', () => undefined);
     this.#over = new Promise((resolve) =>

@@ -1,22 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
-import path from 'node:path';
 import { parse } from 'smol-toml';
 import { z } from 'zod';
+import { GitRule } from './git-rules.js';
+import { absolute } from './host-path.js';
 
-/**
- * What the operator of a host says about the programs that are run on it: `host.toml` in the data directory. Cities cannot
- * change it, and their programs do not see it.
- */
-const absolute = z
-  .string()
-  .min(1)
-  .max(4_096)
-  .transform((written, context) => {
-    const at = written === '~' || written.startsWith('~/') ? path.join(homedir(), written.slice(1)) : written;
-    if (!path.isAbsolute(at) || at.includes('\0')) context.addIssue({ code: 'custom', message: 'has to be absolute or begin with ~/' });
-    return path.normalize(at).replace(/(?<=.)\/+$/, '');
-  });
 /** Numbers from there on are negative to some programs, or mean nobody. */
 const MAX_ID = 2 ** 31;
 const SIZE = /^(\d+)(MiB|GiB)$/;
@@ -38,6 +25,11 @@ const Visible = z.strictObject({
 const range = z
   .strictObject({ first: z.int().min(1_000), count: z.int().min(1) })
   .refine(({ first, count }) => first + count <= MAX_ID, `has to end below ${MAX_ID}`);
+
+/**
+ * What the operator of a host says about the programs that are run on it: `host.toml` in the data directory. Cities cannot
+ * change it, and their programs do not see it.
+ */
 const HostFile = z.strictObject({
   /** Where there are no namespaces: numbers for nobody else on this host, and the same on all hosts of a deployment. */
   users: z.strictObject({ cities: range, sessions: range }).optional(),
@@ -55,6 +47,8 @@ const HostFile = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  /** With what git signs in where repositories come from. */
+  git: z.strictObject({ credentials: z.array(GitRule).max(500).default([]) }).prefault({}),
 });
 
 /** A file or folder of this host that programs may see where it lies. */
@@ -72,6 +66,7 @@ export interface HostRules {
   readonly visible: readonly VisiblePath[];
   /** Scripts that run sessions elsewhere: they are started outside of any sandbox. */
   readonly scripts: readonly string[];
+  readonly git: readonly GitRule[];
   /**
    * Of each process: bytes of data, open files; of all processes of the service's user: their number. Where the kernel counts by groups,
    * memory and processes are those of a sandbox, and so are the processors that it has at the most; without their number it has what others leave.
@@ -101,6 +96,6 @@ export async function readHostFile(file: string): Promise<HostRules> {
   }
 }
 
-function rulesOf({ users, runner }: z.infer<typeof HostFile>): HostRules {
-  return { ...runner, users };
+function rulesOf({ users, runner, git }: z.infer<typeof HostFile>): HostRules {
+  return { ...runner, users, git: git.credentials };
 }

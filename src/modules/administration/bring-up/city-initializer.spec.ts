@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
-import { gitRunner } from '../../../platform/git/testing/runner.js';
+import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { OutgoingGuard } from '../../../platform/outgoing/outgoing-guard.js';
 import { ThreadOptions, Threads } from '../../../platform/threads/threads.js';
@@ -33,7 +33,7 @@ beforeEach(async () => {
   const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
   // Nothing here lies outside of the city: no database is asked.
   const directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
-  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config), gitRunner(dir)), directories);
+  const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config), noCredentials, gitRunner(dir)), directories);
   initializer = new CityInitializer(new CityComposer(config, directories, new Threads(new ThreadOptions())), packs);
   const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
   await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());

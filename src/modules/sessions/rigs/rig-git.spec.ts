@@ -6,12 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../../test/support/git-server.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
-import { gitRunner } from '../../../platform/git/testing/runner.js';
+import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { isolationOf } from '../../../platform/isolation/testing/isolation.js';
 import { OutgoingGuard } from '../../../platform/outgoing/outgoing-guard.js';
 import { failureOf } from './rig-failure.js';
-import { RigGit } from './rig-git.js';
+import { RigGit, type Clone } from './rig-git.js';
 
 let server: GitServer;
 let base: string;
@@ -29,9 +29,11 @@ afterAll(async () => {
   await rm(base, { recursive: true, force: true });
 });
 
+const one = (): Omit<Clone, 'into'> => ({ url: server.url('one'), city: 'alpha', branch: undefined, signal: forever });
+
 function gitFor(allowed: string, runner = gitRunner(base)): RigGit {
   const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed, SVC_DATA_DIR: base }, '/') as Config);
-  return new RigGit(new Git(new OutgoingGuard(config), runner), runner, config);
+  return new RigGit(new Git(new OutgoingGuard(config), noCredentials, runner), runner, config);
 }
 
 const codeOf = async (work: Promise<unknown>): Promise<string | undefined> => {
@@ -45,7 +47,7 @@ const codeOf = async (work: Promise<unknown>): Promise<string | undefined> => {
 describe('git for rigs', () => {
   it('clones, and knows the default branch', async () => {
     const into = path.join(base, 'one');
-    await rigs.clone({ url: server.url('one'), branch: undefined, into, signal: forever });
+    await rigs.clone({ ...one(), into });
     expect(await rigs.branchOf(into)).toBe('trunk');
     expect(await rigs.status(into, forever)).toEqual({ branch: 'trunk', clean: true, changed_files: 0, ahead: 0, behind: 0 });
   });
@@ -152,7 +154,7 @@ describe('git for rigs', () => {
         const into = path.join(city, '.gc/cache/rigs/op');
         await mkdir(path.dirname(into), { recursive: true });
         await chmod(city, 0o750);
-        await walled.clone({ url: server.url('one'), branch: 'trunk', into, signal: forever });
+        await walled.clone({ ...one(), branch: 'trunk', into });
         for (const name of [city, into, path.join(into, 'a'), path.join(into, '.git/config')]) {
           const { uid, gid, mode } = await stat(name);
           expect([name, uid, gid, mode & 0o7]).toEqual([name, 0, 0, 0]);
@@ -182,7 +184,7 @@ describe('git for rigs', () => {
   });
 
   it('gives a server up that hangs', async () => {
-    const hanging = rigs.clone({ url: server.url('hang'), branch: undefined, into: path.join(base, 'hang'), signal: forever }, 500);
+    const hanging = rigs.clone({ ...one(), url: server.url('hang'), into: path.join(base, 'hang') }, 500);
     expect(await codeOf(hanging)).toBe('clone_failed');
   });
 
@@ -190,7 +192,7 @@ describe('git for rigs', () => {
     const strict = gitFor('127.0.0.1:1');
     const asked = server.asked.length;
     for (const url of [server.url('one'), 'https://127.0.0.1:1234/x', 'https://[::1]/x', 'http://93.184.215.14/x', 'ssh://git@127.0.0.1/x'])
-      expect(await codeOf(strict.clone({ url, branch: undefined, into: path.join(base, 'never'), signal: forever }))).toBe('blocked_host');
+      expect(await codeOf(strict.clone({ ...one(), url, into: path.join(base, 'never') }))).toBe('blocked_host');
     expect(server.asked).toHaveLength(asked);
   });
 });

@@ -15,6 +15,8 @@ import type { GitStatus } from './rigs.schemas.js';
 
 export interface Clone {
   readonly url: string;
+  /** Whose rig it shall be. */
+  readonly city: string;
   /** The one that the repository names unless given. */
   readonly branch: string | undefined;
   /** Is not there yet. */
@@ -54,19 +56,19 @@ export class RigGit {
    *
    * @throws OutgoingRefused, GitFailure
    */
-  async clone({ url, branch, into, signal }: Clone, limitMs = CLONE_MS): Promise<void> {
+  async clone({ url, city, branch, into, signal }: Clone, limitMs = CLONE_MS): Promise<void> {
     const source = parseSource(url);
-    if (source.kind !== 'repository' || !(source.transport === 'https' || source.transport === 'http'))
-      throw new OutgoingRefused('forbidden', 'only https repositories are cloned');
+    if (source.kind !== 'repository' || source.transport === 'file')
+      throw new OutgoingRefused('forbidden', 'only repositories of https and ssh addresses are cloned');
     if (source.transport === 'http' && !this.#isNamed(source))
       throw new OutgoingRefused('forbidden', `${source.host} may be called with https only`);
     const within = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
-    if (!(await this.runner.isLent())) return this.git.clone(source, into, LIMITS, within, branch);
+    if (!(await this.runner.isLent())) return this.git.clone(source, { into, city, branch }, LIMITS, within);
     // A city is closed for whoever git runs as: the clone is made beside checkouts, where it can go.
     const workshop = await openWorkFolder(await realpath(this.config.citiesRoot));
     try {
       const made = path.join(workshop, 'clone');
-      await this.git.clone(source, made, LIMITS, within, branch);
+      await this.git.clone(source, { into: made, city, branch }, LIMITS, within);
       await rm(into, { recursive: true, force: true });
       await rename(made, into);
     } finally {

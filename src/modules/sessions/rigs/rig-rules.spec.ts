@@ -28,6 +28,44 @@ describe('requests for rigs', () => {
     expect(() => rigRequest({ name })).toThrow('invalid: invalid rig name'),
   );
 
+  it.each([
+    ['git@git.example.org:team/shop.git', 'ssh://git@git.example.org/team/shop.git'],
+    ['ssh://git@git.example.org:2222/shop', 'ssh://git@git.example.org:2222/shop'],
+    ['ssh://git.example.org/~team/shop', 'ssh://git@git.example.org/~team/shop'],
+    ['https://git.example.org/shop.git', 'https://git.example.org/shop.git'],
+  ])('take the repository %s', (git_url, url) => expect(rigRequest({ name: 'web', git_url }).source?.url).toBe(url));
+  it.each([
+    ...[
+      'ssh://-oProxyCommand=touch+secret/x',
+      'ssh://git@-oProxyCommand=secret/x',
+      'git@-oProxyCommand=secret:x',
+      '-oProxyCommand=secret:x',
+    ],
+    ...['ssh://root@h/secret', 'root@h:secret', 'ssh://git:secret@h/x', 'https://u:secret@h/x', 'https://secret@h/x', 'git:secret@h:x'],
+    ...['ssh://git@h:70000/secret', 'ssh://git@h:22;secret/x', 'ssh://git@$(secret)/x', "ssh://git@h'secret/x", 'ssh://git@h/-secret'],
+    ...['ssh://git@h/a/../secret', 'ssh://git@h/$(secret)', "ssh://git@h/'secret", 'ssh://git@h/x y', 'ssh://git@h/x#--upload-pack=secret'],
+    ...[
+      'ext::sh -c secret',
+      'ext::ssh secret',
+      'git://h/secret',
+      'file:///secret',
+      '--upload-pack=secret',
+      'rigs/secret',
+      'git@h:secret\nx',
+    ],
+    ...[
+      'ssh://git@h/secret//folder',
+      'https://h/secret#v1',
+      'git+ssh://git@h/secret',
+      'ssh+git://git@h/secret',
+      'ssh://git@h',
+      'ssh:///secret',
+    ],
+  ])('do not take the repository %j, nor repeat it', (git_url) => {
+    expect(() => rigRequest({ name: 'web', git_url })).toThrow(/^invalid: invalid git_url/);
+    expect(() => rigRequest({ name: 'web', git_url })).not.toThrow(/secret/);
+  });
+
   it('are the same whatever their id and the blanks around', () => {
     const digest = digestOf({ name: 'web', git_url: 'https://h/x' });
     expect(digestOf({ git_url: ' https://h/x ', name: 'web', request_id: 'something' })).toBe(digest);

@@ -137,9 +137,9 @@ function isLiteral(text: string): boolean {
 function repository(url: string): RepositorySource {
   try {
     const source = parseSource(url);
-    if (source.kind !== 'repository' || source.transport === 'file' || source.transport === 'ssh')
+    if (source.kind !== 'repository' || source.transport === 'file')
       throw new InvalidSource(
-        'only https repositories are cloned; clone another one to rigs/<name> of the city yourself, and leave the url out',
+        'only https and ssh addresses are cloned; clone another repository to rigs/<name> of the city yourself, and leave the url out',
       );
     if (source.folder !== '' || source.ref !== undefined)
       throw new InvalidSource('it names a folder or a version; a rig is a whole repository');

@@ -96,13 +96,13 @@ export class RigsReconciler implements OnModuleInit {
   }
 
   async #clone(cloning: Cloning): Promise<void> {
-    const { operation, context, roots, manifest } = cloning;
+    const { operation, context, city, roots, manifest } = cloning;
     if (!(await isFree(manifest))) throw new RigFailure('already_exists', 'the directory of the rig is there and not empty');
     await this.#progress(cloning, 'clone');
     const { gitUrl, defaultBranch } = operation.input;
     const into = await workshopFor(roots, operation.id, operation.fence);
     await this.failpoints.hit('rig.before_clone');
-    await this.git.clone({ url: gitUrl, branch: defaultBranch, into, signal: context.signal });
+    await this.git.clone({ url: gitUrl, city: city.name, branch: defaultBranch, into, signal: context.signal });
     await this.failpoints.hit('rig.after_clone');
     context.signal.throwIfAborted();
     await takePlace(into, manifest, operation.id, roots).catch(async (error: unknown) => {

@@ -23,7 +23,7 @@ export const RigCreateBody = contract(
     prefix: line.optional().describe('Begins the ids of the rig’s beads; derived from the name unless given.'),
     default_branch: line.optional(),
 
-    git_url: line.optional().describe('What to clone. Absent: the rig is a plain directory.'),
+    git_url: line.optional().describe('What to clone, at an https or ssh address. Absent: the rig is a plain directory.'),
 
     request_id: line.optional().describe('Identifies a request that clones; the same request again answers what became of it.'),
   }),

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 
 export interface GitServer {
-  /** `http://127.0.0.1:<port>`. Below `/smart/` repositories are served as servers do today, below `/dumb/` as files, and
+  /** `http://127.0.0.1:<port>`, or https. Below `/smart/` repositories are served as servers do today, below `/dumb/` as files, and
    * `/hang/`, `/drip/`, `/login/`, `/moved/`, `/broken/`, `/flood/` behave as they are called. */
   readonly url: string;
   /** For `SVC_ALLOWED_TARGETS`. */
@@ -15,10 +16,17 @@ export interface GitServer {
   close(): Promise<void>;
 }
 
+export interface GitServerOptions {
+  /** PEM texts: it speaks HTTPS. */
+  readonly tls?: { readonly cert: string; readonly key: string };
+  /** Nobody gets anything without; what is `seen` of whoever has signed in, while git waits. */
+  readonly login?: { readonly username: string; readonly password: string; readonly seen?: () => Promise<void> };
+}
+
 /** Serves the repositories in a directory over HTTP. */
-export async function gitServer(directory: string): Promise<GitServer> {
+export async function gitServer(directory: string, { tls, login }: GitServerOptions = {}): Promise<GitServer> {
   const requests: string[] = [];
-  const server = createServer((request, response) => {
+  const answer: RequestListener = (request, response) => {
     requests.push(`${request.method} ${request.url}`);
     const [, kind, ...rest] = (request.url ?? '').split('/');
     const below = `/${rest.join('/')}`;
@@ -30,11 +38,18 @@ export async function gitServer(directory: string): Promise<GitServer> {
     else if (kind === 'moved') response.writeHead(302, { location: `/smart${below}` }).end();
     else if (kind === 'broken') response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
     else if (kind !== 'hang') response.writeHead(404).end();
-  });
+  };
+  const guarded: RequestListener = (request, response) => {
+    const wanted = `Basic ${Buffer.from(`${login?.username}:${login?.password}`).toString('base64')}`;
+    if (login === undefined) answer(request, response);
+    else if (request.headers.authorization !== wanted) response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+    else void (login.seen?.() ?? Promise.resolve()).then(() => answer(request, response));
+  };
+  const server = tls === undefined ? createServer(guarded) : createTlsServer(tls, guarded);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `${tls === undefined ? 'http' : 'https'}://127.0.0.1:${port}`,
     target: `127.0.0.1:${port}`,
     requests,
     close: () =>

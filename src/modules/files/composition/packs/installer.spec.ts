@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../../../platform/config/config.js';
-import { gitRunner } from '../../../../platform/git/testing/runner.js';
+import { gitRunner, noCredentials } from '../../../../platform/git/testing/runner.js';
 import { Git } from '../../../../platform/git/git.js';
 import { gitServer, type GitServer } from '../../../../platform/git/testing/git-server.js';
 import { TestRepository } from '../../../../platform/git/testing/repository.js';
@@ -31,7 +31,11 @@ beforeAll(async () => {
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'install-')));
   served = path.join(base, 'served');
   server = await gitServer(served);
-  git = new Git(new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')), gitRunner(path.join(base, 'data')));
+  git = new Git(
+    new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/')),
+    noCredentials,
+    gitRunner(path.join(base, 'data')),
+  );
 });
 beforeEach(async () => {
   citiesRoot = await mkdtemp(path.join(base, 'cities-'));
@@ -330,7 +334,7 @@ describe('hostile sources', () => {
       code: 'credentials_required',
       host: '127.0.0.1',
       repository: `${server.url}/login/x`,
-      hint: expect.stringContaining('.netrc'),
+      hint: expect.stringContaining('[[git.credentials]]'),
     });
   });
 

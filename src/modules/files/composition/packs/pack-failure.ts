@@ -40,7 +40,7 @@ export function packFailure(error: unknown, source: RepositorySource, code: 'loo
   if (error.reason !== 'credentials') return new PackFailure(code, `${source.id}: ${error.message}`, { source, cause: error });
   const hint =
     source.transport === 'ssh'
-      ? 'give the service a key that this host knows'
-      : 'register a credential for this host in the .netrc of the service, or renew the one that is there';
+      ? 'the operator names a key that this host knows under [[git.credentials]] of host.toml'
+      : 'the operator names a credential for this host under [[git.credentials]] of host.toml, or renews the one that is there';
   return new PackFailure('credentials_required', `${source.id}: ${error.message}`, { source, hint, cause: error });
 }
