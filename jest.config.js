@@ -32,7 +32,7 @@ export default {
       displayName: 'scenarios',
       testMatch: ['<rootDir>/test/scenarios/**/*.scenario-spec.ts'],
       // Half a minute each: with `npm run test:deep`.
-      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night)\\.scenario-spec'],
+      testPathIgnorePatterns: process.env.SVC_TEST_DEEP === '1' ? [] : ['/(working-day|night|backup)\\.scenario-spec'],
     },
     { ...base, displayName: 'checkers', testMatch: ['<rootDir>/test/chaos/*checker.spec.ts'] },
     ...(process.env.SVC_TEST_DEEP === '1' ? deep : []),

@@ -86,6 +86,11 @@ const WIDE: readonly Part[] = [
   },
   { name: 'scenario-night', what: 'a night with crashes', run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'night'] },
   {
+    name: 'scenario-backup',
+    what: 'a database of one’s own backed up and restored as the guide says it; needs a package of PostgreSQL',
+    run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'scenarios/backup'],
+  },
+  {
     name: 'guard-types',
     what: 'whether what each guard becomes can be compiled',
     run: ['npm', 'run', '-s', 'test:guards', '--', '--types'],
