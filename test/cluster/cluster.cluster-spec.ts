@@ -1,9 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { api, type Api, type Reply } from '../support/http.js';
 import { eventually, openStream } from '../support/sse.js';
 import { Feed, insist } from './client.js';
-import { Cluster, docker } from './compose.js';
+import { folder, removeFolders } from '../support/folders.js';
+import { Cluster, docker, pageOf } from './compose.js';
 
 let cluster: Cluster;
 let key: string;
@@ -44,6 +46,8 @@ async function streamsOf(id: string): Promise<number> {
   return Number(/^svc_streams_open(?:\{.*\})? (\d+)/m.exec(metrics)?.[1]);
 }
 
+const page = (name: string): string[][] => pageOf(readFileSync(new URL(`../../docs/how-to/${name}.md`, import.meta.url), 'utf8'));
+
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 beforeAll(async () => {
@@ -60,9 +64,15 @@ afterEach(async () => {
 
 afterAll(async () => {
   await cluster?.down();
+  await removeFolders();
 }, 300_000);
 
 describe('the cluster', () => {
+  it('is used as its page says it', async () => {
+    const [commands] = page('cluster');
+    expect(await cluster.typed(await folder('svc-cluster-'), commands!)).toMatch(/alpha is running/);
+  });
+
   it('can have workers with the programs of agents', async () => {
     const versions = await cluster.versions(['claude', 'codex', 'gemini']);
     for (const version of versions) expect(version).toMatch(/\d+\.\d+\.\d+/);
@@ -161,6 +171,49 @@ describe('the cluster', () => {
       await expectOneEndEach(feed, await createMany(2));
       await cluster.revive(id);
     }
+  });
+});
+
+describe('the page about backups', () => {
+  const blocks = page('backup');
+  const having = (word: string, without = '\0'): string[] =>
+    blocks.find(
+      (commands) => commands.some((command) => command.includes(word)) && !commands.some((command) => command.includes(without)),
+    )!;
+  const names = async (): Promise<string[]> => (await client.get('/v0/cities')).body.items.map(({ name }: { name: string }) => name);
+  const make = async (name: string): Promise<void> => {
+    const feed = follow(await cursorOfNow());
+    await expectOneEndEach(feed, [await insist(cluster.url, key, '/v0/city', { dir: name, provider: 'loopback' })]);
+  };
+
+  it('brings a cluster back as it was', async () => {
+    const at = await folder('svc-cluster-backup-');
+    await make('kept');
+    await cluster.typed(at, having('> pgdata.tgz'));
+    await eventually(async () => (await cluster.status('/ready')) === 200, 300_000);
+    await make('lost');
+    await cluster.typed(at, [`export SVC_API_KEY=${key}`, ...having('down -v').filter((command) => !command.startsWith('svc'))]);
+    await eventually(async () => (await cluster.status('/ready')) === 200, 300_000);
+    expect(await names()).toContain('kept');
+    expect(await names()).not.toContain('lost');
+  });
+
+  it('copies its database while it runs, with the programs of its own version', async () => {
+    const at = await folder('svc-cluster-dump-');
+    await cluster.typed(at, having('exec -T postgres pg_dump'));
+    const restored = [
+      'exec -T postgres createdb --username=svc again',
+      'exec -T postgres pg_restore --username=svc --no-owner --exit-on-error --dbname=again < svc.dump',
+    ];
+    await cluster.typed(
+      at,
+      restored.map((command) => `docker compose ${command}`),
+    );
+    const count = (database: string): Promise<string> =>
+      cluster.typed(at, [
+        `docker compose exec -T postgres psql --username=svc --no-align --tuples-only --command='select count(*) from cities' ${database}`,
+      ]);
+    expect(await count('again')).toBe(await count('svc'));
   });
 });
 

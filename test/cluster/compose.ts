@@ -1,5 +1,9 @@
 import { spawn, spawnSync } from 'node:child_process';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CLIENT } from '../support/cli.js';
+import { consoleBlocks } from '../support/console-blocks.js';
 import { freePort } from '../support/redis.js';
 import { eventually } from '../support/sse.js';
 
@@ -34,6 +38,31 @@ export class Cluster {
 
   compose(...args: string[]): Promise<string> {
     return run([...COMPOSE, '-p', this.name, ...args], this.env);
+  }
+
+  /**
+   * Runs lines of bash in a folder as somebody types them beside the files of the cluster who has `svc`: what they say of `docker compose` is
+   * for this project, by whichever Compose there is. The API is where it was published.
+   */
+  async typed(folder: string, commands: readonly string[]): Promise<string> {
+    const shim = join(folder, '.bin');
+    await mkdir(shim, { recursive: true });
+    const real = (await run(['sh', '-c', 'command -v docker'], process.env)).trim();
+    const script = [
+      '#!/bin/sh',
+      `if [ "$1" = compose ]; then shift; exec ${COMPOSE.join(' ').replace(/^docker /, `${real} `)} "$@"; fi`,
+      `exec ${real} "$@"`,
+    ];
+    await writeFile(join(shim, 'docker'), `${script.join('\n')}\n`, { mode: 0o755 });
+    await writeFile(join(shim, 'svc'), `#!/bin/sh\nexec '${process.execPath}' ${CLIENT.join(' ')} "$@"\n`, { mode: 0o755 });
+    const env = {
+      ...this.env,
+      PATH: `${shim}:${process.env.PATH}`,
+      COMPOSE_PROJECT_NAME: this.name,
+      COMPOSE_FILE: `${root}docker-compose.yml`,
+      SVC_API_URL: this.url,
+    };
+    return run(['bash', '-c', `cd '${folder}'\n${['set -e', ...commands].join('\n')}`], env);
   }
 
   async down(): Promise<void> {
@@ -84,6 +113,11 @@ export class Cluster {
       () => 0,
     );
   }
+}
+
+/** The commands of the console blocks of a page of the guide. */
+export function pageOf(text: string): string[][] {
+  return consoleBlocks(text).map(({ steps }) => steps.map(({ command }) => command));
 }
 
 export const docker = (...args: string[]): Promise<string> => run(['docker', ...args], process.env);
