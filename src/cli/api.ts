@@ -89,7 +89,7 @@ export function told(api: Api, error: unknown): unknown {
   const why = distrust(api, cause);
   if (why !== undefined) return new CliError(why);
   return new UnreachableError(
-    `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`npm start\` or pass --api`,
+    `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`svc serve\` or pass --api`,
     undefined,
     { cause: error },
   );

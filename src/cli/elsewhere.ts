@@ -12,10 +12,14 @@ const MEANT: Readonly<Record<string, string>> = {
   '-f': '--follow goes on with what comes',
 };
 
+/** What a command takes, its help says. */
+const AMISS = /^(missing required argument|too many arguments|required option)/;
+
 const UNKNOWN = /^(unknown (?:command|option) '([^']+)')/;
 
 /** A message of the command line with what is meant instead of a guess, where that is known. */
 export function withMeaning(path: string, message: string): string {
+  if (AMISS.test(message)) return `${message.replace(/\.$/, '')}; see \`${path} --help\``;
   const [, said, word] = UNKNOWN.exec(message) ?? [];
   if (said === undefined || word === undefined) return message;
   const meant = MEANT[`${path} ${word}`] ?? MEANT[word];

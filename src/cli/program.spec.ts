@@ -51,6 +51,10 @@ describe('wrong command lines', () => {
     [['events', '--bogus'], "svc events: unknown option '--bogus'\n"],
     [['events', '--city', 'alpha', '--after-cursor', 'a:1'], 'svc events: --after-cursor is a position of the supervisor'],
     [['events', '--after', '1'], 'svc events: --after is a position of one city'],
+    [
+      ['wait', 'create', 'a', 'b'],
+      "svc wait create: too many arguments for 'create'. Expected 0 arguments but got 2: a, b; see `svc wait create --help`\n",
+    ],
     [['get', 'pods'], "svc: unknown command 'get': lists are `svc city list`"],
     [['city', 'delete', 'a'], "svc city: unknown command 'delete': `svc city unregister` lets go of a city; its directory stays\n"],
     [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
@@ -65,7 +69,7 @@ describe('wrong command lines', () => {
     ],
     [['bead', 'lst'], "svc bead: unknown command 'lst' (Did you mean list?)\n"],
     [['events', 'rotate'], 'svc events rotate: which city?'],
-    [['city', 'create'], "svc city create: missing required argument 'dir'\n"],
+    [['city', 'create'], "svc city create: missing required argument 'dir'; see `svc city create --help`\n"],
     [['city', 'create', 'alpha'], 'svc city create: give either --provider or --start-command'],
     [['city', 'stop', 'alpha', '--timeout', 'x'], 'svc city stop: --timeout: not a duration: x'],
     [['city', 'stop'], 'svc city stop: which city?'],
@@ -80,7 +84,7 @@ describe('wrong command lines', () => {
       ['bead', 'ready', '--city', 'a', '--unassigned', '--assignee', 'b'],
       'svc bead ready: --unassigned and --assignee are mutually exclusive\n',
     ],
-    [['bead', 'create'], "svc bead create: missing required argument 'title'\n"],
+    [['bead', 'create'], "svc bead create: missing required argument 'title'; see `svc bead create --help`\n"],
     [['bead', 'create', 't', '--city', 'a', '--metadata', 'x'], 'svc bead create: --metadata: expected <key>=<value>: x\n'],
     [['bead', 'create', 't', '--city', 'a', '--description', 'x', '--description-file', '-'], 'are mutually exclusive\n'],
     [['bead', 'create', 't', '--city', 'a', '--defer', 'soon'], 'svc bead create: --defer: not a time: soon'],
@@ -91,7 +95,10 @@ describe('wrong command lines', () => {
     [['bead', 'assign', 'a-1', '--city', 'a'], 'svc bead assign: give either an assignee or --nobody\n'],
     [['bead', 'assign', 'a-1', 'b', '--nobody', '--city', 'a'], 'svc bead assign: give either an assignee or --nobody\n'],
     [['bead', 'claim', 'a-1', '--city', 'a'], 'svc bead claim: who are you? name the agent with --assignee or SVC_AGENT\n'],
-    [['bead', 'heartbeat', 'a-1', '--city', 'a'], "svc bead heartbeat: required option '--fence <n>' not specified\n"],
+    [
+      ['bead', 'heartbeat', 'a-1', '--city', 'a'],
+      "svc bead heartbeat: required option '--fence <n>' not specified; see `svc bead heartbeat --help`\n",
+    ],
     [['hook', 'claim', '--city', 'a'], 'svc hook claim: who are you? name the agent with --agent or SVC_AGENT\n'],
     [['mail', 'inbox', '--all', '--archived', '--city', 'a'], 'svc mail inbox: --all and --archived are mutually exclusive\n'],
     [
@@ -130,7 +137,7 @@ describe('wrong command lines', () => {
     [['provider', 'update', 'p', '--ready-delay', '2h', '--city', 'a'], '--ready-delay: not a duration up to an hour: 2h'],
     [['patch', 'show', 'city', 'x', '--city', 'a'], "svc patch show: command-argument value 'city' is invalid for argument 'kind'."],
     [['patch', 'set', 'rig', 'web', '--city', 'a'], 'svc patch set rig: nothing to change: name at least one option\n'],
-    [['pack', 'add', '--city', 'a'], "svc pack add: missing required argument 'source'\n"],
+    [['pack', 'add', '--city', 'a'], "svc pack add: missing required argument 'source'; see `svc pack add --help`\n"],
     [['session', 'create', '--city', 'a'], 'svc session create: give either an agent or --provider\n'],
     [['session', 'create', 'm', '--wait', '--city', 'a'], 'svc session create: --wait waits for the answer to a message'],
     [['session', 'send', 's', 'x', '--follow-up', '--interrupt', '--city', 'a'], '--follow-up and --interrupt are mutually exclusive\n'],
@@ -175,7 +182,7 @@ describe('the API that a command talks to', () => {
     const { code, io } = await svc(['events', '--seq'], { env: { SVC_API_URL: server.url } });
     expect(code).toBe(5);
     expect(io.stderr).toBe(
-      `svc events: cannot reach the supervisor at ${server.url}, from SVC_API_URL (ECONNREFUSED): is it running? start it with \`npm start\` or pass --api\n`,
+      `svc events: cannot reach the supervisor at ${server.url}, from SVC_API_URL (ECONNREFUSED): is it running? start it with \`svc serve\` or pass --api\n`,
     );
   });
 

@@ -1,4 +1,4 @@
-import { basename, resolve } from 'node:path';
+import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Option, type Command } from 'commander';
 import { ask } from '../api.js';
 import { runOperation, withOperation } from '../cities/lifecycle.js';
@@ -78,10 +78,20 @@ async function answers({ api }: Context): Promise<boolean> {
 
 async function later(io: Io, folder: string, name: string, { json }: Flags): Promise<void> {
   if (json === true) return io.out(`${JSON.stringify({ dir: folder, registered: false })}\n`);
+  const serve = isBelow(citiesRoot(io), folder) ? 'svc serve' : `SVC_CITIES_ROOT=${inShell(dirname(folder))} svc serve`;
   await io.out(
-    `${folder} has the files of the city ${name}; no server runs that could start it\n\nnext:\n  svc serve\n  svc city register ${folder}\n  svc doctor\n`,
+    `${folder} has the files of the city ${name}; no server runs that could start it\n\nnext:\n  ${serve}\n  svc city register ${inShell(folder)}\n  svc doctor\n`,
   );
 }
+
+/** Where the cities of a server lie that is started here. */
+function citiesRoot({ env, cwd }: Io): string {
+  return resolve(cwd, env.SVC_CITIES_ROOT || join(env.SVC_DATA_DIR || '.svc', 'cities'));
+}
+
+const isBelow = (root: string, folder: string): boolean => folder.startsWith(root.endsWith(sep) ? root : root + sep);
+
+const inShell = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 /** A directory that the server may not use: it says where cities may lie. */
 function elsewhere(error: unknown, name: string, template: Template): unknown {

@@ -64,7 +64,11 @@ describe('svc init', () => {
     inFolder(async (folder) => {
       const { code, io } = await init(folder, ['deep/works', '--template', 'script']);
       expect([code, io.stderr]).toEqual([0, '']);
-      expect(io.stdout).toContain(`svc city register ${join(folder, 'deep/works')}`);
+      expect(io.stdout).toContain(
+        `next:\n  SVC_CITIES_ROOT=${join(folder, 'deep')} svc serve\n  svc city register ${join(folder, 'deep/works')}\n`,
+      );
+      const inside = await init(folder, ['.svc/cities/works']);
+      expect(inside.io.stdout).toContain('next:\n  svc serve\n');
       expect((await readdir(join(folder, 'deep/works'), { recursive: true })).sort()).toEqual(
         ['.gitignore', 'agents', 'agents/worker', 'agents/worker/agent.toml', 'city.toml', 'pack.toml', 'scripts', 'scripts/worker'].sort(),
       );
