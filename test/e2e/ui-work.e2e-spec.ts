@@ -118,16 +118,18 @@ withBrowser("views of work on the operator's page", () => {
     [`/sessions/${made.session}`]: '[data-role="assistant"]',
   });
 
-  it.each([
-    [1440, 'light'],
-    [390, 'dark'],
-  ] as const)('opens each view by its address, with nothing that keeps somebody out, %i %s', async (width, theme) => {
-    const page = await open('', { width, theme });
+  it('opens each view by its address, with nothing that keeps somebody out, wide and light, narrow and dark', async () => {
+    const page = await open('');
     const found: string[] = [];
     for (const [path, there] of Object.entries(views())) {
+      await page.setViewportSize({ width: 1440, height: 900 });
+      await page.emulateMedia({ colorScheme: 'light' });
       await watcher.go(page, `/ui/c/alpha${path}`);
       await page.locator(there).first().waitFor({ state: 'attached' });
-      found.push(...(await barriers(page)).map((one) => `${width} ${theme} ${path} ${one}`));
+      found.push(...(await barriers(page)).map((one) => `wide ${path} ${one}`));
+      await page.setViewportSize({ width: 390, height: 844 });
+      await page.emulateMedia({ colorScheme: 'dark' });
+      found.push(...(await barriers(page)).map((one) => `narrow ${path} ${one}`));
       if ((await page.evaluate('window.__harm')) !== undefined || (await page.locator('img, iframe, object, #root script').count()) > 0)
         found.push(`${path} has made something of a text`);
     }

@@ -116,7 +116,7 @@ export function Flow({ nodes, edges, here, label, onOpen }: Props): ReactNode {
         role="region"
         aria-label={label}
         data-graph={boxes.length}
-        className="h-[60vh] min-h-80 overflow-hidden rounded-lg border border-line bg-ground"
+        className="h-[45vh] min-h-80 overflow-hidden md:h-[60vh] rounded-lg border border-line bg-ground"
         onKeyDown={(event) => {
           const id = event.target instanceof Element ? event.target.closest('[data-id]')?.getAttribute('data-id') : undefined;
           if (event.key === 'Enter' && id !== undefined && id !== null) open(id);

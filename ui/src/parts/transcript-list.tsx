@@ -70,6 +70,14 @@ export function TranscriptList({ messages, older, onOlder, handle, children }: P
     const last = messages.findLastIndex(({ id }) => id === seen.current);
     setUnseen(last < 0 ? 0 : messages.length - 1 - last);
   }, [messages]);
+  useEffect(() => {
+    // The room for it changes with what stands around it: who is at the end stays there.
+    const watch = new ResizeObserver(() => {
+      if (following.current) virtual.scrollToEnd();
+    });
+    watch.observe(scroller.current!);
+    return () => watch.disconnect();
+  }, [virtual]);
   const look = (): void => {
     const box = scroller.current;
     if (box === null) return;

@@ -40,7 +40,7 @@ const STATES = {
   in_progress: { label: 'in progress', tone: 'accent' },
   open: { label: 'open', tone: 'good' },
 } as const;
-const stateOf = ({ status, is_blocked: blocked }: Bead): keyof typeof STATES =>
+export const stateOf = ({ status, is_blocked: blocked }: Bead): keyof typeof STATES =>
   status === 'closed' ? 'closed' : status === 'in_progress' ? 'in_progress' : blocked === true ? 'blocked' : 'open';
 
 interface Turn {

@@ -1,5 +1,5 @@
 import { useMemo, type ReactNode } from 'react';
-import type { LoggedEvent, Schemas } from '../api/types.js';
+import type { Bead, Schemas } from '../api/types.js';
 import { useNow } from '../lib/clock.js';
 import { useCityList } from '../live/use-list.js';
 import { Empty, Problem } from '../parts/basics.js';
@@ -10,12 +10,8 @@ import { EventList } from './events.js';
 import { stepLanes } from './steps.js';
 import { eventsOf, isCut } from './subject-events.js';
 
-const KINDS = ['execution.step_defined', 'execution.step_started', 'execution.step_completed'];
 /** More lanes are no picture any more. */
 const LANES = 60;
-
-/** Events are asked for by how long ago they were, a little longer than that. */
-const sinceThen = (at: string): string => `${Math.ceil((Date.now() - new Date(at).getTime()) / 1000) + 60}s`;
 
 interface Props {
   readonly city: string;
@@ -27,17 +23,16 @@ interface Props {
 
 /** When each step waited and was worked on. */
 export function RunTimeline({ city, run, steps, zoom, onZoom }: Props): ReactNode {
-  const { run_id: id, started_at: began } = run;
-  const mine = ({ run_id, type }: LoggedEvent): boolean => run_id === id && type.startsWith('execution.');
+  const { run_id: id } = run;
   const { list, snapshot } = useCityList(city, `run ${id}`, () =>
     eventsOf(
       city,
-      () => [KINDS.map((type): Readonly<Record<string, string>> => (began === undefined ? { type } : { type, since: sinceThen(began) }))],
-      mine,
+      () => [[{ payload_match: `bead.metadata.gc.root_bead_id=${id}` }]],
+      ({ payload }) => (payload as { bead?: Bead }).bead?.metadata?.['gc.root_bead_id'] === id,
     ),
   );
+  const events = snapshot.rows;
   const now = useNow();
-  const events = useMemo(() => snapshot.rows.filter(mine), [snapshot]);
   const lanes = useMemo(() => stepLanes(steps, events).slice(0, LANES), [steps, events]);
   if (snapshot.error !== undefined && snapshot.rows.length === 0)
     return <Problem error={snapshot.error} onRetry={() => void list.read()} />;

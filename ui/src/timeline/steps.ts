@@ -1,5 +1,5 @@
-import type { LoggedEvent } from '../api/types.js';
-import type { Lane, Span, SpanTone } from './lanes.js';
+import type { Bead, LoggedEvent } from '../api/types.js';
+import { runsOf, stateOf, type Lane, type SpanTone } from './lanes.js';
 
 interface Step {
   readonly id: string;
@@ -9,40 +9,42 @@ interface Step {
 
 const END: Readonly<Record<string, SpanTone>> = { completed: 'good', failed: 'bad', canceled: 'quiet', skipped: 'quiet' };
 
-/** A lane for each step of which the log knows something: from when it waits, from when it is worked on, until it ends. In the order in which they begin. */
+/** A lane for each step of which the log knows something: while it waits, can begin, is worked on, and how it has ended. In the order in which they begin. */
 export function stepLanes(steps: readonly Step[], events: readonly LoggedEvent[]): Lane[] {
-  const times = new Map<string, { defined?: number; started?: number; ended?: number }>();
-  for (const { type, ts, step_id, subject } of events) {
-    const id = step_id ?? subject;
-    if (id === undefined) continue;
-    const at = new Date(ts).getTime();
-    const known = times.get(id) ?? {};
-    if (type === 'execution.step_defined') known.defined ??= at;
-    // Whoever takes it up again goes on with it.
-    else if (type === 'execution.step_started') known.started ??= at;
-    else if (type === 'execution.step_completed') known.ended = at;
-    times.set(id, known);
+  const changes = new Map<string, { at: number; bead: Bead }[]>();
+  for (const { type, ts, payload } of events) {
+    const { bead } = payload as { bead?: Bead };
+    if (!type.startsWith('bead.') || bead?.status === undefined) continue;
+    const known = changes.get(bead.id);
+    const change = { at: new Date(ts).getTime(), bead };
+    if (known === undefined) changes.set(bead.id, [change]);
+    else known.push(change);
   }
   const lanes = steps.flatMap((step) => {
-    const known = times.get(step.id);
+    const known = changes.get(step.id);
     if (known === undefined) return [];
-    const { defined, started, ended } = known;
-    const spans: Span[] = [];
-    if (defined !== undefined && (started ?? ended) !== defined)
-      spans.push({
-        from: defined,
-        to: started ?? ended,
-        label: started === undefined && ended !== undefined ? step.status : 'waits',
-        tone: 'quiet',
-      });
-    if (started !== undefined)
-      spans.push({
-        from: started,
-        to: ended,
-        label: ended === undefined ? 'is worked on' : step.status,
-        tone: ended === undefined ? 'accent' : (END[step.status] ?? 'good'),
-      });
-    return spans.length === 0 ? [] : [{ name: step.title, spans, first: spans[0]!.from }];
+    const last = known.at(-1)!;
+    const ended = last.bead.status === 'closed' ? last.at : undefined;
+    const spans = runsOf(
+      known.map(({ at, bead }) => ({ at, value: bead.status === 'closed' ? undefined : stateOf(bead) })),
+      (state) =>
+        state === 'in_progress'
+          ? { label: 'is worked on', tone: ended === undefined ? 'accent' : (END[step.status] ?? 'good') }
+          : state === 'blocked'
+            ? { label: 'waits', tone: 'quiet' }
+            : { label: 'can begin', tone: 'warn' },
+      ended,
+    );
+    // Also where nobody has taken it up: how it has ended.
+    if (ended !== undefined) spans.push({ from: ended, to: ended, label: step.status, tone: END[step.status] ?? 'good' });
+    return [
+      {
+        name: step.title,
+        spans,
+        first: known[0]!.at,
+        began: known.find(({ bead }) => bead.is_blocked !== true)?.at ?? Number.POSITIVE_INFINITY,
+      },
+    ];
   });
-  return lanes.sort((a, b) => a.first - b.first).map(({ name, spans }) => ({ name, spans }));
+  return lanes.sort((a, b) => a.first - b.first || a.began - b.began).map(({ name, spans }) => ({ name, spans }));
 }

@@ -133,7 +133,7 @@ export function Agents(): ReactNode {
               aria-current={agent.name === at ? 'true' : undefined}
               className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 aria-[current]:bg-tint"
             >
-              <span className="min-w-0 flex-1 basis-48">
+              <span className="min-w-0 flex-1 basis-full @xl:basis-48">
                 <Link to="/c/$city/agents/$name" params={{ city, name: agent.name }} className="block truncate font-medium hover:underline">
                   {visible(agent.name)}
                 </Link>
@@ -155,7 +155,7 @@ export function Agents(): ReactNode {
                 {agent.rest?.detail !== undefined && <span className="words block text-xs text-warn">{visible(agent.rest.detail)}</span>}
               </span>
               {agent.active_bead !== undefined && agent.active_bead !== '' && <BeadLink city={city} id={agent.active_bead} />}
-              <span className="w-28">
+              <span className="w-28 flex-1 @xl:flex-none">
                 <AgentState agent={agent} />
               </span>
               <Button not={not} disabled={busy} onClick={() => suspend(agent)}>

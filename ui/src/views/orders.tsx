@@ -85,7 +85,7 @@ export function Orders(): ReactNode {
               aria-current={order.scoped_name === at ? 'true' : undefined}
               className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 aria-[current]:bg-tint"
             >
-              <span className="min-w-0 flex-1 basis-48">
+              <span className="min-w-0 flex-1 basis-full @xl:basis-48">
                 <Link
                   to="/c/$city/orders/$name"
                   params={{ city, name: order.scoped_name }}
@@ -100,7 +100,7 @@ export function Orders(): ReactNode {
                   <span className="words block text-xs text-bad">{visible(order.errors.join('; '))}</span>
                 )}
               </span>
-              <span className="w-28 text-sm">
+              <span className="w-32 text-sm">
                 {order.last_run === undefined ? (
                   <span className="text-muted">never fired</span>
                 ) : (
@@ -109,7 +109,7 @@ export function Orders(): ReactNode {
                   </span>
                 )}
               </span>
-              <span className="w-24 text-sm">
+              <span className="flex-1 text-sm @xl:w-24 @xl:flex-none">
                 {order.enabled ? (
                   order.next_due_at === undefined ? (
                     <span className="text-muted">{order.trigger === 'manual' ? 'by hand' : 'waits'}</span>
