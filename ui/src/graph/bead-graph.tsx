@@ -9,53 +9,21 @@ import { BeadLink } from '../parts/links.js';
 import { Loading } from '../parts/page.js';
 import { Flow } from './flow.js';
 import type { GraphEdge, GraphNode } from './trim.js';
-import { walk, type Around } from './walk.js';
 
 const DEPTH = 2;
-const MOST = 40;
+const MOST = 1000;
 const LISTED = 500;
-type Dependency = Schemas['BeadDependency'];
 
-export const nodeOf = ({
-  id,
-  title,
-  status,
-  blocked = false,
-}: {
-  id: string;
-  title: string;
-  status: string;
-  blocked?: boolean;
-}): GraphNode => ({
-  id,
-  title: title === '' ? id : title,
-  state: blocked && status === 'open' ? 'blocked' : status.replaceAll('_', ' '),
-  tone: status === 'closed' ? 'quiet' : status === 'in_progress' ? 'accent' : blocked ? 'warn' : 'good',
-  ended: status === 'closed',
-});
-
-/** What one bead depends on, what depends on it, and what belongs to it. */
-async function around(city: string, id: string, signal: AbortSignal): Promise<Around> {
-  const path = inCity(city, `bead/${part(id)}/dependencies`);
-  const [down, up] = await Promise.all(
-    (['down', 'up'] as const).map(async (direction) => {
-      const { items } = await get<{ items: Dependency[] | null }>(path, { query: { direction, limit: 100 }, signal });
-      return items ?? [];
-    }),
-  );
+const nodeOf = ({ id, title, status, is_blocked: waits }: Bead): GraphNode => {
+  const blocked = waits === true && status === 'open';
   return {
-    beads: [
-      ...down!.map(({ depends_on_id, title, status }) => ({ id: depends_on_id, title, status })),
-      ...up!.map(({ issue_id, title, status }) => ({ id: issue_id, title, status })),
-    ],
-    edges: [...down!, ...up!].map(({ issue_id, depends_on_id, type, blocking, satisfied }) => ({
-      from: depends_on_id,
-      to: issue_id,
-      kind: type,
-      waits: blocking && !satisfied,
-    })),
+    id,
+    title: title === '' ? id : title,
+    state: blocked ? 'blocked' : status.replaceAll('_', ' '),
+    tone: status === 'closed' ? 'quiet' : status === 'in_progress' ? 'accent' : blocked ? 'warn' : 'good',
+    ended: status === 'closed',
   };
-}
+};
 
 /** The graph around a bead. The same stands below it as a list. */
 export function BeadGraph({ city, id }: { city: string; id: string }): ReactNode {
@@ -63,26 +31,18 @@ export function BeadGraph({ city, id }: { city: string; id: string }): ReactNode
   const { data, error, again } = useCityRead(
     city,
     `graph ${id}`,
-    async (signal) => {
-      const [tree, bead] = await Promise.all([
-        get<Schemas['BeadGraphResponse']>(inCity(city, `beads/graph/${part(id)}`), { signal }),
-        get<Bead>(inCity(city, `bead/${part(id)}`), { signal }),
-      ]);
-      const found = await walk(bead, (one) => around(city, one, signal), DEPTH, MOST);
-      return { tree, bead, found };
-    },
+    (signal) =>
+      get<Schemas['BeadNeighborhoodResponse']>(inCity(city, `bead/${part(id)}/neighborhood`), {
+        query: { depth: DEPTH, limit: MOST },
+        signal,
+      }),
     kinds('bead.', 'convoy.'),
   );
   const { nodes, edges } = useMemo(() => {
-    const all = new Map<string, GraphNode>();
-    const lines: GraphEdge[] = [];
-    const blocked = new Set((data?.found.edges ?? []).flatMap(({ to, waits }) => (waits ? [to] : [])));
-    for (const one of data?.found.beads ?? []) all.set(one.id, nodeOf({ ...one, blocked: blocked.has(one.id) }));
-    for (const { id: of, title, status, is_blocked: waits } of [...(data?.tree.beads ?? []), ...(data === undefined ? [] : [data.bead])])
-      all.set(of, nodeOf({ id: of, title, status, blocked: waits === true }));
-    for (const edge of data?.found.edges ?? []) lines.push(edge);
-    for (const { from, to, kind = '' } of data?.tree.deps ?? []) lines.push({ from, to, kind });
-    return { nodes: [...all.values()], edges: lines };
+    return {
+      nodes: (data?.beads ?? []).map(nodeOf),
+      edges: (data?.deps ?? []).map(({ from, to, kind = '' }): GraphEdge => ({ from, to, kind })),
+    };
   }, [data]);
   const needs = useMemo(() => {
     const found = new Map<string, string[]>();
@@ -105,9 +65,11 @@ export function BeadGraph({ city, id }: { city: string; id: string }): ReactNode
         label={`The graph around ${id}`}
         onOpen={(other) => void navigate({ to: '/c/$city/beads/$id', params: { city, id: other }, search: { tab: 'graph' } })}
       />
-      {data.found.more && (
-        <p className="text-sm text-muted">Only what is {DEPTH} steps away is drawn: open another bead to go on from there.</p>
-      )}
+      <p className="text-sm text-muted">
+        {data.partial
+          ? `There is more around it than the ${nodes.length} that are read.`
+          : `What is at most ${DEPTH} steps away is drawn: open another bead to go on from there.`}
+      </p>
       <details>
         <summary className="min-h-6 cursor-pointer text-sm font-medium">
           As a list ({nodes.length > LISTED ? `the first ${LISTED} of ${nodes.length}` : nodes.length})

@@ -9,7 +9,7 @@ export interface Read<T> extends Kept<T> {
   readonly put: (data: T) => void;
 }
 
-const browserWaiting = {
+export const browserWaiting = {
   now: () => performance.now(),
   wait: (ms: number, then: () => void) => {
     const timer = setTimeout(then, ms);

@@ -4,9 +4,10 @@ import { inCity, get, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { useFleet, type CityNumbers } from '../live/overview.js';
 import { asks, cities } from '../live/supervisor.js';
 import { follow } from '../live/operations.js';
-import { Button, Confirm, Empty, Modal, Problem, State } from '../parts/basics.js';
+import { Age, Button, Confirm, Empty, Modal, Problem, State } from '../parts/basics.js';
 import { CreateCity } from '../parts/create-city.js';
 import { FirstRun } from '../parts/first-run.js';
 
@@ -19,6 +20,7 @@ export function Cities(): ReactNode {
   const { q = '' } = useSearch({ from: '/cities' });
   const navigate = useNavigate({ from: '/cities' });
   const [creating, setCreating] = useState(false);
+  const fleet = useFleet();
   useKeys('Cities', [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }]);
   const counts = useMemo(() => {
     const found = new Map<string, number>();
@@ -44,11 +46,17 @@ export function Cities(): ReactNode {
           </Button>
         </header>
         {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void cities.read()} />}
+        {fleet.error !== undefined && <Problem error={fleet.error} onRetry={fleet.again} />}
+        {fleet.data?.totals !== undefined && snapshot.total > 1 && (
+          <p className="text-sm tabular-nums text-muted">
+            {fleet.data.totals.running} of {fleet.data.totals.cities} run · <Numbers numbers={fleet.data.totals} />
+          </p>
+        )}
         {snapshot.phase === 'live' && snapshot.total === 0 && snapshot.error === undefined && <FirstRun />}
         {snapshot.total > 0 && rows.length === 0 && <Empty title={`0 of ${snapshot.total}`}>No city has “{q}” in its name.</Empty>}
         <ul className="flex flex-col gap-2">
           {rows.slice(0, SHOWN).map((city) => (
-            <CityRow key={city.name} city={city} asks={counts.get(city.name) ?? 0} />
+            <CityRow key={city.name} city={city} numbers={fleet.data?.cities.get(city.name)} asks={counts.get(city.name) ?? 0} />
           ))}
         </ul>
         {rows.length > SHOWN && <p className="text-sm text-muted">The first {SHOWN} are shown: filter by name for the others.</p>}
@@ -62,7 +70,32 @@ export function Cities(): ReactNode {
   );
 }
 
-function CityRow({ city, asks: count }: { city: City; asks: number }): ReactNode {
+interface Counts {
+  readonly sessions: Readonly<Record<string, number>>;
+  readonly ready: number;
+  readonly in_progress: number;
+  readonly unread: number;
+}
+
+/** What there is, in words; what there is none of is left out. */
+function Numbers({ numbers: { sessions, ready, in_progress: going, unread } }: { numbers: Counts }): ReactNode {
+  const open = Object.values(sessions).reduce((sum, one) => sum + one, 0);
+  const words = [
+    open === 0 ? undefined : open === 1 ? '1 session' : `${open} sessions`,
+    ready === 0 ? undefined : `${ready} ready`,
+    going === 0 ? undefined : `${going} in progress`,
+    unread === 0 ? undefined : `${unread} unread mail`,
+  ].filter((one) => one !== undefined);
+  return words.length === 0 ? 'nothing to do' : words.join(' · ');
+}
+
+interface RowProps {
+  readonly city: City;
+  readonly numbers: CityNumbers | undefined;
+  readonly asks: number;
+}
+
+function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
   const [error, setError] = useState<unknown>();
   const [leaving, setLeaving] = useState(false);
   const [about, setAbout] = useState<Schemas['CityGetResponse']>();
@@ -101,6 +134,18 @@ function CityRow({ city, asks: count }: { city: City; asks: number }): ReactNode
           <p className="truncate text-xs text-muted" title={city.path}>
             {city.path}
           </p>
+          {numbers !== undefined && running && (
+            <p data-numbers className="truncate text-sm tabular-nums text-muted">
+              <Numbers numbers={numbers} />
+              {numbers.cost_today_usd > 0 && ` · $${numbers.cost_today_usd.toFixed(2)} today`}
+              {numbers.last_event !== undefined && (
+                <>
+                  {' · '}
+                  <Age at={numbers.last_event.ts} /> ago
+                </>
+              )}
+            </p>
+          )}
         </div>
         <State tone={running ? 'good' : failed ? 'bad' : status === 'stopped' || status === '' ? 'quiet' : 'accent'}>
           {running ? 'running' : failed ? 'failed' : status === '' ? 'stopped' : status.replaceAll('_', ' ')}
