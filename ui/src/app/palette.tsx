@@ -109,7 +109,10 @@ export function Palette({ city, only, onClose }: Props): ReactNode {
     return [...fitting, ...found, ...names.filter(({ label }) => !known.has(label)), ...direct].slice(0, SHOWN);
   }, [all, city, hits, navigate, only, typed, view]);
 
-  useEffect(() => document.getElementById(`${list}-${at}`)?.scrollIntoView({ block: 'nearest' }), [list, at]);
+  useEffect(() => {
+    // Newer browsers answer it with a promise.
+    void document.getElementById(`${list}-${at}`)?.scrollIntoView({ block: 'nearest' });
+  }, [list, at]);
 
   const go = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
