@@ -29,8 +29,22 @@ export const onUnauthorized = (tell: Unauthorized): void => void (unauthorized =
 export const get = <T>(path: string, call: Call = {}): Promise<T> => request<T>('GET', path, call);
 export const post = <T>(path: string, body?: unknown, call: Call = {}): Promise<T> => request<T>('POST', path, { ...call, body });
 
+/** What is read together with its revision, which a change of it names. @throws Refusal */
+export async function getStamped<T>(path: string, call: Call = {}): Promise<{ readonly body: T; readonly revision: number | undefined }> {
+  const { answer, headers } = await send('GET', path, call);
+  const tag = /^"(\d+)"$/.exec(headers.get('etag') ?? '')?.[1];
+  return { body: answer as T, revision: tag === undefined ? undefined : Number(tag) };
+}
+
 /** @throws Refusal */
-export async function request<T>(method: string, path: string, { query = {}, body, ifMatch, idempotencyKey, signal }: Call): Promise<T> {
+export const request = async <T>(method: string, path: string, call: Call): Promise<T> => (await send(method, path, call)).answer as T;
+
+interface Answer {
+  readonly answer: unknown;
+  readonly headers: Headers;
+}
+
+async function send(method: string, path: string, { query = {}, body, ifMatch, idempotencyKey, signal }: Call): Promise<Answer> {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') given.set(name, String(value));
   const key = keyNow();
@@ -52,7 +66,7 @@ export async function request<T>(method: string, path: string, { query = {}, bod
     throw new Refusal(0, 'unreachable', 'the service cannot be reached', undefined);
   });
   const answer = (await response.json().catch(() => undefined)) as unknown;
-  if (response.ok) return answer as T;
+  if (response.ok) return { answer, headers: response.headers };
   if (response.status === 401) unauthorized();
   const { code, detail, errors } = (answer ?? {}) as { code?: string; detail?: string; errors?: Refusal['errors'] };
   throw new Refusal(

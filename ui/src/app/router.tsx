@@ -146,9 +146,101 @@ const agent = createRoute({
 const events = createRoute({
   getParentRoute: () => city,
   path: '/events',
-  validateSearch: words('type', 'q'),
+  validateSearch: words('type', 'actor', 'subject', 'match', 'q', 'since', 'until', 'range', 'by'),
   component: lazyRouteComponent(() => import('../views/events.js'), 'Events'),
 });
+const allEvents = createRoute({
+  getParentRoute: () => root,
+  path: '/events',
+  validateSearch: words('type', 'actor', 'subject', 'match', 'city', 'q', 'since', 'until', 'range', 'by'),
+  component: lazyRouteComponent(() => import('../views/events.js'), 'AllEvents'),
+});
+const usage = createRoute({
+  getParentRoute: () => city,
+  path: '/usage',
+  validateSearch: words('range', 'by', 'of'),
+  component: lazyRouteComponent(() => import('../views/usage.js'), 'Usage'),
+});
+const allUsage = createRoute({
+  getParentRoute: () => root,
+  path: '/usage',
+  validateSearch: words('q'),
+  component: lazyRouteComponent(() => import('../views/all-usage.js'), 'AllUsage'),
+});
+const config = createRoute({
+  getParentRoute: () => city,
+  path: '/config',
+  validateSearch: words('tab', 'path', 'file', 'revision', 'against', 'edit'),
+  component: lazyRouteComponent(() => import('../views/config.js'), 'Config'),
+});
+const rigs = createRoute({
+  getParentRoute: () => city,
+  path: '/rigs',
+  validateSearch: words('new', 'edit'),
+  component: lazyRouteComponent(() => import('../views/rigs.js'), 'Rigs'),
+});
+const packs = createRoute({
+  getParentRoute: () => city,
+  path: '/packs',
+  validateSearch: words('new', 'q'),
+  component: lazyRouteComponent(() => import('../views/packs.js'), 'Packs'),
+});
+const providers = createRoute({
+  getParentRoute: () => city,
+  path: '/providers',
+  validateSearch: words('new', 'edit'),
+  component: lazyRouteComponent(() => import('../views/providers.js'), 'Providers'),
+});
+const patches = createRoute({
+  getParentRoute: () => city,
+  path: '/patches',
+  validateSearch: words('kind', 'new', 'edit'),
+  component: lazyRouteComponent(() => import('../views/patches.js'), 'Patches'),
+});
+const messaging = createRoute({
+  getParentRoute: () => city,
+  path: '/messaging',
+  validateSearch: words('tab', 'who', 'new', 'state', 'direction', 'provider', 'account', 'conversation', 'kind', 'parent', 'scope'),
+  component: lazyRouteComponent(() => import('../views/messaging.js'), 'Messaging'),
+});
+const services = createRoute({
+  getParentRoute: () => city,
+  path: '/services',
+  validateSearch: words('log'),
+  component: lazyRouteComponent(() => import('../views/services.js'), 'Services'),
+});
+const maintenance = createRoute({
+  getParentRoute: () => city,
+  path: '/maintenance',
+  component: lazyRouteComponent(() => import('../views/maintenance.js'), 'Maintenance'),
+});
+const runners = createRoute({
+  getParentRoute: () => root,
+  path: '/runners',
+  validateSearch: words('all'),
+  component: lazyRouteComponent(() => import('../views/runners.js'), 'Runners'),
+});
+const health = createRoute({
+  getParentRoute: () => root,
+  path: '/health',
+  component: lazyRouteComponent(() => import('../views/health.js'), 'Health'),
+});
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  validateSearch: words('new', 'rotate'),
+  component: lazyRouteComponent(() => import('../views/keys.js'), 'Keys'),
+});
+const audit = createRoute({
+  getParentRoute: () => root,
+  path: '/audit',
+  validateSearch: words('key', 'city', 'operation', 'outcome', 'request_id', 'since'),
+  component: lazyRouteComponent(() => import('../views/audit.js'), 'Audit'),
+});
+
+/** Views of administration, in the order of the rail. */
+const administration = [usage, config, rigs, packs, providers, patches, messaging, services, maintenance] as const;
+const supervisor = [allEvents, allUsage, runners, health, keys, audit] as const;
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
@@ -160,6 +252,7 @@ export const router = createRouter({
     inbox,
     cities,
     settings,
+    ...supervisor,
     city.addChildren([
       overview,
       beads,
@@ -181,6 +274,7 @@ export const router = createRouter({
       session,
       sessionTimeline,
       events,
+      ...administration,
     ]),
   ]),
   basepath: '/ui',

@@ -98,6 +98,8 @@ export function listenForKeys(): void {
       found.run();
       return;
     }
+    // Out of a field, to where letters are keys again.
+    if (text && key === 'Escape') (event.target as HTMLElement).blur();
     if (!text && plain && all.some(({ keys }) => keys.startsWith(`${key} `))) first = { key, at: performance.now() };
     else if (key.length === 1) first = undefined;
   });

@@ -20,6 +20,7 @@ const TYPES = [
   'request.result.city.start',
   'request.result.city.stop',
   'request.result.city.unregister',
+  'request.result.rig.create',
   'request.result.session.create',
   'request.result.session.message',
   'request.result.session.submit',

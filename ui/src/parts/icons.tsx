@@ -35,6 +35,8 @@ const PATHS = {
   runners: 'M4 5h16v11H4zM9 20h6M12 16v4',
   keys: 'M8 10a4 4 0 1 0 0 8 4 4 0 0 0 0-8M11 11l8-8M16 6l3 3',
   health: 'M12 20S4 15 4 9a4 4 0 0 1 8-1 4 4 0 0 1 8 1c0 6-8 11-8 11z',
+  audit: 'M9 3h6v4H9zM9 5H5v16h14V5h-4M9 14l2 2 4-4',
+  maintenance: 'M14 6a4 4 0 0 1 5-3l-3 3 2 2 3-3a4 4 0 0 1-5 5l-8 8a2 2 0 0 1-3-3l8-8a4 4 0 0 1 1-1',
 } as const;
 export type IconName = keyof typeof PATHS;
 

@@ -1,0 +1,95 @@
+import { useEffect, useRef, useState, type ReactNode } from 'react';
+import { inCity, part } from '../../api/client.js';
+import type { Schemas } from '../../api/types.js';
+import { useStreamState, wordsOf } from '../../app/connection.js';
+import { plain, visible } from '../../lib/text.js';
+import { onFrame } from '../../live/frame.js';
+import { hub } from '../../live/hub.js';
+import { Button, State } from '../../parts/basics.js';
+
+type Line = Schemas['ServiceLogLine'];
+const TAIL = 200;
+const MOST = 2_000;
+const END_PX = 40;
+
+/** What a service writes, followed at its end, and left alone while somebody reads further up. */
+export function Log({ city, service }: { city: string; service: string }): ReactNode {
+  const url = `${inCity(city, `service/${part(service)}/logs/stream`)}?tail=${TAIL}`;
+  const stream = useStreamState(url);
+  const [lines, setLines] = useState<readonly Line[]>([]);
+  const [unseen, setUnseen] = useState(0);
+  const box = useRef<HTMLDivElement>(null);
+  const following = useRef(true);
+  useEffect(() => {
+    let fresh: Line[] = [];
+    let gone = false;
+    setLines([]);
+    const flush = (): void => {
+      if (gone || fresh.length === 0) return;
+      const some = fresh;
+      fresh = [];
+      if (!following.current) setUnseen((n) => n + some.length);
+      setLines((before) => {
+        const last = before.at(-1)?.seq ?? -1;
+        return [...before, ...some.filter(({ seq }) => seq > last)].slice(-MOST);
+      });
+    };
+    const leave = hub.join(url, {
+      // Anew: it begins with the newest lines again.
+      live: (gap) => (gap ? setLines([]) : undefined),
+      frame: ({ event, data }) => {
+        if (event !== 'line') return;
+        fresh.push(data as Line);
+        onFrame(flush);
+      },
+    });
+    return () => {
+      gone = true;
+      leave();
+    };
+  }, [url]);
+  useEffect(() => {
+    if (following.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines]);
+  const toEnd = (): void => {
+    following.current = true;
+    setUnseen(0);
+    if (box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  };
+  const { tone, text } = wordsOf(stream);
+  return (
+    <div className="flex flex-col gap-1.5">
+      <div className="flex items-center gap-3 text-xs">
+        <State tone={tone}>{text}</State>
+        <span className="text-muted">the newest {lines.length} lines</span>
+        {unseen > 0 && (
+          <Button className="ml-auto" onClick={toEnd}>
+            {unseen === 1 ? '1 new line' : `${unseen} new lines`}
+          </Button>
+        )}
+        {stream?.kind === 'paused' && <Button onClick={() => hub.resume(url)}>Go on</Button>}
+      </div>
+      <div
+        ref={box}
+        role="log"
+        aria-label={`What ${service} writes`}
+        aria-live="off"
+        tabIndex={0}
+        data-log={service}
+        onScroll={({ currentTarget: { scrollHeight, scrollTop, clientHeight } }) => {
+          following.current = scrollHeight - scrollTop - clientHeight < END_PX;
+          if (following.current) setUnseen(0);
+        }}
+        className="h-80 overflow-auto rounded-md border border-line bg-ground p-2 font-mono text-xs"
+      >
+        {lines.length === 0 && <p className="text-muted">It has written nothing yet.</p>}
+        {lines.map(({ seq, at, text: line, attempt }) => (
+          <p key={seq} className="words" title={`process ${attempt}`}>
+            <span className="mr-2 text-muted">{new Date(at).toLocaleTimeString()}</span>
+            {visible(plain(line))}
+          </p>
+        ))}
+      </div>
+    </div>
+  );
+}
