@@ -10,6 +10,7 @@ import { MAINTENANCE } from './maintenance.js';
 import { NETWORK } from './network.js';
 import { EXTMSG } from './extmsg.js';
 import { ORDERS } from './orders.js';
+import { PAGE } from './page.js';
 import { PLATFORM } from './platform.js';
 import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
@@ -38,6 +39,7 @@ export const GUARDS: readonly Guard[] = [
   ...ISOLATION,
   ...AUDIT,
   ...NETWORK,
+  ...PAGE,
   ...TLS,
   ...CLIENT,
   ...THREADS,

@@ -55,8 +55,21 @@ const apply = (list: LiveList<Thing>, event: Service['log'][number]): void =>
   'put' in event ? list.put(event.put) : list.remove(event.gone);
 
 /** What happens next: to the service, to the frames on their way, to a page that is asked for, to the connection. */
-type Step = 'create' | 'change' | 'close' | 'remove' | 'deliver' | 'duplicate' | 'page' | 'lose';
-const STEPS: readonly Step[] = ['create', 'create', 'change', 'close', 'remove', 'deliver', 'deliver', 'duplicate', 'page', 'page', 'lose'];
+type Step = 'create' | 'change' | 'close' | 'remove' | 'deliver' | 'duplicate' | 'page' | 'fail' | 'lose';
+const STEPS: readonly Step[] = [
+  'create',
+  'create',
+  'change',
+  'close',
+  'remove',
+  'deliver',
+  'deliver',
+  'duplicate',
+  'page',
+  'page',
+  'fail',
+  'lose',
+];
 
 describe('a list that is joined, read and kept', () => {
   it('is the service’s, whatever the interleaving of pages, frames and lost connections', async () => {
@@ -64,19 +77,19 @@ describe('a list that is joined, read and kept', () => {
       fc.asyncProperty(fc.nat(8), fc.array(fc.tuple(fc.constantFrom(...STEPS), fc.nat(20)), { maxLength: 80 }), async (before, steps) => {
         const service = new Service();
         for (let i = 0; i < before; i++) service.create();
-        const asked: (() => void)[] = [];
+        const asked: ((fails: boolean) => void)[] = [];
         const list = listOf(
           (cursor) =>
-            new Promise((resolve) => {
-              // The service looks when the request arrives; the answer comes later.
-              asked.push(() => resolve(service.page(cursor, PAGE)));
+            new Promise((resolve, reject) => {
+              // The service looks when the request arrives; the answer comes later, or never.
+              asked.push((fails) => (fails ? reject(new Error('away')) : resolve(service.page(cursor, PAGE))));
             }),
         );
         let delivered = service.log.length;
         let joined = delivered;
         let reading: Promise<void>[] = [list.read()];
-        const answer = async (): Promise<void> => {
-          asked.shift()?.();
+        const answer = async (fails = false): Promise<void> => {
+          asked.shift()?.(fails);
           await new Promise(setImmediate);
         };
         for (const [step, nth] of steps) {
@@ -89,6 +102,7 @@ describe('a list that is joined, read and kept', () => {
             // A stream tells nothing of before it was joined.
             apply(list, service.log[joined + (nth % (delivered - joined))]!);
           else if (step === 'page') await answer();
+          else if (step === 'fail') await answer(true);
           else if (step === 'lose') {
             // Frames on their way are gone, and with them the position: joined again, then read again.
             joined = delivered = service.log.length;
@@ -98,6 +112,13 @@ describe('a list that is joined, read and kept', () => {
         while (delivered < service.log.length) apply(list, service.log[delivered++]!);
         while (asked.length > 0) await answer();
         await Promise.all(reading);
+        list.flush();
+        // A read that has failed is made again, as whoever looks asks for it; meanwhile nothing is wiped.
+        if (list.snapshot().error !== undefined) {
+          reading = [list.read()];
+          while (asked.length > 0) await answer();
+          await Promise.all(reading);
+        }
         reading = [];
         list.flush();
         expect(list.snapshot().rows).toEqual(service.open());

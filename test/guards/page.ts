@@ -1,0 +1,107 @@
+import type { Guard } from './guard.js';
+
+const LIST = 'ui/src/live/list.spec.ts';
+const STREAMS = 'ui/src/live/streams.spec.ts';
+const TRANSCRIPT = 'ui/src/live/transcript.spec.ts';
+
+/** The operator's page. What only a browser shows has its tests in `test/e2e/ui-*`, over the page as it is built. */
+export const PAGE: readonly Guard[] = [
+  {
+    guard: 'Of two states of one thing the page keeps the newer one.',
+    file: 'ui/src/live/list.ts',
+    find: 'if (before !== undefined && before.version >= version) {',
+    replace: 'if (before !== undefined && before.version > version + 1) {',
+    test: LIST,
+  },
+  {
+    guard: 'What was deleted does not come back with a page that was on its way.',
+    file: 'ui/src/live/list.ts',
+    find: 'if (this.#gone.has(id)) return;',
+    replace: 'if (this.#gone.has(id) && round < 0) return;',
+    test: LIST,
+  },
+  {
+    guard: 'What no page of a new read has is gone.',
+    file: 'ui/src/live/list.ts',
+    find: 'if (row.round < round) this.#rows.delete(id);',
+    replace: 'if (row.round < round - 1) this.#rows.delete(id);',
+    test: LIST,
+  },
+  {
+    guard: 'A read that fails takes nothing away.',
+    file: 'ui/src/live/list.ts',
+    find: '      this.#error = error;\n    }',
+    replace: '      this.#error = error;\n      this.#rows.clear();\n    }',
+    test: LIST,
+  },
+  {
+    guard: 'A page that answers late, after another read began, tells nothing any more.',
+    file: 'ui/src/live/list.ts',
+    find: '        if (round !== this.#round) return;\n        for (const item',
+    replace: '        if (round > this.#round) return;\n        for (const item',
+    test: LIST,
+  },
+  {
+    guard: 'A stream that was lost goes on where it was.',
+    file: 'ui/src/live/stream.ts',
+    find: "...(this.#position === '' ? {} : { 'last-event-id': this.#position }),",
+    replace: "...(this.#position === '' || !this.live ? {} : { 'last-event-id': this.#position }),",
+    test: STREAMS,
+  },
+  {
+    guard: 'A refused key is tried no more.',
+    file: 'ui/src/live/stream.ts',
+    find: 'if (status === 401 || status === 403) return',
+    replace: 'if (status === 403) return',
+    test: STREAMS,
+  },
+  {
+    guard: 'A position that is gone is forgotten, and everything read again.',
+    file: 'ui/src/live/stream.ts',
+    find: "if ((status === 410 || status === 400) && this.#position !== '') {",
+    replace: "if (status === 400 && this.#position !== '') {",
+    test: STREAMS,
+  },
+  {
+    guard: 'A browser has room for requests beside streams.',
+    file: 'ui/src/live/streams.ts',
+    find: 'if (this.open < MOST) return;',
+    replace: 'if (this.open < MOST + 9) return;',
+    test: STREAMS,
+  },
+  {
+    guard: 'A page that joins a stream which others have is told to read.',
+    file: 'ui/src/live/streams.ts',
+    find: "if (held.stream.live) listener.tell({ t: 'live', url, gap: true });",
+    replace: "if (held.stream.live) listener.tell({ t: 'live', url, gap: false });",
+    test: STREAMS,
+  },
+  {
+    guard: 'What an agent has superseded is shown no more.',
+    file: 'ui/src/live/transcript.ts',
+    find: "status !== 'superseded' && blocks.length > 0",
+    replace: 'blocks.length > 0 && status !== undefined',
+    test: TRANSCRIPT,
+  },
+  {
+    guard: 'Nothing that turns text around is shown as it is.',
+    file: 'ui/src/lib/text.ts',
+    find: '  [0x2028, 0x202e],\n',
+    replace: '',
+    test: 'ui/src/lib/text.spec.ts',
+  },
+  {
+    guard: 'A file of numbers holds nothing that a spreadsheet carries out.',
+    file: 'ui/src/views/admin/units.ts',
+    find: '/^[=+\\-@\\t\\r]/',
+    replace: '/^[=]/',
+    test: 'ui/src/views/admin/units.spec.ts',
+  },
+  {
+    guard: 'An event that comes is shown when the service would have it in the list.',
+    file: 'ui/src/views/events/filter.ts',
+    find: 'Object.hasOwn(found, name)',
+    replace: 'name in found',
+    test: 'ui/src/views/events/filter.spec.ts',
+  },
+];
