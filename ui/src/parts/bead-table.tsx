@@ -110,6 +110,7 @@ const Row = memo(
         role="row"
         aria-rowindex={index + 1}
         data-bead={bead.id}
+        data-revision={bead.revision}
         data-current={current ? '' : undefined}
         data-marked={marked ? '' : undefined}
         onClick={(event) => (event.shiftKey ? onMark(bead.id, true) : onOpen(bead.id))}
