@@ -1,0 +1,401 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { CHROMIUM, live, Watched } from '../support/browser.js';
+import { putKey } from '../support/callers.js';
+import { api, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { pageIsBuilt } from '../support/page.js';
+import { COMMAND, Served } from '../support/served.js';
+import { serveSoon } from '../support/stack-timings.js';
+import { eventually } from '../support/sse.js';
+
+const described = CHROMIUM === undefined ? describe.skip : describe;
+
+/** What is administered, through the page: each thing done here is looked for at the API, and what the API does is seen here. */
+described('administration on the page', () => {
+  let stack: Stack;
+  let a: Api;
+  let watched: Watched;
+  let base: string;
+  /** An api that asks for keys. */
+  let guarded: string;
+  let served: Served;
+  let context: BrowserContext;
+  let page: Page;
+  const city = '/v0/city/alpha';
+  const c = '/ui/c/alpha';
+
+  beforeAll(async () => {
+    await pageIsBuilt();
+    stack = await startStack({ apis: 2, workers: 1 });
+    serveSoon(stack);
+    base = stack.urls[0]!;
+    guarded = (await stack.add('api', { auth: 'keys' })).url;
+    a = api(stack.urls[1]!);
+    const ledger = await Ledger.open(stack, base);
+    served = await Served.make(stack, ledger, 'alpha', `\n[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { ${COMMAND} }\n`);
+    await ledger.stream.close();
+    watched = await Watched.start();
+    context = await watched.context();
+    page = await watched.open(`${base}/ui/settings`, { context });
+  });
+  afterAll(async () => {
+    await watched?.stop();
+    await stack?.stop();
+  });
+
+  const go = async (path: string): Promise<void> => {
+    await page.goto(`${base}${path}`);
+    await live(page);
+  };
+  const row = (name: string) => page.locator(`[data-row="${name}"]`);
+  const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });
+  const dialog = () => page.locator('dialog[open]');
+
+  it('makes a key, shows it once, rotates it, and ends it', async () => {
+    await go('/ui/keys');
+    await page.keyboard.press('c');
+    await dialog().getByLabel('Name', { exact: true }).fill('ann');
+    await dialog().getByLabel('Only these cities, one a line').fill('alpha');
+    await dialog().getByLabel('Is good for').selectOption('7');
+    await button('Make the key').click();
+    const token = (await page.locator('[data-secret]').textContent())!;
+    const asAnn = api(guarded, { authorization: `Bearer ${token}` });
+    expect((await asAnn.get('/v0/info')).body.caller).toMatchObject({ name: 'ann', cities: ['alpha'], rights: ['operate'] });
+    await button('I have it').click();
+    const { items } = (await a.get('/v0/keys')).body as { items: { id: string; name: string }[] };
+    const { id } = items.find(({ name }) => name === 'ann')!;
+    await row(id)
+      .getByText(/^until/)
+      .waitFor();
+    expect(
+      await page.evaluate('document.documentElement.outerHTML + JSON.stringify({ ...sessionStorage, ...localStorage })'),
+    ).not.toContain(token);
+
+    await row(id).getByRole('button', { name: 'Rotate' }).click();
+    await dialog().getByLabel('The old secret').selectOption('0');
+    await dialog().getByRole('button', { name: 'Rotate' }).click();
+    const second = (await page.locator('[data-secret]').textContent())!;
+    await page.keyboard.press('Escape');
+    await page.locator('[data-secret]').waitFor({ state: 'detached' });
+    const now = api(guarded, { authorization: `Bearer ${second}` });
+    expect([(await asAnn.get('/v0/info')).status, (await now.get('/v0/info')).status]).toEqual([401, 200]);
+
+    await row(id).getByRole('button', { name: 'Revoke' }).click();
+    expect(await dialog().getByRole('button', { name: 'Revoke the key' }).isDisabled()).toBe(true);
+    await dialog().getByLabel('Type “ann” to go on').fill('ann');
+    await page.keyboard.press('Enter');
+    await page.getByText('ann is revoked').waitFor();
+    await row(id).waitFor({ state: 'detached' });
+    expect((await now.get('/v0/info')).status).toBe(401);
+  });
+
+  it('makes a rig, switches it off and on again, and asks whose change counts', async () => {
+    await go(`${c}/rigs`);
+    await page.keyboard.press('c');
+    await dialog().getByLabel('Name', { exact: true }).fill('core');
+    await dialog().getByLabel('Prefix of its beads').fill('co');
+    await button('Add the rig').click();
+    await row('core').getByText('agents may run').waitFor();
+    await row('core').getByRole('button', { name: 'Suspend' }).click();
+    await row('core').getByText('suspended').waitFor();
+    await button('Undo').click();
+    await row('core').getByText('agents may run').waitFor();
+    expect((await a.get(`${city}/rig/core`)).body).toMatchObject({ suspended: false, prefix: 'co' });
+
+    await row('core').getByRole('button', { name: 'Edit' }).click();
+    await dialog().getByLabel('Branch').fill('trunk');
+    // Somebody changes the configuration while the form is open; the page may learn of it before it is sent, and then nothing is stale.
+    await page.route('**/v0/city/alpha/rig/core', async (route) => {
+      await page.unroute('**/v0/city/alpha/rig/core');
+      await a.send('PUT', `${city}/patches/providers`, { name: 'loopback', ready_delay_ms: 5 });
+      await route.continue();
+    });
+    await button('Save').click();
+    await button('Mine over theirs').click();
+    await row('core').getByText('trunk').waitFor();
+    watched.forgive(/412/);
+
+    await row('core').getByRole('button', { name: 'Remove' }).click();
+    await dialog().getByLabel('Type “core” to go on').fill('core');
+    await button('Remove the rig').click();
+    await row('core').waitFor({ state: 'detached' });
+    expect((await a.get(`${city}/rig/core`)).status).toBe(404);
+  });
+
+  it('follows a clone to its end, good or bad', async () => {
+    await go(`${c}/rigs?new=1`);
+    await dialog().getByLabel('Name', { exact: true }).fill('away');
+    await dialog().getByLabel('Clone').fill('https://127.0.0.1:9/owner/gone.git');
+    await button('Add the rig').click();
+    await Promise.race([page.locator('[data-operation="failed"]').waitFor(), dialog().getByRole('alert').waitFor()]);
+    watched.forgive(/40\d|422/);
+  });
+
+  it('shows what the city imports as it is written, and says why something cannot be imported', async () => {
+    const dir = join(stack.citiesRoot, 'alpha');
+    await go(`${c}/packs`);
+    await row('core').waitFor();
+    await mkdir(join(dir, 'packs/review'), { recursive: true });
+    await writeFile(join(dir, 'packs/review/pack.toml'), '[pack]\nname = "review"\nversion = "1.2.0"\nschema = 2\n');
+    await writeFile(
+      join(dir, 'pack.toml'),
+      `${await readFile(join(dir, 'pack.toml'), 'utf8')}\n[imports.review]\nsource = "packs/review"\n`,
+    );
+    await a.post(`${city}/config/reload`);
+    await row('review').getByText('1.2.0').waitFor();
+    await page.keyboard.press('i');
+    await page.getByText('Everything is there as it is pinned').waitFor();
+    await page.keyboard.press('c');
+    await dialog().getByLabel('From').fill('packs/review');
+    await button('Import it').click();
+    await dialog().getByRole('alert').getByText('a directory is imported by writing it into pack.toml').first().waitFor();
+    await page.keyboard.press('Escape');
+    await row('review').getByRole('button', { name: 'Remove' }).click();
+    await button('Remove review').click();
+    await row('review').waitFor({ state: 'detached' });
+    expect((await a.get(`${city}/packs`)).body.packs.map(({ name }: { name: string }) => name)).not.toContain('review');
+    watched.forgive(/400/);
+  });
+
+  it('stores a patch, changes it, and takes it away and back', async () => {
+    await go(`${c}/patches?kind=providers&new=1`);
+    await dialog().getByLabel('Name', { exact: true }).fill('loopback');
+    await dialog().getByLabel('Variables, one a line').fill('TOKEN=secret');
+    await button('Store the patch').click();
+    await row('loopback').getByText('TOKEN').waitFor();
+    await row('loopback').getByRole('button', { name: 'Edit' }).click();
+    await dialog().getByLabel('Milliseconds until it is ready').fill('7');
+    await button('Store the patch').click();
+    await row('loopback').getByText('ReadyDelayMs').waitFor();
+    // What is masked is sent as it is shown, and means what is stored.
+    expect(await readFile(join(stack.citiesRoot, 'alpha/city.toml'), 'utf8')).toContain('secret');
+    await row('loopback').getByRole('button', { name: 'Remove' }).click();
+    await row('loopback').waitFor({ state: 'detached' });
+    expect((await a.get(`${city}/patches/provider/loopback`)).status).toBe(404);
+  });
+
+  it('makes a provider, changes what is different, and removes it', async () => {
+    await go(`${c}/providers?new=1`);
+    await dialog().getByLabel('Name', { exact: true }).fill('echo');
+    await dialog().getByLabel('Program', { exact: true }).fill('/bin/echo');
+    await dialog().getByLabel('Arguments, one a line', { exact: true }).fill('one\ntwo words');
+    await button('Create the provider').click();
+    await row('echo').getByText('/bin/echo one two words').waitFor();
+    await row('echo').getByRole('button', { name: 'Edit' }).click();
+    await dialog().getByLabel('Name for people').fill('Echo');
+    await button('Save').click();
+    await row('echo').getByRole('heading', { name: 'Echo', exact: true }).waitFor();
+    expect((await a.get(`${city}/provider/echo`)).body).toMatchObject({ display_name: 'Echo', args: ['one', 'two words'] });
+    await row('echo').getByRole('button', { name: 'Remove' }).click();
+    await button('Remove echo').click();
+    await row('echo').waitFor({ state: 'detached' });
+  });
+
+  it('says which files were refused, at which line, until they are mended', async () => {
+    const file = join(stack.citiesRoot, 'alpha/city.toml');
+    const good = await readFile(file, 'utf8');
+    await go(`${c}/config`);
+    await page.getByText('agents may run').waitFor();
+    await writeFile(file, `${good}\n[[agent]]\nname = "x"\nprovider = 7\n`);
+    await page.keyboard.press('R');
+    const { errors } = await eventually(async () => (await a.get(`${city}/config`)).body.rejected as { errors: string[] } | undefined);
+    for (const error of errors) await page.locator('[data-rejected]').getByText(error).waitFor();
+    expect(errors.join(' ')).toMatch(/city\.toml:\d+/);
+    await writeFile(file, good.replace('[workspace]', '[workspace]\nmax_active_sessions = 9'));
+    await button(/^Read the files again/).click();
+    await page.locator('[data-rejected]').waitFor({ state: 'detached' });
+    watched.forgive(/40\d|422/);
+
+    await page.getByRole('link', { name: 'Revisions' }).click();
+    const { items } = (await a.get(`${city}/config/revisions?limit=1`)).body as { items: { revision: number }[] };
+    await row(String(items[0]!.revision)).getByRole('link').click();
+    await page.locator('[data-differences]').getByText('workspace.max_active_sessions').waitFor();
+    await page.getByRole('link', { name: 'Values' }).click();
+    await page.getByLabel('A key, and everything below it').fill('workspace.max_active_sessions');
+    await page.locator('[data-row="workspace.max_active_sessions"]').getByText('city.toml').waitFor();
+    await eventually(async () => (await page.locator('table [data-row]').count()) === 1 || undefined);
+
+    await page.getByRole('link', { name: 'Try a change' }).click();
+    await page.getByLabel('Text of city.toml').fill('[workspace]\nprovider = 3\n');
+    await button('Would it be taken?').click();
+    await page
+      .locator('[data-valid="false"]')
+      .getByText(/city\.toml:2/)
+      .waitFor();
+    await page.getByLabel('Text of city.toml').fill(good);
+    await button('Would it be taken?').click();
+    await page.locator('[data-valid="true"]').waitFor();
+    expect(await readFile(file, 'utf8')).toContain('max_active_sessions = 9');
+  });
+
+  it('restricts what agents reach', async () => {
+    await go(`${c}/config?edit=network`);
+    await dialog().getByLabel('Network').selectOption('api');
+    await button('Save').click();
+    await page.getByText('this service only').waitFor();
+    expect((await a.get(`${city}/config`)).body.workspace.network).toBe('api');
+    // No runner here could keep a session from the network.
+    await button('Change the network').click();
+    await dialog().getByLabel('Network').selectOption('all');
+    await button('Save').click();
+    await page.getByText('everything', { exact: true }).waitFor();
+  });
+
+  it('follows what a service writes, and restarts it', async () => {
+    await served.until('board');
+    await go(`${c}/services`);
+    await row('board').getByText('ready').first().waitFor();
+    await row('board').getByRole('button', { name: 'Log' }).click();
+    await page.locator('[data-log="board"]').getByText('listens').first().waitFor();
+    await row('board').getByRole('button', { name: 'Restart' }).click();
+    await button('Restart board').click();
+    // The second process says that it listens as well, and the log has both.
+    await page.locator('[data-log="board"]').getByText('listens').nth(1).waitFor();
+    const [tab] = await Promise.all([context.waitForEvent('page'), row('board').getByRole('link', { name: 'Open' }).click()]);
+    await tab.getByText('"method":"GET"').waitFor();
+    await tab.close();
+    watched.forgive(/favicon|404/);
+  });
+
+  it('binds a conversation, shows what is said in it as it is said, and lets go of it', async () => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title: 'Answers' });
+    const session = made.body.session_id as string;
+    await eventually(async () => (await a.get(`${city}/session/${session}`)).body.running === true || undefined);
+    await go(`${c}/messaging?new=1`);
+    await dialog().getByLabel('Provider').fill('chat');
+    await dialog().getByLabel('Conversation').fill('lobby');
+    await dialog().getByLabel('Who answers').selectOption('session');
+    await dialog().getByLabel('Its name, or the id of the session').fill(session);
+    await button('Bind it').click();
+    await page.locator('[data-row]').getByText('active').waitFor();
+    await page.getByRole('link', { name: 'chat/lobby (room)' }).click();
+    await page.getByText('Nothing was said in it').waitFor();
+    await a.post(`${city}/extmsg/inbound`, {
+      message: {
+        provider_message_id: 'm-1',
+        conversation: { scope_id: 'alpha', provider: 'chat', account_id: 'default', conversation_id: 'lobby', kind: 'room' },
+        actor: { id: 'ann', display_name: 'Ann', is_bot: false },
+        text: 'Is it done?',
+        attachments: [],
+        received_at: new Date().toISOString(),
+      },
+    });
+    await page.getByText('Is it done?').waitFor();
+    await page.getByRole('link', { name: 'Deliveries' }).click();
+    await page.locator('[data-row]').getByText('Is it done?').waitFor();
+    await page.getByRole('link', { name: 'Bindings' }).click();
+    // Which conversations there were of late leads to who answers there.
+    await row('chat/lobby (room)').getByRole('link', { name: session }).click();
+    await button('Unbind').click();
+    await dialog().getByRole('button', { name: 'Unbind' }).click();
+    await page.getByText('Nobody answers in chat/lobby (room)').waitFor();
+    await button('Undo').click();
+    await eventually(async () => {
+      const { items } = (await a.get(`${city}/extmsg/bindings?session_id=${session}`)).body as { items: { Status: string }[] | null };
+      return items?.some(({ Status }) => Status === 'active') === true || undefined;
+    });
+
+    await page.getByRole('link', { name: 'Adapters' }).click();
+    await button(/^Register an adapter/).click();
+    await dialog().getByLabel('Provider').fill('chat');
+    await button('Register it').click();
+    const token = (await dialog().locator('code').first().textContent())!;
+    expect(token).toMatch(/^sva_/);
+    await button('I have them').click();
+    await page.getByText('disconnected').waitFor();
+  });
+
+  it('tells who did what, as it is done', async () => {
+    await go('/ui/audit?operation=create-bead');
+    await page.getByText('Nothing fits these filters').waitFor();
+    await a.post(`${city}/beads`, { title: 'Audited' });
+    await page.locator('[data-row]').getByText('create-bead').waitFor();
+    await page.keyboard.press('j');
+    await page.keyboard.press('o');
+    await page.getByText('/v0/city/{cityName}/beads').waitFor();
+  });
+
+  it('begins a cycle of maintenance, and shows what has come of it', async () => {
+    await go(`${c}/maintenance`);
+    await page.getByText('switched off: [maintenance.dolt]').waitFor();
+    const file = join(stack.citiesRoot, 'alpha/city.toml');
+    await writeFile(file, `${await readFile(file, 'utf8')}\n[maintenance.dolt]\nenabled = true\n`);
+    await a.post(`${city}/config/reload`);
+    await page.getByText(/^every /).waitFor();
+    watched.forgive(/503/);
+    await page.getByText('There was no cycle yet').waitFor();
+    await page.keyboard.press('c');
+    await page.getByRole('list', { name: 'Cycles' }).getByText('done').waitFor();
+  });
+
+  it('goes through the log by what somebody clicks in it', async () => {
+    await a.post(`${city}/events`, { type: 'odd.first', actor: 'ann', subject: 's-1', message: 'One', payload: { of: { kind: 'red' } } });
+    await a.post(`${city}/events`, { type: 'odd.second', actor: 'bob', subject: 's-1', message: 'Two', payload: { of: { kind: 'blue' } } });
+    await go(`${c}/events?type=odd.`);
+    await page.locator('[data-seq]').getByText('odd.first').click();
+    await page.getByRole('button', { name: 'red' }).click();
+    await page.locator('[data-seq]').getByText('odd.second').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.get('match')).toBe('of.kind=red');
+    await a.post(`${city}/events`, { type: 'odd.first', actor: 'ann', subject: 's-2', message: 'Three', payload: { of: { kind: 'red' } } });
+    await a.post(`${city}/events`, {
+      type: 'odd.first',
+      actor: 'ann',
+      subject: 's-2',
+      message: 'Four',
+      payload: { of: { kind: 'green' } },
+    });
+    await page.locator('[data-seq]').getByText('Three').waitFor();
+    expect(await page.locator('[data-seq]').count()).toBe(2);
+    await page.goBack();
+    await page.locator('[data-seq]').getByText('odd.second').waitFor();
+    await go('/ui/events?type=odd.&q=Four');
+    await page.locator('[data-seq]').getByText('Four').waitFor();
+  });
+
+  it('has plots of what was used, and a file of their numbers', async () => {
+    await go(`${c}/usage?range=1h`);
+    await page.locator('[data-plot]').waitFor();
+    const [file] = await Promise.all([page.waitForEvent('download'), button('CSV').click()]);
+    const rows = (await readFile(await file.path(), 'utf8')).split('\r\n');
+    expect(rows[0]).toMatch(/^at,agent,cost_usd_estimate/);
+    expect(rows.length).toBeGreaterThan(1);
+    await go('/ui/usage');
+    await row('alpha').getByRole('link', { name: 'alpha' }).click();
+    await page.waitForURL(/\/c\/alpha\/usage/);
+  });
+
+  it('offers a key that may only read nothing that it may not do', async () => {
+    const key = await putKey(stack.databaseUrl, 'reader', { scope: 'read', cities: ['alpha'] });
+    const own = await watched.context();
+    await own.addInitScript(`sessionStorage.setItem('svc.key', ${JSON.stringify(key)})`);
+    const reading = await watched.open(`${guarded}${c}/rigs`, { context: own });
+    for (const [path, name] of [
+      [`${c}/rigs?new=1`, 'Add the rig'],
+      [`${c}/packs?new=1`, 'Import it'],
+      [`${c}/providers?new=1`, 'Create the provider'],
+      [`${c}/config`, 'Read the files again'],
+      [`${c}/maintenance`, 'Begin a cycle'],
+    ] as const) {
+      await reading.goto(`${guarded}${path}`);
+      const one = reading.getByRole('button', { name, exact: false });
+      await one.waitFor();
+      expect({ path, disabled: await one.isDisabled(), why: await one.getAttribute('title') }).toMatchObject({
+        disabled: true,
+        why: expect.stringContaining('lacks the right'),
+      });
+    }
+    await reading.goto(`${guarded}/ui/keys`);
+    await reading.getByRole('alert').waitFor();
+    await own.close();
+    watched.forgive(/403/);
+  });
+
+  it('complains about nothing', () => {
+    expect(watched.complaints).toEqual([]);
+    expect(watched.elsewhere).toEqual([]);
+  });
+});

@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { CHROMIUM, Watched } from '../support/browser.js';
+import { api, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { pageIsBuilt } from '../support/page.js';
+import { eventually } from '../support/sse.js';
+
+const described = CHROMIUM === undefined ? describe.skip : describe;
+
+/** What people do most, without a pointer: nothing here clicks. */
+described('the keyboard alone', () => {
+  let stack: Stack;
+  let a: Api;
+  let watched: Watched;
+  let page: Page;
+  const city = '/v0/city/alpha';
+
+  beforeAll(async () => {
+    await pageIsBuilt();
+    stack = await startStack({ apis: 1, workers: 1 });
+    a = api(stack.urls[0]!);
+    const ledger = await Ledger.open(stack);
+    await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
+    await ledger.stream.close();
+    watched = await Watched.start();
+    page = await watched.open(`${stack.urls[0]!}/ui/`);
+  });
+  afterAll(async () => {
+    await watched?.stop();
+    await stack?.stop();
+  });
+
+  const press = async (...keys: string[]): Promise<void> => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+  const type = (text: string): Promise<void> => page.keyboard.type(text);
+  /** What has the focus, as it would be called. */
+  const focused = (): Promise<string> =>
+    page.evaluate<string>(
+      "((one) => one?.getAttribute('aria-label') ?? one?.labels?.[0]?.innerText ?? one?.innerText ?? '')(document.activeElement)",
+    );
+  /** With the tabulator, as far as it takes. */
+  async function reach(name: string | RegExp): Promise<void> {
+    const passed: string[] = [];
+    for (let n = 0; n < 120; n++) {
+      const now = (await focused()).trim();
+      if (typeof name === 'string' ? now === name || now.startsWith(`${name}\n`) : name.test(now)) return;
+      passed.push(now.slice(0, 20));
+      await page.keyboard.press('Tab');
+    }
+    throw new Error(`no focus for ${String(name)}: ${passed.join(' | ')}`);
+  }
+  async function palette(words: string): Promise<void> {
+    await press('Control+k');
+    await page.getByRole('combobox', { name: 'Go to' }).waitFor();
+    await type(words);
+    await press('Enter');
+  }
+
+  it('writes a bead, gives it to somebody, closes it and takes that back', async () => {
+    await press('g', 'b');
+    await page.getByRole('heading', { name: 'Beads' }).waitFor();
+    await press('c');
+    await page.locator('dialog[open]').waitFor();
+    await type('By keys');
+    await press('Enter');
+    const pane = page.locator('[data-bead-pane]');
+    await pane.getByRole('heading', { name: 'By keys' }).waitFor();
+    const id = (await pane.getAttribute('data-bead-pane'))!;
+    await press('a');
+    await page.getByLabel('To whom').waitFor();
+    await type('ann');
+    await press('Enter');
+    await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.assignee === 'ann' || undefined);
+    await reach(/^Close/);
+    await press('Enter');
+    await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.status === 'closed' || undefined);
+    await page.getByRole('button', { name: 'Undo: reopen' }).waitFor();
+    await reach('Undo: reopen');
+    await press('Enter');
+    await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.status !== 'closed' || undefined);
+    await press('Escape');
+  });
+
+  it('answers a question, and goes on with its session', async () => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title: 'Asks', message: 'ask' });
+    const session = made.body.session_id as string;
+    await press('g', 'i');
+    await page.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled')).waitFor();
+    // What has just come takes no answer.
+    await eventually(async () => {
+      await press('1');
+      return (await page.locator('[data-ask]').count()) === 0 || undefined;
+    });
+    await press('g', 's');
+    await page.locator(`[data-session="${session}"]`).waitFor();
+    await reach(/Asks/);
+    await press('Enter');
+    await page.locator('[data-transcript]').waitFor();
+    await reach('Message');
+    await type('hello keys');
+    await press('Control+Enter');
+    await page.locator('[data-role="assistant"]').getByText('hello keys').waitFor();
+  });
+
+  it('reads the files of the city again, and looks where a value is written', async () => {
+    await press('Escape');
+    await press('g', 'x');
+    await page.getByText('agents may run').waitFor();
+    await press('R');
+    await page.getByText(/The files say what counts already/).waitFor();
+    await reach('Values');
+    await press('Enter');
+    await page.getByLabel('A key, and everything below it').waitFor();
+    await press('/');
+    await type('workspace.provider');
+    await page.locator('[data-row="workspace.provider"]').waitFor();
+  });
+
+  it('adds a rig, switches it off, and takes that back', async () => {
+    await press('Escape');
+    await palette('rigs');
+    await page.getByRole('heading', { name: 'Rigs' }).waitFor();
+    await press('c');
+    await page.locator('dialog[open]').waitFor();
+    await reach('Name');
+    await type('quay');
+    await press('Enter');
+    await page.locator('[data-row="quay"]').waitFor();
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+    await press('j');
+    expect(await page.evaluate<string>('document.activeElement.dataset.row')).toBe('quay');
+    await reach('Suspend');
+    await press('Enter');
+    await page.locator('[data-row="quay"]').getByText('suspended').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    await reach('Undo');
+    await press('Enter');
+    await page.locator('[data-row="quay"]').getByText('agents may run').waitFor();
+  });
+
+  it('makes a key and reads it', async () => {
+    await press('g', 'k');
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor();
+    await press('c');
+    await page.locator('dialog[open]').waitFor();
+    await reach('Name');
+    await type('bo');
+    await press('Enter');
+    expect(await page.locator('[data-secret]').textContent()).toMatch(/^svc_/);
+    await reach('I have it');
+    await press('Enter');
+    await page.locator('[data-secret]').waitFor({ state: 'detached' });
+    await page.locator('[data-row]').getByText('bo', { exact: true }).waitFor();
+  });
+
+  it('goes through what has happened, and lists its keys', async () => {
+    await press('g', 'e');
+    await page.locator('[data-seq]').first().waitFor();
+    await press('/');
+    await type('rig.created');
+    await eventually(async () => (await page.locator('[data-seq]').count()) === 1 || undefined);
+    await press('Escape');
+    await press('j', 'o');
+    await page.locator('[data-event]').getByText('quay').first().waitFor();
+    await press('?');
+    await page.getByRole('heading', { name: 'Keys of this view' }).waitFor();
+    await press('Escape');
+    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+    await palette('audit');
+    await page.locator('[data-row]').first().waitFor();
+    await press('j', 'o');
+    await page.getByText('/v0/', { exact: false }).first().waitFor();
+  });
+
+  it('complains about nothing', () => {
+    expect(watched.complaints).toEqual([]);
+  });
+});

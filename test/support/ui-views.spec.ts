@@ -1,0 +1,31 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { uiViews } from './ui-views.js';
+
+/** Ways by which a text becomes markup or a program. The policy of the page refuses them as well, when they run. */
+const SINKS =
+  /\b(dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|srcdoc|srcDoc|new Function|eval|DOMParser)\b/;
+
+const sources = readdirSync('ui/src', { recursive: true, encoding: 'utf8' }).filter(
+  (file) => /\.tsx?$/.test(file) && !file.includes('.spec.'),
+);
+
+describe("the operator's page, as it is written", () => {
+  it('has each of its routes in the list of views that are proven', () => {
+    const routes = [...readFileSync('ui/src/app/router.tsx', 'utf8').matchAll(/^ {2}path: '([^']+)',$/gm)].map(([, path]) => path!);
+    const proven = new Set(uiViews({ session: 's', bead: 'b' }).map(({ route }) => route));
+    expect(routes.length).toBeGreaterThan(10);
+    // A city by itself leads to one of its views.
+    expect([...new Set(routes)].filter((route) => route !== '/c/$city' && !proven.has(route))).toEqual([]);
+  });
+
+  it('makes neither markup nor a program of a text, and has no style in its markup', () => {
+    const found = sources.flatMap((file) => {
+      const text = readFileSync(`ui/src/${file}`, 'utf8');
+      return SINKS.test(text) ? [`${file}: ${SINKS.exec(text)![0]}`] : [];
+    });
+    expect(sources.length).toBeGreaterThan(40);
+    expect(found).toEqual([]);
+    expect(readFileSync('ui/index.html', 'utf8')).not.toMatch(/style=|<style|<script(?![^>]*src=)/);
+  });
+});
