@@ -9,6 +9,8 @@ export interface ServiceOptions {
   readonly role?: 'api' | 'all';
   readonly core?: number | undefined;
   readonly flags?: readonly string[];
+  /** One that is free unless given. */
+  readonly port?: number;
   /** Settings beside those that every service of the bench has. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -32,7 +34,7 @@ export class Service {
   ) {}
 
   static async start(options: ServiceOptions): Promise<Service> {
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const child = Child.spawn({
       name: `service-${++started}`,
       command: [
