@@ -4,7 +4,6 @@ import type { Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { Button, Empty } from '../parts/basics.js';
 import { Frame, Shown } from './admin/frame.js';
-import type { CityUsage } from './admin/over-time.js';
 import { readAll } from './admin/pages.js';
 import { useRead } from './admin/read.js';
 import { download } from './admin/download.js';
@@ -34,7 +33,9 @@ function sumOf(all: readonly Totals[]): Totals {
 export function AllUsage(): ReactNode {
   const { q = '' } = useSearch({ from: '/usage' });
   const navigate = useNavigate({ from: '/usage' });
-  const reading = useRead('usage', async (signal) => (await readAll<CityUsage>('/v0/usage', signal)).items, { everyMs: EVERY_MS });
+  const reading = useRead('usage', async (signal) => (await readAll<Schemas['CityUsage']>('/v0/usage', signal)).items, {
+    everyMs: EVERY_MS,
+  });
   return (
     <Frame
       title="Usage of all cities"

@@ -6,7 +6,6 @@ import { visible } from '../lib/text.js';
 import { Button, Empty, State } from '../parts/basics.js';
 import { plotted } from './admin/buckets.js';
 import { Frame, Section, Shown } from './admin/frame.js';
-import { ifThere, type UsagePoint, type UsageSeries } from './admin/over-time.js';
 import { Plot } from './admin/plot.js';
 import { useRead } from './admin/read.js';
 import { download } from './admin/download.js';
@@ -33,12 +32,12 @@ export function Usage(): ReactNode {
   });
   const series = useRead(
     `usage ${city} ${range} ${by}`,
-    (signal) => ifThere<UsageSeries>(inCity(city, 'usage/series'), { query: { since: range, by }, signal }),
+    (signal) => get<Schemas['UsageSeriesBody']>(inCity(city, 'usage/series'), { query: { since: range, by }, signal }),
     { city, on: /^worker\.operation$/, gatherMs: 3_000 },
   );
   const set = (name: 'range' | 'by' | 'of', value: string): void =>
     void navigate({ search: (before) => ({ ...before, [name]: value }), replace: true });
-  const exported = (points: readonly UsagePoint[]): void =>
+  const exported = (points: readonly Schemas['UsagePoint'][]): void =>
     download(
       `usage-${city}-${range}-${by}.csv`,
       csv([
@@ -104,7 +103,6 @@ export function Usage(): ReactNode {
       </Shown>
       <Shown of={series}>
         {(body) => {
-          if (body === null) return <Empty title="This service does not tell usage over time" />;
           const plot = plotted(body.points, body, measure.of);
           const rows = plot.names
             .map((name, i) => ({ name, sum: plot.buckets.reduce((sum, { values }) => sum + (values[i] ?? 0), 0) }))

@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
-import { inCity } from '../../api/client.js';
+import { get, inCity } from '../../api/client.js';
+import type { Schemas } from '../../api/types.js';
 import { Button, Problem } from '../../parts/basics.js';
 import { plotted } from '../admin/buckets.js';
-import { ifThere, type EventHistogram } from '../admin/over-time.js';
 import { Plot } from '../admin/plot.js';
 import { useRead } from '../admin/read.js';
 import { short } from '../admin/units.js';
@@ -28,11 +28,11 @@ export function Histogram({ city, filter, stream, range, by, onRange, onBy, onSt
   const query = { ...queryOf(rest), since: range, by };
   const reading = useRead(
     `histogram ${city ?? ''} ${JSON.stringify(query)}`,
-    (signal) => ifThere<EventHistogram>(city === undefined ? '/v0/events/histogram' : inCity(city, 'events/histogram'), { query, signal }),
+    (signal) =>
+      get<Schemas['EventHistogramBody']>(city === undefined ? '/v0/events/histogram' : inCity(city, 'events/histogram'), { query, signal }),
     { stream, gatherMs: GATHER_MS },
   );
   const body = reading.data;
-  if (body === null) return null;
   return (
     <section aria-label="How much has happened" className="border-b border-line bg-panel px-4 pb-2 pt-3">
       {reading.error !== undefined && <Problem error={reading.error} onRetry={reading.again} />}
@@ -57,6 +57,9 @@ export function Histogram({ city, filter, stream, range, by, onRange, onBy, onSt
             {one === '168h' ? '7d' : one}
           </Button>
         ))}
+        {body?.total_is_estimate === true && (
+          <span className="self-center text-xs text-muted">about: there are too many to count each</span>
+        )}
         <Button look="quiet" className="ml-auto" onClick={() => onBy(by === 'type' ? 'actor' : 'type')}>
           {by === 'type' ? 'by type' : 'by actor'}
         </Button>

@@ -1,4 +1,4 @@
-import type { UsagePoint } from '../admin/over-time.js';
+import type { Schemas } from '../../api/types.js';
 import { dollars, short } from '../admin/units.js';
 import { tokensOf } from './tiles.js';
 
@@ -12,7 +12,7 @@ export const RANGES = [
 
 export interface Measure {
   readonly label: string;
-  readonly of: (point: UsagePoint) => number;
+  readonly of: (point: Schemas['UsagePoint']) => number;
   readonly format: (n: number) => string;
 }
 export const MEASURES: Readonly<Record<string, Measure>> = {
