@@ -32,7 +32,7 @@ export const post = <T>(path: string, body?: unknown, call: Call = {}): Promise<
 /** What is read together with its revision, which a change of it names. @throws Refusal */
 export async function getStamped<T>(path: string, call: Call = {}): Promise<{ readonly body: T; readonly revision: number | undefined }> {
   const { answer, headers } = await send('GET', path, call);
-  const tag = /^"(\d+)"$/.exec(headers.get('etag') ?? '')?.[1];
+  const tag = /^(?:W\/)?"(\d+)"$/.exec(headers.get('etag') ?? '')?.[1];
   return { body: answer as T, revision: tag === undefined ? undefined : Number(tag) };
 }
 

@@ -1,6 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
-import { getStamped, inCity, newKey, part, post, request } from '../api/client.js';
+import { get, inCity, newKey, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
@@ -37,8 +37,13 @@ export function Rigs(): ReactNode {
   const reading = useRead(
     `rigs ${city}`,
     async (signal) => {
-      const { body, revision } = await getStamped<Schemas['ListBodyRigResponse']>(inCity(city, 'rigs'), { query: { git: true }, signal });
-      return { rigs: body.items, revision };
+      // Rigs have no tag of their own: the revision is read first, so that it is never newer than they are.
+      const { items: revisions } = await get<{ items: Schemas['ConfigRevision'][] }>(inCity(city, 'config/revisions'), {
+        query: { limit: 1 },
+        signal,
+      });
+      const { items } = await get<Schemas['ListBodyRigResponse']>(inCity(city, 'rigs'), { query: { git: true, limit: 500 }, signal });
+      return { rigs: items, revision: revisions[0]?.revision };
     },
     { city, on: /^rig\.|^config\.reloaded|^request\.result\.rig/, event: told },
   );

@@ -81,7 +81,7 @@ export function Conversation({ city }: { city: string }): ReactNode {
       ) : (
         <>
           <Said key={titleOf(reference)} city={city} reference={reference} />
-          <Members key={`members ${titleOf(reference)}`} city={city} reference={reference} />
+          <Several key={`members ${titleOf(reference)}`} city={city} reference={reference} />
         </>
       )}
     </>
@@ -187,6 +187,17 @@ function Said({ city, reference }: { city: string; reference: Reference }): Reac
         </Button>
       </form>
     </Section>
+  );
+}
+
+/** Asked for when somebody wants to know: most conversations are no group. */
+function Several({ city, reference }: { city: string; reference: Reference }): ReactNode {
+  const [open, setOpen] = useState(false);
+  if (open) return <Members city={city} reference={reference} />;
+  return (
+    <Button className="self-start" onClick={() => setOpen(true)}>
+      Several sessions in it …
+    </Button>
   );
 }
 
