@@ -39,7 +39,7 @@ described('the keyboard alone', () => {
   /** What has the focus, as it would be called. */
   const focused = (): Promise<string> =>
     page.evaluate<string>(
-      "((one) => one?.getAttribute('aria-label') ?? one?.labels?.[0]?.innerText ?? one?.innerText ?? '')(document.activeElement)",
+      "((one) => one === document.body ? '' : one?.getAttribute('aria-label') ?? one?.labels?.[0]?.innerText ?? one?.innerText ?? '')(document.activeElement)",
     );
   /** With the tabulator, as far as it takes. */
   async function reach(name: string | RegExp): Promise<void> {
@@ -74,8 +74,7 @@ described('the keyboard alone', () => {
     await type('ann');
     await press('Enter');
     await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.assignee === 'ann' || undefined);
-    await reach(/^Close/);
-    await press('Enter');
+    await press('Shift+C');
     await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.status === 'closed' || undefined);
     await page.getByRole('button', { name: 'Undo: reopen' }).waitFor();
     await reach('Undo: reopen');
@@ -96,8 +95,7 @@ described('the keyboard alone', () => {
     });
     await press('g', 's');
     await page.locator(`[data-session="${session}"]`).waitFor();
-    await reach(/Asks/);
-    await press('Enter');
+    await press('o');
     await page.locator('[data-transcript]').waitFor();
     await reach('Message');
     await type('hello keys');
@@ -170,6 +168,7 @@ described('the keyboard alone', () => {
     await press('Escape');
     await page.locator('dialog[open]').waitFor({ state: 'detached' });
     await palette('audit');
+    await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.locator('[data-row]').first().waitFor();
     await press('j', 'o');
     await page.getByText('/v0/', { exact: false }).first().waitFor();
