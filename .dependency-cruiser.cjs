@@ -3,7 +3,7 @@
  * words. Spec files may reach further: they build their room's surroundings.
  */
 const SPEC = '\\.(spec|db-spec|deep-spec)\\.ts$|/testing/';
-const base = ['config', 'logging', 'time', 'health', 'failpoints', 'collections'];
+const base = ['config', 'logging', 'time', 'health', 'failpoints', 'collections', 'telemetry'];
 
 /** Rooms of src/platform and what each may import beside src/contract and itself. */
 const rooms = {
@@ -14,6 +14,7 @@ const rooms = {
   turns: ['collections'],
   logging: ['config', 'time'],
   health: ['config', 'logging', 'time'],
+  telemetry: ['config', 'logging'],
   audit: [],
   database: [...base, 'audit', 'turns'],
   'audit-log': [...base, 'audit', 'database'],

@@ -4,6 +4,8 @@ import { removeServerFile, writeServerFile } from '../platform/embedded/server-f
 import type { Failpoints } from '../platform/failpoints/failpoints.js';
 import { readPair, readText } from '../platform/http/tls/pair.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
+import { Metrics } from '../platform/health/metrics.js';
+import { startTelemetry, tapOf, type Telemetry } from '../platform/telemetry/telemetry.js';
 import { startApplication, type Application } from './application.js';
 import { prepareDatabase } from './schema.js';
 
@@ -28,6 +30,7 @@ export interface SupervisorOptions {
 export class Supervisor {
   readonly logger: AppLogger;
   #embedded: EmbeddedPostgres | undefined;
+  #telemetry: Telemetry | undefined;
   #application: Application | undefined;
   #starting: Promise<Application> | undefined;
   #stopping: Promise<void> | undefined;
@@ -36,7 +39,7 @@ export class Supervisor {
     private readonly config: AppConfig,
     private readonly options: SupervisorOptions = {},
   ) {
-    this.logger = new AppLogger(createLogger(config.logLevel, { role: config.role, process: config.processId }));
+    this.logger = new AppLogger(createLogger(config.logLevel, { role: config.role, process: config.processId }, tapOf(config)));
   }
 
   get stopping(): boolean {
@@ -58,6 +61,7 @@ export class Supervisor {
   }
 
   async #start(): Promise<Application> {
+    this.#telemetry = await startTelemetry(this.config, this.logger);
     // Before a database is made: what is wrong with these files shall be seen at once.
     if (this.config.tls !== undefined) await readPair(this.config.tls);
     if (this.config.caCert !== undefined) await readText('SVC_CA_CERT', this.config.caCert);
@@ -68,6 +72,7 @@ export class Supervisor {
       logger: this.logger,
       ...(this.options.failpoints === undefined ? {} : { failpoints: this.options.failpoints }),
     });
+    this.#telemetry?.observe(this.#application.app.get(Metrics).registry);
     if (this.config.role === 'all') await this.#announce(this.#application.url);
     return this.#application;
   }
@@ -96,6 +101,7 @@ export class Supervisor {
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, limitMs)));
     await Promise.race([this.#application?.stop(), late]);
     clearTimeout(timer);
+    await this.#telemetry?.stop();
     await this.#embedded?.stop();
   }
 }

@@ -3,6 +3,7 @@ import { isAbsolute, join, resolve } from 'node:path';
 import { passedToAgents } from './agent-environment.js';
 import { EnvSchema } from './environment.js';
 import type { Target } from './target.js';
+import { telemetryOf, type TelemetrySettings } from './telemetry.js';
 import { readWebhookSecrets, type WebhookSecrets } from './webhook-secrets.js';
 
 const MB = 1024 * 1024;
@@ -71,6 +72,8 @@ export interface Config {
   readonly agentEnvironment: Readonly<Record<string, string>>;
   /** With what webhooks check who sends, by the names of the variables that hold it. */
   readonly webhookSecrets: WebhookSecrets;
+  /** Where traces, metrics and logs are sent; absent: nowhere. */
+  readonly telemetry: TelemetrySettings | undefined;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
 }
@@ -126,6 +129,7 @@ export class AppConfig implements Config {
   readonly streamLimits!: Ceilings<number>;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
   readonly webhookSecrets!: WebhookSecrets;
+  readonly telemetry: TelemetrySettings | undefined;
   readonly processId!: string;
 
   constructor(values: Config) {
@@ -158,6 +162,8 @@ export class AppConfig implements Config {
   }
 }
 
+const isOurs = (name: string): boolean => name.startsWith('SVC_') || Object.hasOwn(EnvSchema.shape, name);
+
 export class ConfigError extends Error {}
 
 export function isLoopbackHost(host: string): boolean {
@@ -166,7 +172,7 @@ export function isLoopbackHost(host: string): boolean {
 
 /** Reads and checks the environment. @throws ConfigError naming every wrong variable. */
 export function loadConfig(env: Record<string, string | undefined>, cwd: string): AppConfig {
-  const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => k.startsWith('SVC_') && v !== undefined && v !== ''));
+  const given = Object.fromEntries(Object.entries(env).filter(([k, v]) => isOurs(k) && v !== undefined && v !== ''));
   const parsed = EnvSchema.safeParse(given);
   const webhooks = readWebhookSecrets(given);
   if (!parsed.success || webhooks.wrong.length > 0) {
@@ -230,6 +236,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     streamLimits: { key: e.SVC_STREAMS_PER_KEY, city: e.SVC_STREAMS_PER_CITY },
     agentEnvironment: passedToAgents(env),
     webhookSecrets: webhooks.secrets,
+    telemetry: telemetryOf(e),
     processId: `${hostname()}-${process.pid}-${Date.now().toString(36)}`,
   });
 }

@@ -31,6 +31,8 @@ const directories = list.transform((entries, context) =>
     return at;
   }),
 );
+const endpoint = z.url({ protocol: /^https?$/ }).optional();
+const exporter = z.enum(['otlp', 'none']).default('otlp');
 const duration = z
   .string()
   .refine((text) => (parseDuration(text) ?? -1) >= 0, 'has to be a duration such as 90s, 1h30m or 7d')
@@ -167,4 +169,42 @@ export const EnvSchema = z.object({
     .describe('Statements of a city that run at once while it asks for much beside others.'),
   SVC_STREAMS_PER_KEY: ceiling.default(5_000).describe('Streams of one key that are open at once at a replica.'),
   SVC_STREAMS_PER_CITY: ceiling.default(10_000).describe('Streams of all sessions and limited keys of a city.'),
+  // The names are OpenTelemetry's. Agents get them too: what they run may tell of itself in the same place.
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.describe(
+    'Where traces, metrics and logs are sent by OTLP over HTTP, such as `http://collector:4318`. Without one nothing is, and nothing of it is loaded.',
+  ),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint.describe('The whole address for traces, where that is another.'),
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: endpoint.describe('The same for metrics.'),
+  OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: endpoint.describe('The same for logs.'),
+  OTEL_EXPORTER_OTLP_HEADERS: z
+    .string()
+    .optional()
+    .describe('Headers of what is sent, such as `authorization=Bearer%20…`, with commas between them.'),
+  OTEL_EXPORTER_OTLP_TIMEOUT: positiveMs.default(10_000).describe('How long sending may take, in milliseconds.'),
+  OTEL_EXPORTER_OTLP_COMPRESSION: z.enum(['gzip', 'none']).default('none').describe('Whether what is sent is compressed.'),
+  OTEL_EXPORTER_OTLP_PROTOCOL: z
+    .enum(['http/json', 'http/protobuf', 'grpc'])
+    .default('http/json')
+    .describe(
+      'JSON over HTTP is what is sent, which collectors take where they take protobuf. `grpc`, which has another port: nothing is sent.',
+    ),
+  OTEL_TRACES_EXPORTER: exporter.describe('`none`: no traces are sent.'),
+  OTEL_METRICS_EXPORTER: exporter.describe('`none`: no metrics are sent; `/metrics` has them all the same.'),
+  OTEL_LOGS_EXPORTER: exporter.describe('`none`: no logs are sent; they are on stderr all the same.'),
+  OTEL_METRIC_EXPORT_INTERVAL: positiveMs.default(60_000).describe('How often metrics are sent, in milliseconds.'),
+  OTEL_SERVICE_NAME: z.string().min(1).max(255).default('supervisor-control-plane').describe('As what this process is known there.'),
+  OTEL_RESOURCE_ATTRIBUTES: z
+    .string()
+    .optional()
+    .describe('What else is said of it, such as `deployment.environment.name=night`, with commas between.'),
+  OTEL_TRACES_SAMPLER: z
+    .enum(['always_on', 'always_off', 'traceidratio', 'parentbased_always_on', 'parentbased_always_off', 'parentbased_traceidratio'])
+    .default('parentbased_always_on')
+    .describe('Which traces are kept; with `parentbased_…` whoever has begun one elsewhere decides.'),
+  OTEL_TRACES_SAMPLER_ARG: z.coerce.number().min(0).max(1).default(1).describe('The share of them that is, with `…traceidratio`.'),
+  OTEL_SDK_DISABLED: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((said) => said === 'true')
+    .describe('`true`: nothing is sent.'),
 });

@@ -1,6 +1,7 @@
 import { problem, ProblemError } from '../../contract/problems.js';
 import { auditItems } from '../audit/audit-insert.js';
 import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-request.js';
+import { part, within } from '../telemetry/spans.js';
 import { batching } from '../turns/working.js';
 import { halving } from './halving.js';
 import { isRetryable } from './pg-errors.js';
@@ -54,13 +55,17 @@ export abstract class GroupCommitter<R, I = string> {
 
   /** Commits one item with whatever else is waiting for the same key. */
   protected enqueue(key: string, item: I, bytes: number): Promise<R> {
+    return part('group commit', { 'db.system.name': 'postgresql', 'svc.item': this.noun }, () => this.#enqueue(key, item, bytes));
+  }
+
+  #enqueue(key: string, item: I, bytes: number): Promise<R> {
     return new Promise((resolve, reject) => {
       const waiting = this.#waiting.get(key);
       const one = { item, bytes, request: audited(), resolve, reject };
       if (waiting === undefined) {
         this.#waiting.set(key, [one]);
         // It goes on for others.
-        void onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key)));
+        void within(undefined, () => onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key))));
       } else if (waiting.length < MAX_WAITING) waiting.push(one);
       else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded, try again`));
     });

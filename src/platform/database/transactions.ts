@@ -3,6 +3,7 @@ import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { beginningWith } from './beginning.js';
+import { currentSpan, part, within } from '../telemetry/spans.js';
 import { workFor, writing } from '../turns/working.js';
 import { Db, type Database } from './database.js';
 import { DEFAULT_POOL_SIZE } from './shared-pool.js';
@@ -82,7 +83,11 @@ export class Transactions {
    * Runs `work` in one transaction (read committed). With `key` (a city's name), at most a quarter of the pool
    * is held for that key at once; further callers wait in line without a connection. What requests write takes turns there.
    */
-  async run<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+  run<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions = {}): Promise<T> {
+    return part('transaction', { 'db.system.name': 'postgresql', 'svc.city': options.key }, () => this.#inTurn(work, options));
+  }
+
+  async #inTurn<T>(work: (tx: Tx) => Promise<T>, options: TransactionOptions): Promise<T> {
     if (options.key === undefined) return this.#execute(work, options);
     const gate = this.#gate(options.key);
     await gate.enter();
@@ -107,6 +112,7 @@ export class Transactions {
     const result = await beginningWith(recorder?.begin(request!), () =>
       this.db.transaction().execute(async (tx) => {
         hooks.set(tx, list);
+        currentSpan()?.note('begun');
         try {
           const value = await work(tx);
           if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
@@ -121,7 +127,7 @@ export class Transactions {
     if (recorder !== undefined) request!.recorded = true;
     await this.failpoints.hit('tx.after_commit');
     // What they set going is for everybody.
-    workFor(undefined, () => list.forEach((hook) => hook()));
+    within(undefined, () => workFor(undefined, () => list.forEach((hook) => hook())));
     return result;
   }
 }

@@ -18,6 +18,7 @@ import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import type { AppLogger } from '../logging/logger.js';
+import { isTracing } from '../telemetry/spans.js';
 import { sleep } from '../time/clock.js';
 import { WaitingRequests } from '../turns/waiting-requests.js';
 import { AccessLog } from './access-log.js';
@@ -32,6 +33,7 @@ import { Gate, MUTATIONS, type RouteConfiguration } from './gate.js';
 import type { OperationSpec } from './operation.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
+import { RequestSpans } from './request-spans.js';
 import { createRequestIds } from './request.js';
 import { RequestsInWork } from './requests-in-work.js';
 import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
@@ -145,6 +147,7 @@ interface Instance {
 
 function createInstance({ gate, inWork, unread, renderer, access, auditing, pair, upgrades }: Parts): Instance {
   const nextId = createRequestIds();
+  const spans = isTracing() ? new RequestSpans() : undefined;
   const parser = { ...PARSER, shouldUpgradeCallback: upgrades };
   const common = {
     genReqId: nextId,
@@ -179,7 +182,8 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
     leaveWhenAnswered(route, inWork);
     compressAnswers(route);
     countUnread(route, inWork, unread);
-    const ended = access.forRoute(route);
+    spans?.follow(route);
+    const ended = spans?.ending(access.forRoute(route)) ?? access.forRoute(route);
     const { stream, forwarded } = (route.config as RouteConfiguration | undefined)?.operation ?? {};
     if (stream !== undefined || forwarded === true) {
       // A stream mostly ends because its client leaves; Fastify calls that no response.

@@ -3,12 +3,22 @@ import { pino, type DestinationStream, type Logger } from 'pino';
 
 export type { Logger } from 'pino';
 
+/** What else is to be done with lines: what each of them says, and who hears of it beside stderr. */
+export interface LogTap {
+  readonly mixin: () => object;
+  readonly line: (line: string) => void;
+}
+
 /** Structured JSON logs on stderr (stdout belongs to the program's output). Secrets never reach a line. */
-export function createLogger(level: string, bindings: Record<string, unknown> = {}): Logger {
-  return pino(
-    { level, base: bindings, redact: { paths: ['req.headers.authorization', '*.authorization', '*.password'], censor: '[redacted]' } },
-    gathered(),
-  );
+export function createLogger(level: string, bindings: Record<string, unknown> = {}, tap?: LogTap): Logger {
+  const redact = { paths: ['req.headers.authorization', '*.authorization', '*.password'], censor: '[redacted]' };
+  if (tap === undefined) return pino({ level, base: bindings, redact }, gathered());
+  const out = gathered();
+  const write = (line: string): void => {
+    out.write(line);
+    tap.line(line);
+  };
+  return pino({ level, base: bindings, redact, mixin: tap.mixin }, { ...out, write });
 }
 
 /**

@@ -14,6 +14,8 @@ export interface NewOperation {
   readonly deadlineMs: number;
   /** Left alone by workers until its deadline. */
   readonly external?: boolean;
+  /** What it is a part of, when that is traced. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A claimed row, as the claim left it. Times are relative, by the database's clock. */
@@ -30,7 +32,12 @@ export interface ClaimedRow {
   readonly fence: number;
   readonly ageMs: number;
   readonly deadlineInMs: number;
+  readonly traceparent: string | undefined;
 }
+
+/** As it is stored: a trace's place is in the input, beside what the handler reads. */
+type StoredRow = Omit<ClaimedRow, 'traceparent'>;
+const TRACE = '~traceparent';
 
 /** One that was ended from outside. */
 export interface EndedOperation {
@@ -99,7 +106,7 @@ export class OperationsRepository {
     const { rows } = await sql`
       insert into operations (id, kind, target, subject, stream, input, event_cursor, run_after, deadline_at)
       values (${values.id}, ${values.kind}, ${values.target}, ${values.subject}, ${values.stream},
-        ${JSON.stringify(values.input)}::json, ${values.eventCursor}, ${values.external === true ? sql`'infinity'` : now}, ${after(values.deadlineMs)})
+        ${JSON.stringify(traced(values))}::json, ${values.eventCursor}, ${values.external === true ? sql`'infinity'` : now}, ${after(values.deadlineMs)})
       on conflict (stream, target) where state in ('accepted', 'running') do nothing
       returning 1`.execute(tx);
     return rows.length === 1;
@@ -121,7 +128,7 @@ export class OperationsRepository {
     owner: string,
     { after, skip, leaseMs, pickupMs }: { after: string; skip: readonly string[]; leaseMs: number; pickupMs: number },
   ): Promise<ClaimedRow | undefined> {
-    const { rows } = await sql<ClaimedRow>`
+    const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
       earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),
       next as (
@@ -132,25 +139,25 @@ export class OperationsRepository {
         where c.city <> all(${[...skip]}::text[]) limit 1
       )
       update operations o set ${claimSet(owner, leaseMs)} from next where o.id = next.id returning ${CLAIMED}`.execute(tx);
-    return rows[0];
+    return rows.map(claimedRow)[0];
   }
 
   /** Takes the operation that has been without a worker for longest; of none of the cities of `skip`. */
   async claimLost(tx: Tx, owner: string, { skip, leaseMs }: { skip: readonly string[]; leaseMs: number }): Promise<ClaimedRow | undefined> {
-    const { rows } = await sql<ClaimedRow>`
+    const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id = (
         select o.id from operations o where ${LOST} and ${CITY} <> all(${[...skip]}::text[])
         order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}`.execute(tx);
-    return rows[0];
+    return rows.map(claimedRow)[0];
   }
 
   /** Takes up to `limit` operations that are past their deadline, to end them. */
   async claimExpired(tx: Tx, owner: string, { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<ClaimedRow[]> {
-    const { rows } = await sql<ClaimedRow>`
+    const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id in (
         select o.id from operations o where ${expired(leaseMs)}
         order by o.deadline_at limit ${limit} for update skip locked) returning ${CLAIMED}`.execute(tx);
-    return rows;
+    return rows.map(claimedRow);
   }
 
   /** Whether a sweep would find something. */
@@ -204,6 +211,21 @@ export class OperationsRepository {
     return rows[0];
   }
 
+  /** What an operation is a part of, when that is traced. */
+  async traceparent(db: Kysely<Database>, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ traceparent: string | null }>`
+      select o.input ->> ${TRACE} as traceparent from operations o where o.id = ${id}`.execute(db);
+    return rows[0]?.traceparent ?? undefined;
+  }
+
+  /** The same of the one that a target has unfinished. */
+  async traceparentOf(db: Kysely<Database>, stream: string, target: string): Promise<string | undefined> {
+    const { rows } = await sql<{ traceparent: string | null }>`
+      select o.input ->> ${TRACE} as traceparent from operations o
+      where o.stream = ${stream} and o.target = ${target} and o.state in ('accepted', 'running')`.execute(db);
+    return rows[0]?.traceparent ?? undefined;
+  }
+
   /** How many operations of a city have waited for longer than `afterMs`, and how many workers run. */
   async backlog(db: Kysely<Database>, city: string, afterMs: number): Promise<Backlog> {
     const { rows } = await sql<Backlog>`
@@ -233,4 +255,13 @@ export class OperationsRepository {
       update operations set ${set} where id = ${id} and fence = ${fence} and state = 'running' and ${also} returning 1`.execute(tx);
     return rows.length === 1;
   }
+}
+
+function traced({ input, traceparent }: NewOperation): unknown {
+  return traceparent === undefined ? input : { ...(input as Record<string, unknown>), [TRACE]: traceparent };
+}
+
+function claimedRow(row: StoredRow): ClaimedRow {
+  const { [TRACE]: traceparent, ...input } = row.input as Record<string, unknown>;
+  return { ...row, input, traceparent: typeof traceparent === 'string' ? traceparent : undefined };
 }

@@ -10,6 +10,7 @@ import { audited } from '../audit/audited-request.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
 import { event, type NewEvent } from '../event-log/event.js';
 import { Metrics } from '../health/metrics.js';
+import { currentSpan, isTracing } from '../telemetry/spans.js';
 import { newId } from '../time/clock.js';
 import { OperationDispatcher } from './dispatcher.js';
 import type { OperationDefinition, OperationHandler } from './operation.js';
@@ -52,7 +53,7 @@ export class Operations {
     private readonly dispatcher: OperationDispatcher,
     private readonly registry: OperationRegistry,
     private readonly counts: OperationMetrics,
-    db: Db,
+    private readonly db: Db,
     metrics: Metrics,
   ) {
     const unfinished: Gauge<'state'> = metrics.gauge({
@@ -87,7 +88,8 @@ export class Operations {
     const { kind, deadlineMs } = definition;
     const { target, input, eventCursor, stream = SUPERVISOR_STREAM, subject = target } = acceptance;
     const external = definition.external === true;
-    if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external }))) {
+    const traceparent = currentSpan()?.traceparent;
+    if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external, traceparent }))) {
       throw problem('operation_in_progress', acceptance.conflict ?? `operation already in progress: ${target}`);
     }
     const request = audited();
@@ -128,6 +130,15 @@ export class Operations {
   /** The unfinished operation of a target, if any. */
   async unfinished(db: Kysely<Database>, target: string, stream = SUPERVISOR_STREAM): Promise<UnfinishedOperation | undefined> {
     return this.repository.findUnfinished(db, stream, target);
+  }
+
+  /** What an operation is a part of: by its id, or the unfinished one of a target. Asks nobody where nothing is traced. */
+  async traceparent(
+    which: { readonly id: string } | { readonly stream: string; readonly target: string },
+    db: Kysely<Database> = this.db,
+  ): Promise<string | undefined> {
+    if (!isTracing()) return undefined;
+    return 'id' in which ? this.repository.traceparent(db, which.id) : this.repository.traceparentOf(db, which.stream, which.target);
   }
 
   /** What of a city's operations waits for a place at a worker, when it has not just been accepted. */

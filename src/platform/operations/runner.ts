@@ -3,6 +3,7 @@ import { isRetryable } from '../database/pg-errors.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
+import { currentSpan, isTracing, spanned } from '../telemetry/spans.js';
 import { sleep } from '../time/clock.js';
 import { OperationEndings } from './endings.js';
 import { Lease, OperationAborted, type LeaseEnd } from './lease.js';
@@ -96,6 +97,13 @@ export class OperationRunner {
   }
 
   async #run(row: ClaimedRow): Promise<void> {
+    if (!isTracing()) return this.#claimed(row);
+    const { id, kind, city, attempts } = row;
+    const facts = { 'svc.operation.id': id, 'svc.operation.kind': kind, 'svc.operation.attempt': attempts, 'svc.city': city };
+    await spanned(`operation ${kind}`, { kind: 'consumer', parent: row.traceparent, facts }, () => this.#claimed(row));
+  }
+
+  async #claimed(row: ClaimedRow): Promise<void> {
     await this.failpoints.hit('operation.after_claim');
     const began = performance.now();
     const anyway = (): boolean => performance.now() - began < this.timings.leaseMs;
@@ -187,6 +195,7 @@ export class OperationRunner {
     const { attempts } = row;
     const last = attempts >= handler.definition.maxAttempts;
     this.log.warn({ err: error, request_id: row.id, kind: row.kind, attempt: attempts, last }, 'an attempt at an operation failed');
+    currentSpan()?.fail('attempt_failed');
     if (last) {
       const failure = { code: 'internal_error', message: `gave up after ${attempts} attempts` };
       await this.endings.fail(row, handler, operation, failure, held);

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { IsolationModule } from '../../../platform/isolation/isolation.module.js';
+import { OperationsModule } from '../../../platform/operations/operations.module.js';
 import { Clock } from '../../../platform/time/clock.js';
 import { ConfigCoreModule } from '../../configuration/config/config-core.module.js';
 import { InteractionsCoreModule } from '../../sessions/interactions/interactions-core.module.js';
@@ -40,6 +41,7 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     LaunchModule,
     MessagesCoreModule,
     EventLogModule,
+    OperationsModule,
     ProvidersWorkerModule,
     RunnerListCoreModule,
     SessionTokensCoreModule,

@@ -1,7 +1,9 @@
 import { StartError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeEvent } from '../../../platform/runtime/port.js';
 import { printable } from '../../../platform/runtime/printable.js';
+import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
+import { createTarget } from '../../sessions/sessions/sessions.operations.js';
 import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { withBreaker } from './circuit-breaker.js';
@@ -32,6 +34,8 @@ export class SessionActor {
   readonly #startAbort = new AbortController();
   #phase: 'starting' | 'serving' | 'stopping' | 'gone' = 'starting';
   #mail: InboxItem | undefined;
+  /** Of the request that has made the session, when that is traced. */
+  #traceparent: string | undefined;
   #wish: Pick<InboxItem, 'stop' | 'overdue'> = { stop: null, overdue: false };
   #more = true;
   #turn: Promise<TurnOutcome | undefined> | undefined;
@@ -99,7 +103,7 @@ export class SessionActor {
   async #live(): Promise<void> {
     try {
       await this.context.failpoints.hit('runner.after_claim');
-      const started = await startSession(this.context, this.#owner, this.claimed, this.#startAbort.signal);
+      const started = await this.#start();
       if (started === undefined) await this.#settle({ decide: this.#failedStart('aborted') });
       else await this.#serve(started);
     } catch (error) {
@@ -108,6 +112,16 @@ export class SessionActor {
       this.#unexpected(error);
       await this.#startFailed(new StartError('died', String(error))).catch(this.#unexpected);
     }
+  }
+
+  async #start(): Promise<Started | undefined> {
+    const { city, row } = this.claimed;
+    const made = { stream: city.stream, target: createTarget(row.id) };
+    this.#traceparent = await this.context.operations.traceparent(made).catch(() => undefined);
+    const facts = { 'svc.city': city.name, 'svc.session.id': row.id, 'svc.session.generation': row.generation };
+    return spanned('session start', { kind: 'consumer', parent: this.#traceparent, facts }, () =>
+      startSession(this.context, this.#owner, this.claimed, this.#startAbort.signal),
+    );
   }
 
   readonly #unexpected = (error: unknown): void => {
@@ -150,7 +164,7 @@ export class SessionActor {
     this.#phase = 'serving';
     this.started();
     const recorder = this.#recorder(row.epoch);
-    const turns = new SessionTurns(this.context, this.#owner, agent, recorder, plan.prompt);
+    const turns = new SessionTurns(this.context, this.#owner, agent, recorder, plan.prompt, this.#traceparent);
     const current = {
       given: (pk: number) => turns.given.has(pk),
       turn: () => (this.#inTurn ? this.#turn : undefined),

@@ -1,4 +1,5 @@
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
+import { spanned, type Span } from '../../../platform/telemetry/spans.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import type { EntryWrite } from '../../sessions/transcripts/entries.js';
 import type { TurnStop } from '../../sessions/usage/turn.js';
@@ -14,6 +15,8 @@ interface Turn {
   /** Absent for what a new conversation begins with. */
   readonly message?: TurnMessage | undefined;
   readonly startedAt: Date;
+  /** What it is a part of, when that is traced. */
+  readonly traceparent?: string | undefined;
 }
 
 /** How a turn has ended, as far as the session has to know. */
@@ -40,6 +43,8 @@ export class SessionTurns {
     private readonly agent: RunningAgent,
     private readonly recorder: Recorder,
     prompt: string | undefined,
+    /** Of the request that has made the session. */
+    private readonly traceparent?: string,
   ) {
     this.#prompt = prompt;
   }
@@ -61,7 +66,8 @@ export class SessionTurns {
     if (turn.message?.intent === 'interrupt_now') this.given.add(turn.message.pk);
     begun();
     await this.context.failpoints.hit('message.after_in_flight');
-    return this.#prompted(turn);
+    const facts = { 'svc.city': this.owner.city.name, 'svc.message.id': turn.message?.id, 'svc.turn': turn.number };
+    return spanned('agent turn', { kind: 'consumer', parent: turn.traceparent, facts }, (span) => this.#prompted(turn, span));
   }
 
   async #begin(): Promise<Turn | undefined> {
@@ -84,7 +90,9 @@ export class SessionTurns {
       await this.context.usage.begin(changes.tx, row, number);
       await this.#log(changes.tx, row, 'in-turn', [userEntry(row, number, text, message)]);
       changes.touch(row);
-      return { number, text, message, startedAt: new Date() };
+      const id = message?.request_id ?? undefined;
+      const traceparent = id === undefined ? this.traceparent : await this.context.operations.traceparent({ id }, changes.tx);
+      return { number, text, message, traceparent, startedAt: new Date() };
     });
   }
 
@@ -95,10 +103,11 @@ export class SessionTurns {
     return undefined;
   }
 
-  async #prompted(turn: Turn): Promise<TurnOutcome> {
+  async #prompted(turn: Turn, span: Span | undefined): Promise<TurnOutcome> {
     this.#usage = {};
     let accepted: Promise<void> | undefined;
     const accept = (): void => {
+      if (accepted === undefined) span?.note('accepted');
       accepted ??= this.#accepted(turn);
       // Awaited below, when the turn has ended; until then it is nobody's.
       accepted.catch(() => undefined);
@@ -114,6 +123,8 @@ export class SessionTurns {
       refused = error;
       stopReason = error.cause_ === 'died' ? 'lost' : 'failed';
     }
+    span?.add({ 'svc.turn.stop_reason': stopReason });
+    if (refused !== undefined) span?.fail(refused.cause_);
     await accepted;
     await this.recorder.endTurn();
     await this.#end(turn, stopReason, accepted === undefined ? refused : undefined);
