@@ -8263,7 +8263,7 @@ export interface components {
         RigCreateBody: {
             /** @description The branch that work begins from and ends in. */
             default_branch?: string;
-            /** @description What to clone. Absent: the rig is a plain directory. */
+            /** @description What to clone, at an https or ssh address. Absent: the rig is a plain directory. */
             git_url?: string;
             /** @description The name of the rig, unique in the city. */
             name: string;
