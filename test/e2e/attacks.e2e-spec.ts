@@ -15,7 +15,8 @@ import { putSession } from '../support/session-examples.js';
 import { shown, type Shown } from '../support/shown.js';
 import { eventually } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
-import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
+import { fittingBody } from '../support/fitting-body.js';
+import { makeWork, workPath, type WorkExamples } from '../support/work-examples.js';
 
 /**
  * Every operation of the document, with every kind of key, and in every place for an id one of another city: the answer is that to
@@ -177,8 +178,7 @@ function requestOf(operation: DocumentedOperation, place: Place, value: string, 
   const url = new URL(workPath(template, city, examples, operation.method), 'http://of.nobody');
   if (place.in === 'query') url.searchParams.set(place.name, value);
   if (url.searchParams.has('index')) url.searchParams.set('wait', '1ms');
-  const fitting = ({ ...OUTSIDE, ...workBodies(examples) } as Record<string, object>)[operation.id];
-  const body = fitting ?? ('requestBody' in operation.definition ? {} : undefined);
+  const body = fittingBody(operation, examples, OUTSIDE);
   return {
     target: url.pathname + url.search,
     body: place.in === 'body' ? withMember(body, place.name, value) : body,
@@ -186,13 +186,9 @@ function requestOf(operation: DocumentedOperation, place: Place, value: string, 
   };
 }
 
-const OUTSIDE: Readonly<Record<string, object>> = {
+const OUTSIDE = {
   'post-v0-city': { dir: MINE, provider: 'loopback' },
-  'patch-v0-city-by-city-name': { suspended: true },
-  'update-config': { network: 'all' },
   'register-city': { dir: MINE },
-  'emit-event': { type: 'note.taken', actor: 'x' },
-  'create-key': { name: 'made' },
 };
 
 async function ask(

@@ -9,7 +9,8 @@ import { DEEP } from '../support/depth.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { eventually, openStream, sleep } from '../support/sse.js';
 import { spawnSupervisor } from '../support/supervisor-process.js';
-import { makeWork, workBodies, workEverything, workPath, type WorkExamples } from '../support/work-examples.js';
+import { fittingBody } from '../support/fitting-body.js';
+import { makeWork, workEverything, workPath, type WorkExamples } from '../support/work-examples.js';
 
 const MUTATIONS = contract().operations.filter((o) => o.method !== 'GET');
 /** What succeeds and changes nothing (there, no session runs): it has its record from outside of a transaction. */
@@ -78,13 +79,7 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 describe('every operation of the document that may change something', () => {
-  const BODIES: Readonly<Record<string, object>> = {
-    'post-v0-city': { dir: 'third', provider: 'loopback' },
-    'emit-event': { type: 'note.taken', actor: 'x' },
-    'create-key': { name: 'made' },
-  };
-  const bodyOf = (o: DocumentedOperation): object | undefined =>
-    ({ ...BODIES, ...workBodies(examples) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
+  const bodyOf = (o: DocumentedOperation): object | undefined => fittingBody(o, examples);
 
   // Guard: the record of a request is written whatever becomes of it.
   it('leaves one record, as it was answered', async () => {

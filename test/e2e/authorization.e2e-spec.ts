@@ -12,7 +12,8 @@ import { quiet } from '../support/session-examples.js';
 import { shown, type Shown } from '../support/shown.js';
 import { eventually, openStream } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
-import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
+import { fittingBody } from '../support/fitting-body.js';
+import { makeWork, workPath, type WorkExamples } from '../support/work-examples.js';
 
 /** Every operation times every kind of key: who may not comes to nothing, and no byte of a foreign city gets out. */
 const { operations } = contract();
@@ -20,15 +21,8 @@ const isPublic = (o: DocumentedOperation): boolean => o.definition.security?.len
 const GUARDED = operations.filter((o) => !isPublic(o));
 const MUTATIONS = GUARDED.filter((o) => o.method !== 'GET');
 const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples, o.method);
-const bodyOf = (o: DocumentedOperation): object | undefined =>
-  ({ ...BODIES, ...workBodies(examples) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
-const BODIES: Readonly<Record<string, object>> = {
-  'post-v0-city': { dir: 'made', provider: 'loopback' },
-  'register-city': { dir: 'secret' },
-  'patch-v0-city-by-city-name': { suspended: true },
-  'emit-event': { type: 'note.taken', actor: 'x' },
-  'create-key': { name: 'made' },
-};
+const bodyOf = (o: DocumentedOperation): object | undefined => fittingBody(o, examples, BODIES);
+const BODIES = { 'register-city': { dir: 'secret' } };
 const SECRET = 'secret';
 /** Is not registered any more; its files are there. As long as the other names, so that answers that repeat it are. */
 const FORMER = 'former';

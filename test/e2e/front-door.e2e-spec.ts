@@ -11,7 +11,8 @@ import { expectRefusal } from '../support/refusal.js';
 import { NO_SESSION, quiet } from '../support/session-examples.js';
 import { eventually } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
-import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
+import { fittingBody } from '../support/fitting-body.js';
+import { makeWork, workPath, type WorkExamples } from '../support/work-examples.js';
 
 /** What the front door refuses, on every operation that the document has. */
 const { operations } = contract();
@@ -32,18 +33,9 @@ const NOWHERE: WorkExamples = {
   ...NO_SESSION,
 };
 const target = (o: DocumentedOperation, city = 'alpha'): string => workPath(o.path, city, NOWHERE, o.method);
-/** An empty body fits where none is demanded. */
-const bodyOf = (o: DocumentedOperation): object | undefined =>
-  ({ ...BODIES, ...workBodies(NOWHERE) })[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
-const named = (list: readonly DocumentedOperation[]): [string, DocumentedOperation][] => list.map((o) => [`${o.method} ${o.path}`, o]);
 /** A body that would be accepted if anybody looked at it. */
-const BODIES: Readonly<Record<string, object>> = {
-  'post-v0-city': { dir: 'made', provider: 'loopback' },
-  'register-city': { dir: 'alpha' },
-  'patch-v0-city-by-city-name': { suspended: true },
-  'emit-event': { type: 'note.taken', actor: 'x' },
-  'create-key': { name: 'made' },
-};
+const bodyOf = (o: DocumentedOperation): object | undefined => fittingBody(o, NOWHERE, { 'register-city': { dir: 'alpha' } });
+const named = (list: readonly DocumentedOperation[]): [string, DocumentedOperation][] => list.map((o) => [`${o.method} ${o.path}`, o]);
 
 /** Spellings of a host that is not ours. */
 const FOREIGN = [

@@ -10,7 +10,8 @@ import { expectRefusal } from '../support/refusal.js';
 import { putSession, type StoredSession } from '../support/session-examples.js';
 import { eventually, openStream } from '../support/sse.js';
 import { watchState, type Witness } from '../support/unchanged.js';
-import { makeWork, workBodies, workPath, type WorkExamples } from '../support/work-examples.js';
+import { fittingBody } from '../support/fitting-body.js';
+import { makeWork, workPath, type WorkExamples } from '../support/work-examples.js';
 
 /** Every operation with the token of a session: it reads its city, changes what is its own, and nothing else. */
 const { operations } = contract();
@@ -47,8 +48,7 @@ describe.each(['off', 'keys'] as const)('the token of a session, with SVC_AUTH=%
   let root: Api;
   const as = (who: StoredSession, replica = 0): Api => api(stack.urls[replica]!, { Authorization: `Bearer ${who.token}` });
   const target = (o: DocumentedOperation, city: string): string => workPath(o.path, city, examples, o.method);
-  const bodyOf = (o: DocumentedOperation): object | undefined =>
-    workBodies(examples)[o.id] ?? ('requestBody' in o.definition ? {} : undefined);
+  const bodyOf = (o: DocumentedOperation): object | undefined => fittingBody(o, examples);
 
   beforeAll(async () => {
     stack = await startStack({ config: { auth } });

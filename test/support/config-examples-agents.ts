@@ -34,11 +34,6 @@ export function agentPath(path: string): string {
   return path.replace('{dir}', RIG).replace('{base}', base).replace('{action}', 'suspend');
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
-export const AGENT_BODIES: Readonly<Record<string, object>> = {
-  'create-agent': { name: 'made', provider: 'loopback' },
-};
-
 /** Uses every mutation of the family once, to good effect. */
 export async function useAgents(ask: (method: string, path: string, body?: object) => Promise<unknown>): Promise<void> {
   await ask('POST', 'agents', { name: 'made', provider: 'loopback' });

@@ -46,14 +46,12 @@ export function extmsgPath(path: string, { delivery, publication }: ExtmsgExampl
 
 export function extmsgBodies(session: string, { group }: ExtmsgExamples): Readonly<Record<string, object>> {
   const actor = { id: 'U1', display_name: 'Ann', is_bot: false };
+  // Without an id of its provider each is another message.
   const message = { provider_message_id: '', conversation: CONVERSATION, actor, text: 'x', received_at: '2026-01-01T00:00:00Z' };
   return {
-    'register-extmsg-adapter': ACCOUNT,
-    [`delete-${city}-adapters`]: ACCOUNT,
     [`post-${city}-inbound`]: { message },
     [`post-${city}-outbound`]: { session_id: session, conversation: CONVERSATION, text: 'x' },
     [`post-${city}-bind`]: { conversation: CONVERSATION, session_id: session },
-    [`post-${city}-unbind`]: { conversation: CONVERSATION },
     'ensure-extmsg-group': { root_conversation: CONVERSATION },
     [`post-${city}-participants`]: { group_id: group, handle: 'ops', session_id: session },
     [`delete-${city}-participants`]: { group_id: group, handle: 'ops' },
@@ -71,7 +69,7 @@ export async function useExtmsg(
   const conversation = { ...CONVERSATION, conversation_id: 'C2' };
   const bodies = extmsgBodies('mayor', { group: '', delivery: '', publication: '' }) as Record<string, any>;
   const at = (step: string): string => `extmsg/${step}`;
-  await ask('POST', at('adapters'), bodies['register-extmsg-adapter']);
+  await ask('POST', at('adapters'), ACCOUNT);
   await ask('POST', at('bind'), { conversation, agent_name: 'mayor' });
   const { ID: group_id } = await ask('POST', at('groups'), { root_conversation: conversation });
   await ask('POST', at('participants'), { group_id, handle: 'ops', session_id: 'mayor' });
@@ -93,5 +91,5 @@ export async function useExtmsg(
   await published;
   await client.close();
   await ask('POST', at('unbind'), { conversation });
-  await ask('DELETE', at('adapters'), bodies['register-extmsg-adapter']);
+  await ask('DELETE', at('adapters'), ACCOUNT);
 }

@@ -9,7 +9,7 @@ export function formulaPath(path: string, city: string, method: string): string 
   return `${named}?scope_kind=city&scope_ref=${city}${found[2] === undefined || found[3] !== undefined ? '' : '&target=mayor'}`;
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
+/** Bodies where the example of the document names what is not here. */
 export const FORMULA_BODIES: Readonly<Record<string, object>> = {
   'post-v0-city-by-city-name-formulas-by-name-preview': { scope_kind: 'rig', scope_ref: 'yard', target: 'mayor' },
 };

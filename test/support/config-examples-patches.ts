@@ -26,11 +26,9 @@ export function patchPath(path: string): string {
   return path.replace('{dir}', 'yard').replace('{base}', base).replace('{name}', name);
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
+/** Bodies where the example of the document names what is not here. */
 export const PATCH_BODIES: Readonly<Record<string, object>> = {
-  'put-v0-city-by-city-name-patches-agents': { name: 'mayor' },
   'put-v0-city-by-city-name-patches-rigs': { name: 'yard' },
-  'put-v0-city-by-city-name-patches-providers': { name: 'loopback' },
 };
 
 /** Uses every mutation of the family once, to good effect; no patch is left. */

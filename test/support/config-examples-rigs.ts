@@ -3,12 +3,6 @@ export function rigPath(path: string): string {
   return path.includes('{cityName}/rig/') ? path.replace('{name}', 'yard').replace('{action}', 'suspend') : path;
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
-export const RIG_BODIES: Readonly<Record<string, object>> = {
-  'create-rig': { name: 'made' },
-  'patch-v0-city-by-city-name-rig-by-name': { default_branch: 'made' },
-};
-
 /** Uses every mutation of the family once, to good effect. */
 export async function useRigs(ask: (method: string, path: string, body?: object) => Promise<unknown>): Promise<void> {
   await ask('POST', 'rigs', { name: 'made' });

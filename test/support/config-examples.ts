@@ -6,11 +6,8 @@ export function configPath(path: string): string {
   return family === 'packs' ? path.replace('{name}', 'core') : path;
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
+/** Bodies where the example of the document names what is not here. */
 export const CONFIG_BODIES: Readonly<Record<string, object>> = {
-  'validate-config-files': { files: {} },
-  'create-provider': { name: 'made', base: 'builtin:loopback' },
-  'patch-v0-city-by-city-name-provider-by-name': { display_name: 'Loop' },
   'add-pack': { source: 'builtin:core', name: 'made' },
 };
 

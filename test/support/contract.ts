@@ -42,6 +42,7 @@ interface Discriminator {
 }
 interface MediaType {
   readonly schema: object;
+  readonly example?: object;
 }
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, { readonly $ref?: string; readonly schema?: object }>>;

@@ -104,18 +104,6 @@ export function sessionPath(path: string, { session, queued, subAgent }: Session
   return filled.replace('{id}', session).replace('{messageId}', queued).replace('{agentId}', subAgent);
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
-export const SESSION_BODIES: Readonly<Record<string, object>> = {
-  'create-session': { kind: 'provider', name: 'loopback' },
-  'patch-v0-city-by-city-name-session-by-id': { title: 'made' },
-  'post-v0-city-by-city-name-session-by-id-rename': { title: 'made' },
-  'post-v0-city-by-city-name-session-by-id-permission-mode': { permission_mode: 'ask' },
-  'accept-agent-drift': { agent: 'mayor' },
-  'send-session-message': { message: 'made' },
-  'submit-session': { message: 'made' },
-  'respond-session': { action: 'approve' },
-};
-
 /** Uses every mutation of these families once, to good effect, on a session with a real process. */
 export async function useSessions(ask: (method: string, path: string, body?: object) => Promise<any>): Promise<void> {
   const at = (step = ''): string => `session/examined${step}`;

@@ -1,16 +1,16 @@
 import { CONFIG_BODIES, configPath, useConfig } from './config-examples.js';
-import { AGENT_BODIES, agentPath, useAgents } from './config-examples-agents.js';
+import { agentPath, useAgents } from './config-examples-agents.js';
 import { ExtmsgClient } from './extmsg-client.js';
 import { extmsgBodies, extmsgPath, makeExtmsg, useExtmsg, type ExtmsgExamples } from './config-examples-extmsg.js';
 import { makeFiring, orderPath, useOrders } from './config-examples-orders.js';
 import { FORMULA_BODIES, formulaPath, useFormulas } from './config-examples-formulas.js';
 import { PATCH_BODIES, patchPath, usePatches } from './config-examples-patches.js';
-import { RIG_BODIES, rigPath, useRigs } from './config-examples-rigs.js';
+import { rigPath, useRigs } from './config-examples-rigs.js';
 import { adminAt } from './database.js';
 import type { Api } from './http.js';
 import { restMaintenance, useMaintenance } from './maintenance-examples.js';
 import { servicePath, useServices } from './service-examples.js';
-import { makeSessions, SESSION_BODIES, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
+import { makeSessions, sessionPath, useSessions, type SessionExamples } from './session-examples.js';
 
 /** One of everything that paths of the families of work and of sessions name. */
 export interface WorkExamples extends SessionExamples, ExtmsgExamples {
@@ -82,35 +82,17 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
   return path.endsWith('/hook') ? `${filled}?agent=mayor` : filled;
 }
 
-/** Bodies that fit, by operation, where an empty one does not. */
+/** Bodies where the example of the document names what is not here, by operation: see `fittingBody`. */
 export function workBodies({ bead, wait, session, ...examples }: WorkExamples): Readonly<Record<string, object>> {
   const city = 'v0-city-by-city-name';
   return {
     ...CONFIG_BODIES,
-    ...AGENT_BODIES,
     ...FORMULA_BODIES,
-    ...RIG_BODIES,
     ...PATCH_BODIES,
-    ...SESSION_BODIES,
     ...extmsgBodies(session, examples),
-    'create-bead': { title: 'made' },
-    'create-convoy': { title: 'made' },
-    'create-molecule': { formula: 'greet' },
-    'create-wait': { session: 'mayor', dep_ids: [bead] },
-    'send-mail': { to: 'mayor', subject: 'made' },
-    'broadcast-mail': { subject: 'made' },
-    'set-mail-settings': { unread_retention: null },
-    'claim-bead': { assignee: 'mayor' },
-    'extend-bead-claim': { assignee: 'mayor', fence: 1 },
-    'release-bead': { assignee: 'mayor' },
     'add-bead-dependency': { depends_on_id: wait },
-    'add-bead-labels': { labels: ['x'] },
-    'replace-bead-labels': { labels: ['x'] },
-    'claim-from-hook': { agent: 'mayor' },
     [`post-${city}-sling`]: { target: 'mayor', bead },
     'sling-batch': { target: 'mayor', beads: [bead] },
-    'accept-wait': { nudge_id: 'x' },
-    'fail-wait': { nudge_id: 'x', error: 'x' },
   };
 }
 
