@@ -52,4 +52,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/names.spec.ts',
     name: 'carry them out',
   },
+  {
+    guard: 'What a program says to a session is a message, whatever it says: no command, and no answer to what is asked.',
+    file: 'src/cli/attach/attach-lines.ts',
+    find: 'io.typed === true ? ofPerson() : ofProgram()',
+    replace: 'io.typed === true ? ofProgram() : ofPerson()',
+    test: 'test/e2e/cli-sessions.e2e-spec.ts',
+    name: 'lines of a program',
+  },
 ];
