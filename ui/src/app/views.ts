@@ -23,7 +23,7 @@ export const GROUPS: readonly ViewGroup[] = [
   {
     name: 'Work',
     views: [
-      { to: '/c/$city', label: 'Overview', icon: 'overview', about: 'numbers, who works on what', keys: 'g h', exact: true },
+      { to: '/c/$city', label: 'Overview', icon: 'overview', about: 'numbers, who works on what', keys: 'g v', exact: true },
       { to: '/c/$city/beads', label: 'Beads', icon: 'beads', about: 'pieces of work', keys: 'g b' },
       { to: '/c/$city/ready', label: 'Ready', icon: 'ready', about: 'work that can begin, and what waits for it', keys: 'g r' },
       { to: '/c/$city/convoys', label: 'Convoys', icon: 'convoys', about: 'beads that travel together', keys: 'g o' },
