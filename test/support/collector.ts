@@ -21,6 +21,8 @@ export class Collector {
   /** All that has come, as it came. */
   text = '';
   headers: Readonly<Record<string, unknown>> = {};
+  /** What it answers. */
+  status = 200;
 
   private constructor(private readonly server: Server) {}
 
@@ -34,7 +36,7 @@ export class Collector {
         collector.headers = request.headers;
         collector.text += body;
         collector.#take(request.url!, JSON.parse(body));
-        response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+        response.writeHead(collector.status, { 'content-type': 'application/json' }).end('{}');
       });
     });
     server.listen(0, '127.0.0.1');
