@@ -3,7 +3,8 @@ import type { AddressInfo } from 'node:net';
 import type { AppConfig } from '../platform/config/config.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../platform/health/lifecycle.js';
-import { Readiness } from '../platform/health/readiness.js';
+import { Metrics } from '../platform/health/metrics.js';
+import { measureReadiness, Readiness } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
@@ -55,6 +56,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
       : await createHttpApp(root, config, logger, { extend: serveOthers, upgrades: isForService });
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
+  measureReadiness(app.get(Readiness), app.get(Metrics));
   try {
     await app.listen(config.port, config.host);
   } catch (error) {

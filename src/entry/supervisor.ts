@@ -72,7 +72,9 @@ export class Supervisor {
       logger: this.logger,
       ...(this.options.failpoints === undefined ? {} : { failpoints: this.options.failpoints }),
     });
-    this.#telemetry?.observe(this.#application.app.get(Metrics).registry);
+    const metrics = this.#application.app.get(Metrics);
+    metrics.collectProcess();
+    this.#telemetry?.observe(metrics.registry);
     if (this.config.role === 'all') await this.#announce(this.#application.url);
     return this.#application;
   }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Metrics } from './metrics.js';
 
 /** Answers undefined when the part works, otherwise what is wrong with it, in words for an operator. */
 export type ReadinessCheck = () => Promise<string | undefined> | string | undefined;
@@ -39,4 +40,13 @@ export class Readiness {
       clearTimeout(timer);
     }
   }
+}
+
+/** What the probe answers, for whoever scrapes instead. */
+export function measureReadiness(readiness: Readiness, metrics: Metrics): void {
+  const ready = metrics.gauge({
+    name: 'svc_ready',
+    help: 'Whether this process can serve, as /ready says.',
+    collect: async (): Promise<void> => ready.set(Object.keys(await readiness.failures()).length === 0 ? 1 : 0),
+  });
 }

@@ -234,6 +234,14 @@ export class OperationsRepository {
     return rows[0]!;
   }
 
+  /** Of the one that is due for longest; 0 when none is. */
+  async waitingSeconds(db: Kysely<Database>): Promise<number> {
+    const { rows } = await sql<{ seconds: number }>`
+      select coalesce(greatest(extract(epoch from clock_timestamp() - min(o.run_after)), 0), 0)::float8 as seconds
+      from operations o where ${WAITING}`.execute(db);
+    return rows[0]!.seconds;
+  }
+
   async countUnfinished(db: Kysely<Database>): Promise<Map<string, number>> {
     const { rows } = await sql<{ state: string; n: number }>`
       select state, count(*) as n from operations where state in ('accepted', 'running') group by state`.execute(db);

@@ -56,6 +56,7 @@ export class Operations {
     private readonly db: Db,
     metrics: Metrics,
   ) {
+    this.#measureWaiting(metrics);
     const unfinished: Gauge<'state'> = metrics.gauge({
       name: 'svc_operations',
       help: 'Unfinished operations in the database, by state.',
@@ -64,6 +65,17 @@ export class Operations {
         const counts = await repository.countUnfinished(db).catch(() => undefined);
         if (counts === undefined) return unfinished.reset();
         for (const state of ['accepted', 'running']) unfinished.set({ state }, counts.get(state) ?? 0);
+      },
+    });
+  }
+
+  #measureWaiting(metrics: Metrics): void {
+    const waiting = metrics.gauge({
+      name: 'svc_operations_oldest_waiting_seconds',
+      help: 'How long the operation has waited that waits for a worker for longest; 0: none does.',
+      collect: async (): Promise<void> => {
+        const seconds = await this.repository.waitingSeconds(this.db).catch(() => undefined);
+        if (seconds !== undefined) waiting.set(seconds);
       },
     });
   }

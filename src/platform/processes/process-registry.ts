@@ -4,10 +4,12 @@ import { SupervisorShutdownRequested, SupervisorStarted } from '../../contract/e
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { VERSION } from '../../contract/version.js';
 import { AppConfig } from '../config/config.js';
+import { Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { EventLog } from '../event-log/event-log.js';
 import { event } from '../event-log/event.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
 import { ProcessesRepository, type ProcessIdentity } from './processes.repository.js';
@@ -36,7 +38,17 @@ export class ProcessRegistry implements OnModuleInit {
     private readonly eventLog: EventLog,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
+    db: Db,
+    metrics: Metrics,
   ) {
+    const lost = metrics.gauge({
+      name: 'svc_processes_lost',
+      help: 'Processes of the deployment that have died without a word in the last ten minutes.',
+      collect: async (): Promise<void> => {
+        const count = await repository.lost(db).catch(() => undefined);
+        if (count !== undefined) lost.set(count);
+      },
+    });
     this.#identity = { id: config.processId, role: config.role, hostname: hostname(), version: VERSION };
   }
 

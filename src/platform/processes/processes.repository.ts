@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import type { Database } from '../database/database.js';
 import type { Tx } from '../database/transactions.js';
 
 export interface ProcessIdentity {
@@ -39,6 +40,14 @@ export class ProcessesRepository {
       where role in ('all', 'worker') and (stopped_at is not null or heartbeat_at < now() - interval '10 seconds')
       order by coalesce(stopped_at, heartbeat_at) desc limit 1`.execute(tx);
     return rows[0] === undefined ? 'unknown' : rows[0].clean ? 'clean' : 'crash';
+  }
+
+  /** Processes that have died without a word in the last ten minutes. */
+  async lost(db: Kysely<Database>): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select count(*)::int as n from processes where stopped_at is null
+        and heartbeat_at < now() - interval '10 seconds' and heartbeat_at > now() - interval '10 minutes'`.execute(db);
+    return rows[0]!.n;
   }
 
   /** Forgets processes that have been gone for a day, but never the last one: it says how the previous run ended. */

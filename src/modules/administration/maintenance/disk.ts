@@ -39,13 +39,14 @@ export class Disk {
     const places = this.config.databaseUrl === undefined ? [city, this.config.dataDir] : [city];
     let least: Omit<DiskState, 'level'> | undefined;
     for (const directory of places) {
-      const free = await this.#freeAt(directory);
+      const free = await this.freeOf(directory);
       if (free !== undefined && (least === undefined || free < least.free)) least = { directory, free };
     }
     return least && { ...least, level: levelOf(least.free, before, this.limits) };
   }
 
-  async #freeAt(directory: string): Promise<number | undefined> {
+  /** undefined where nothing answers. */
+  async freeOf(directory: string): Promise<number | undefined> {
     const stop = new AbortController();
     try {
       return await Promise.race([this.freeAt(directory), sleep(this.answerMs, stop.signal).then(() => undefined)]);

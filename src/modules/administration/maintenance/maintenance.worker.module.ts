@@ -19,6 +19,7 @@ import { Pruning } from './pruning.js';
 import { SettingsSync } from './settings-sync.js';
 import { SettingsSyncRepository } from './settings-sync.repository.js';
 import { StoreLook } from './store-look.js';
+import { StoreMetrics } from './store-metrics.js';
 import { StoreRepository } from './store.repository.js';
 
 /** What a worker does for the maintenance of cities. */
@@ -45,6 +46,7 @@ import { StoreRepository } from './store.repository.js';
     SettingsSync,
     SettingsSyncRepository,
     StoreLook,
+    StoreMetrics,
     StoreRepository,
     { provide: MaintenanceTimings, useFactory: () => new MaintenanceTimings() },
   ],

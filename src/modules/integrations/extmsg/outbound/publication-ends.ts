@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { ExtmsgOutbound } from '../../../../contract/events/extmsg.events.js';
-import type { Tx } from '../../../../platform/database/transactions.js';
+import { afterCommit, type Tx } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../../../platform/event-log/event.js';
+import { Metrics } from '../../../../platform/health/metrics.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import { newId } from '../../../../platform/time/clock.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
@@ -21,6 +22,8 @@ import { isRetried, type Outcome } from './receipt.js';
 /** What follows from a try, in the transaction that says so. For what has arrived: its entry, its event, and who is told of it. */
 @Injectable()
 export class PublicationEnds {
+  readonly #ended: (outcome: 'delivered' | 'failed') => void;
+
   constructor(
     private readonly repository: PublicationsRepository,
     private readonly transcript: TranscriptRepository,
@@ -31,7 +34,17 @@ export class PublicationEnds {
     private readonly eventLog: EventLog,
     private readonly signals: Signals,
     private readonly timings: ExtmsgTimings,
-  ) {}
+    metrics: Metrics,
+  ) {
+    const ended = metrics.counter({
+      name: 'svc_extmsg_publications_ended_total',
+      help: 'Messages to conversations outside that have arrived, or are not tried any more.',
+      labelNames: ['outcome'],
+    });
+    // Whoever asks how many have failed wants to see 0, too.
+    for (const outcome of ['delivered', 'failed']) ended.inc({ outcome }, 0);
+    this.#ended = (outcome) => ended.inc({ outcome });
+  }
 
   /** What one try has come to, by whoever has the publication, under the lock of the conversation. It comes last in its transaction. */
   async record(tx: Tx, at: ConversationRow, row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
@@ -45,6 +58,7 @@ export class PublicationEnds {
     const pause = Math.max(this.timings.pauseAfter(row.attempts), retryAfterMs);
     const most = adapter?.transport === 'stream' ? this.timings.offers : this.timings.attempts;
     if (isRetried(outcome) && row.attempts < most && !row.overdue) return this.repository.later(tx, row.pk, pause, receipt);
+    afterCommit(tx, () => this.#ended('failed'));
     await this.repository.end(tx, row.pk, 'failed', receipt);
     await this.eventLog.append(tx, [deliveryFailed(stream, 'extmsg', row, kind === '' ? 'not_delivered' : kind, error)]);
   }
@@ -53,6 +67,7 @@ export class PublicationEnds {
   async #delivered(tx: Tx, stream: string, at: ConversationRow, row: PublicationRow, outcome: Outcome): Promise<NewEvent[]> {
     const { messageId, metadata, conversation } = outcome;
     const entry = await this.#entry(tx, row, messageId);
+    afterCommit(tx, () => this.#ended('delivered'));
     const receipt = { messageId, kind: '', retryAfterMs: 0, metadata, ...(conversation === undefined ? {} : { conversation }) };
     await this.repository.end(tx, row.pk, 'delivered', receipt, entry.sequence);
     if (row.generation > 0) await this.repository.recordContext(tx, row, messageId);

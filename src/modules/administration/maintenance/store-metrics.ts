@@ -1,0 +1,33 @@
+import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
+import { Metrics } from '../../../platform/health/metrics.js';
+import { Disk } from './disk.js';
+import { StoreRepository } from './store.repository.js';
+
+/** How full it gets, for whoever scrapes: cities say it on their logs only when they have maintenance. */
+@Injectable()
+export class StoreMetrics {
+  constructor(config: AppConfig, disk: Disk, store: StoreRepository, metrics: Metrics) {
+    const places = { cities: config.citiesRoot, data: config.dataDir };
+    const free = metrics.gauge({
+      name: 'svc_disk_free_bytes',
+      help: 'Free space where the files of cities are, and the data directory.',
+      labelNames: ['place'],
+      collect: async (): Promise<void> => {
+        free.reset();
+        for (const [place, directory] of Object.entries(places)) {
+          const bytes = await disk.freeOf(directory);
+          if (bytes !== undefined) free.set({ place }, bytes);
+        }
+      },
+    });
+    const warnings = metrics.gauge({
+      name: 'svc_store_warnings',
+      help: 'Tables whose dead rows nobody cleans, as the last look at them has found.',
+      collect: async (): Promise<void> => {
+        const found = await store.warnings().catch(() => undefined);
+        if (found !== undefined) warnings.set(found.length);
+      },
+    });
+  }
+}
