@@ -1,11 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
 import { Collector } from '../support/collector.js';
 import { cloneDatabase, type TestDatabase } from '../support/database.js';
 import { api, outcome, type Api } from '../support/http.js';
 import { eventually } from '../support/sse.js';
+import { askedBy, seriesOf } from '../support/promql.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
@@ -107,5 +109,30 @@ describe('two processes that tell a collector what they do', () => {
     await client.get('/v0/cities', { traceparent: 'not one' });
     await collector.until(() => collector.spans.length > before + 1);
     expect(collector.text).not.toContain(SECRET);
+  });
+
+  it('has every name and label that the dashboard and the alerts ask for', async () => {
+    const urls = await Promise.all(processes.map((one) => one.ready()));
+    const texts = await Promise.all(urls.map(async (url) => (await fetch(`${url}/metrics`)).text()));
+    // The other metric of a certificate is there where one is.
+    const series = seriesOf(`${texts.join('\n')}\n# TYPE svc_tls_certificate_expiry_timestamp_seconds gauge`);
+    const dashboard: any = JSON.parse(await readFile('deploy/observability/dashboard.json', 'utf8'));
+    const rules: any = parse(await readFile('deploy/observability/alerts.yml', 'utf8'));
+    const queries: string[] = [
+      ...dashboard.panels.flatMap(({ targets }: any) => targets.map(({ expr }: any) => expr)),
+      ...rules.groups.flatMap((group: any) => group.rules.map(({ expr }: any) => expr)),
+    ];
+    const asked = queries.flatMap(askedBy);
+    expect(asked.length).toBeGreaterThan(40);
+    const stale = asked.flatMap(({ name, labels }) =>
+      series.has(name) ? labels.filter((label) => !series.get(name)!.has(label)).map((label) => `${name}{${label}}`) : [name],
+    );
+    expect(stale).toEqual([]);
+    for (const { alert, annotations, labels } of rules.groups.flatMap((group: any) => group.rules))
+      expect({ alert, annotations, labels }).toEqual({
+        alert: expect.stringMatching(/^Svc[A-Z]/),
+        annotations: { summary: expect.any(String), description: expect.any(String) },
+        labels: { severity: expect.stringMatching(/^(warning|critical)$/) },
+      });
   });
 });
