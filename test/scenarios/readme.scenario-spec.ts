@@ -146,6 +146,7 @@ describe('the README and the guide', () => {
       'docs/how-to/backup.md: it needs a database of its own',
       'docs/how-to/backup.md: it needs a database of its own',
       'docs/how-to/backup.md: it needs the containers of the cluster',
+      'docs/how-to/monitoring.md: it needs a collector',
       'docs/how-to/https.md: the certificate is yours',
     ]);
     expect(pages.length).toBeGreaterThan(25);
