@@ -17,6 +17,7 @@ import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
 import { SERVICES } from './services.js';
 import { SESSIONS } from './sessions.js';
+import { TELEMETRY } from './telemetry.js';
 import { THREADS } from './threads.js';
 import { TLS } from './tls.js';
 import { WORK } from './work.js';
@@ -43,4 +44,5 @@ export const GUARDS: readonly Guard[] = [
   ...TLS,
   ...CLIENT,
   ...THREADS,
+  ...TELEMETRY,
 ];

@@ -164,9 +164,9 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A target has one unfinished operation.',
     file: 'src/platform/operations/operations.ts',
-    find: 'if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external }))) {',
+    find: 'if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external, traceparent }))) {',
     replace:
-      'if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external })) && id === target) {',
+      'if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external, traceparent })) && id === target) {',
     test: OPERATIONS,
     name: 'refuses a second operation for a target',
   },
