@@ -19,7 +19,7 @@ const { values: options } = parseArgs({
 });
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 /** Those that people see first. */
-const SHOWN = ['inbox', 'session', 'beads', 'overview', 'config', 'usage'];
+const SHOWN = ['inbox', 'overview', 'config', 'usage'];
 const DAY = { width: 1280, height: 760 };
 
 function start() {
