@@ -25,6 +25,8 @@ export default defineConfig({
     emptyOutDir: true,
     license: true,
     rolldownOptions: {
+      // On a machine that is busy a build takes its time: that is no fault of a plugin.
+      checks: { bundlerTimings: false },
       // What the shell and the inbox need is one file: a first load of few requests. What views have in common is a second one, that comes with
       // the first of them; graphs and timelines stay by themselves.
       output: {
