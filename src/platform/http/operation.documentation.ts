@@ -41,7 +41,10 @@ const HEADERS: Readonly<Record<ResponseHeader, Headers[string]>> = {
     schema: { type: 'number', format: 'double' },
   },
   Location: { description: 'The path of what the answer is about.', schema: { type: 'string' } },
-  ETag: { description: 'The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`.', schema: { type: 'string' } },
+  ETag: {
+    description: 'The quoted revision, for If-Match and If-None-Match. Of a compressed answer it is weak: `W/"3"`.',
+    schema: { type: 'string' },
+  },
   'SVC-Session-State': { description: 'The state of the session when the stream began.', schema: { type: 'string' } },
   'SVC-Session-Status': { description: '`stopped` when the session had no process; absent otherwise.', schema: { type: 'string' } },
   'SVC-Agent-Status': { description: '`stopped` when the agent had no process; absent otherwise.', schema: { type: 'string' } },
