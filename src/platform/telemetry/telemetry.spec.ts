@@ -135,13 +135,13 @@ describe('spans', () => {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     let late: Promise<unknown> = Promise.resolve();
     await spanned('short', { kind: 'internal', parent: undefined }, (span) => {
-      late = ended.then(() => currentSpan());
-      expect(currentSpan()).toBe(span);
+      late = ended.then(() => currentSpan() === undefined);
+      expect(currentSpan() === span).toBe(true);
       expect(within(undefined, () => currentSpan())).toBe(undefined);
       return Promise.resolve();
     });
     end();
-    expect(await late).toBe(undefined);
+    expect(await late).toBe(true);
   });
 
   it('are made of requests, in the trace of whoever asks, but for probes', async () => {
