@@ -33,6 +33,7 @@ createServer((request, response) => response.end('here')).listen(process.env.SVC
 export interface UiCity {
   readonly session: string;
   readonly bead: string;
+  readonly convoy: string;
 }
 
 /** A city in which every field that somebody can write has been written in, by somebody who means harm. */
@@ -52,6 +53,9 @@ export async function uiCity(stack: Stack, a: Api, name = 'alpha'): Promise<UiCi
   await writeFile(
     join(dir, 'city.toml'),
     `${toml}
+[maintenance.dolt]
+enabled = true
+
 [[service]]
 name = "board"
 kind = "proxy_process"
@@ -73,6 +77,10 @@ process = { command = ["/bin/sh", "-c", "exec \\"$SVC_NODE\\" board.mjs"] }
       ),
     ),
   ]);
+  const { items: beads } = (await a.get(`${city}/beads?limit=3`)).body as { items: { id: string }[] };
+  const convoy = await must(a.post(`${city}/convoys`, { title: hostile(0), description: hostile(1), items: beads.map(({ id }) => id) }));
+  for (const [n] of HOSTILE.entries())
+    await must(a.post(`${city}/mail`, { from: 'human', to: 'human', subject: hostile(n, 100), body: hostile(n) }));
   await must(
     a.post(`${city}/providers`, {
       name: 'odd',
@@ -123,5 +131,5 @@ process = { command = ["/bin/sh", "-c", "exec \\"$SVC_NODE\\" board.mjs"] }
   await eventually(async () => (await a.get(`${city}/config`)).body.rejected !== undefined || undefined);
   await ledger.stream.close();
   const { items } = (await a.get(`${city}/beads?limit=1`)).body as { items: { id: string }[] };
-  return { session: session.session_id as string, bead: items[0]!.id };
+  return { session: session.session_id as string, bead: items[0]!.id, convoy: convoy.id as string };
 }

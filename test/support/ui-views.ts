@@ -12,7 +12,7 @@ export interface UiView {
  * Every view of the page, with those of its states that look different. `ui-views.spec.ts` compares them with the routes there are: a view
  * that is not here is opened by no test.
  */
-export function uiViews({ session, bead }: UiCity, city = 'alpha'): readonly UiView[] {
+export function uiViews({ session, bead, convoy }: UiCity, city = 'alpha'): readonly UiView[] {
   const c = `/ui/c/${city}`;
   const view = (route: string, path: string, ready: string): UiView => ({ route, path, ready });
   return [
@@ -21,11 +21,27 @@ export function uiViews({ session, bead }: UiCity, city = 'alpha'): readonly UiV
     view('/cities', '/ui/cities?q=alp', '[data-city]'),
     view('/sessions', `${c}/sessions`, `[data-session="${session}"]`),
     view('/sessions', `${c}/sessions?new=1`, 'dialog[open]'),
-    view('/sessions/$id', `${c}/sessions/${session}`, '[data-ask]'),
+    view('/sessions/$id', `${c}/sessions/${session}`, '[data-transcript]'),
     view('/beads', `${c}/beads`, '[data-bead]'),
     view('/beads', `${c}/beads?text=img&bead=${bead}`, '[data-bead-pane]'),
     view('/beads', `${c}/beads?new=1`, 'dialog[open]'),
     view('/beads/$id', `${c}/beads/${bead}`, '[data-bead-pane]'),
+    view('/', c, 'main h1'),
+    view('/beads/$id', `${c}/beads/${bead}?tab=timeline`, 'main h1, main h2'),
+    view('/beads/$id', `${c}/beads/${bead}?tab=graph`, 'main h1, main h2'),
+    view('/sessions/$id/timeline', `${c}/sessions/${session}/timeline`, 'main h1'),
+    view('/ready', `${c}/ready`, 'main h1'),
+    view('/convoys', `${c}/convoys`, 'main h1'),
+    view('/convoys/$id', `${c}/convoys/${convoy}`, 'main h1, main h2'),
+    view('/runs', `${c}/runs`, 'main h1'),
+    view('/formulas', `${c}/formulas`, 'main h1'),
+    view('/formulas/$name', `${c}/formulas/mol-do-work`, 'main h1'),
+    view('/orders', `${c}/orders`, 'main h1'),
+    view('/orders/$name', `${c}/orders/daily-digest`, 'main h1'),
+    view('/waits', `${c}/waits`, 'main h1'),
+    view('/mail', `${c}/mail?agent=human`, 'main h1'),
+    view('/agents', `${c}/agents`, 'main h1'),
+    view('/agents/$name', `${c}/agents/loopback`, 'main h1'),
     view('/events', `${c}/events`, '[data-seq]'),
     view('/events', `${c}/events?type=odd.thing&match=deep.x%3D1&range=1h&by=actor`, 'h1'),
     view('/events', '/ui/events', '[data-seq]'),
