@@ -5,11 +5,14 @@ import ts from 'typescript';
 export class Types {
   readonly #service: ts.LanguageService;
   readonly #changed = new Map<string, string>();
+  /** The page has settings of its own: of what is compiled by those nothing is known here. */
+  readonly #known: ReadonlySet<string>;
   #version = 0;
 
   constructor(private readonly root: string) {
     const config = ts.readConfigFile(join(root, 'tsconfig.json'), (file) => ts.sys.readFile(file));
     const { options, fileNames } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
+    this.#known = new Set(fileNames);
     this.#service = ts.createLanguageService({
       getCompilationSettings: () => options,
       getScriptFileNames: () => fileNames,
@@ -33,7 +36,7 @@ export class Types {
    * known. Most of the time goes into what all files share: hundreds of files take little longer than one.
    */
   wrong(texts: ReadonlyMap<string, string>): Map<string, string> {
-    const files = [...texts.keys()].filter((file) => file.endsWith('.ts'));
+    const files = [...texts.keys()].filter((file) => file.endsWith('.ts') && this.#known.has(join(this.root, file)));
     this.#changed.clear();
     for (const file of files) this.#changed.set(join(this.root, file), texts.get(file)!);
     this.#version++;
