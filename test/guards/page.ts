@@ -10,7 +10,7 @@ export const PAGE: readonly Guard[] = [
     guard: 'Of two states of one thing the page keeps the newer one.',
     file: 'ui/src/live/list.ts',
     find: 'if (before !== undefined && before.version >= version) {',
-    replace: 'if (before !== undefined && before.version > version + 1) {',
+    replace: 'if (before !== undefined && before.version === version) {',
     test: LIST,
   },
   {
@@ -32,13 +32,6 @@ export const PAGE: readonly Guard[] = [
     file: 'ui/src/live/list.ts',
     find: '      this.#error = error;\n    }',
     replace: '      this.#error = error;\n      this.#rows.clear();\n    }',
-    test: LIST,
-  },
-  {
-    guard: 'A page that answers late, after another read began, tells nothing any more.',
-    file: 'ui/src/live/list.ts',
-    find: '        if (round !== this.#round) return;\n        for (const item',
-    replace: '        if (round > this.#round) return;\n        for (const item',
     test: LIST,
   },
   {

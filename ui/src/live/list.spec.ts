@@ -151,6 +151,7 @@ describe('a list that is joined, read and kept', () => {
     list.put({ id: 'b', revision: 2, open: true });
     list.put({ id: 'a', revision: 3, open: true });
     await list.read();
+    list.put({ id: 'b', revision: 3, open: true });
     list.flush();
     expect(list.snapshot().rows).toEqual([{ id: 'a', revision: 3, open: true }]);
   });
