@@ -508,8 +508,15 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'An agent has of the worker’s environment only what is named.',
     file: 'src/platform/config/agent-environment.ts',
-    find: 'if (value !== undefined && (EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix))))',
-    replace: 'if (value !== undefined)',
+    find: 'if (EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))',
+    replace: 'if (EXACT.size > 0)',
+    test: 'src/platform/runtime/environment.spec.ts',
+  },
+  {
+    guard: 'An agent does not get what the service signs in with at its collector.',
+    file: 'src/platform/config/agent-environment.ts',
+    find: 'if (value === undefined || OWN.test(name))',
+    replace: 'if (value === undefined)',
     test: 'src/platform/runtime/environment.spec.ts',
   },
   {

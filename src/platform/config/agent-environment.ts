@@ -25,13 +25,16 @@ const PREFIXES = [
   ...['ANTHROPIC_', 'AZURE_', 'CEREBRAS_', 'COHERE_', 'DEEPSEEK_', 'FIREWORKS_', 'GEMINI_', 'GOOGLE_', 'GROQ_', 'MISTRAL_', 'OLLAMA_'],
   ...['OPENAI_', 'OPENROUTER_', 'TOGETHER_', 'VERTEX_', 'XAI_', 'XIAOMI_'],
 ];
+/** What the service signs in with at its collector, and what it calls itself there. */
+const OWN = /^OTEL_(SERVICE_NAME|EXPORTER_OTLP_(\w+_)?HEADERS)$/;
 const PATH = '/usr/local/bin:/opt/homebrew/bin:/usr/bin:/bin';
 
 /** Built from an empty object; `PATH` and `HOME` are always there. */
 export function passedToAgents(env: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
   const passed: Record<string, string> = { PATH, HOME: homedir() };
   for (const [name, value] of Object.entries(env)) {
-    if (value !== undefined && (EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix)))) passed[name] = value;
+    if (value === undefined || OWN.test(name)) continue;
+    if (EXACT.has(name) || PREFIXES.some((prefix) => name.startsWith(prefix))) passed[name] = value;
   }
   return Object.freeze(passed);
 }

@@ -14,7 +14,9 @@ describe('the environment of an agent', () => {
         SSH_AUTH_SOCK: '/s',
         ANTHROPIC_API_KEY: 'k',
         AWS_REGION: 'r',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
       },
+      ...{ OTEL_SERVICE_NAME: 'svc', OTEL_EXPORTER_OTLP_HEADERS: 'authorization=s', OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'authorization=s' },
       ...{ SVC_DATABASE_URL: 'postgres://u:secret@h/d', SVC_REDIS_URL: 'redis://h', DATABASE_URL: 's', REDIS_URL: 's', PGPASSWORD: 's' },
       ...{
         AWS_SESSION_MANAGER_SECRET: 's',
@@ -35,6 +37,7 @@ describe('the environment of an agent', () => {
         SSH_AUTH_SOCK: '/s',
         ANTHROPIC_API_KEY: 'k',
         AWS_REGION: 'r',
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://c:4318',
       },
     });
   });
