@@ -60,6 +60,8 @@ described('the keyboard alone', () => {
   }
 
   it('writes a bead, gives it to somebody, closes it and takes that back', async () => {
+    // There are keys for a city once it is known that there is one.
+    await page.getByRole('link', { name: 'Beads' }).waitFor();
     await press('g', 'b');
     await page.getByRole('heading', { name: 'Beads' }).waitFor();
     await press('c');
