@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, onSendHookHandler, RouteOptions } from 'fastify';
-import { acceptedEncoding, encoded } from './encodings.js';
+import { acceptedEncoding, encoded, type Encoding } from './encodings.js';
 import type { RouteConfiguration } from './gate.js';
 import { weakened } from './if-match.js';
 
@@ -9,6 +9,8 @@ import { weakened } from './if-match.js';
  */
 const FROM_LENGTH = 1_024;
 const LEVEL = 4;
+/** Of 588 KB of beads gzip makes 59 in 4 ms of a processor, Brotli 50 in 7: what is made for one answer is better made fast. */
+const OFFERED: readonly Encoding[] = ['gzip', 'br'];
 
 /** Before anything that counts, or leaves: a request that is being compressed is in work, so there are never more of them than those. */
 export function compressAnswers(route: RouteOptions): void {
@@ -31,9 +33,9 @@ export function compressAnswers(route: RouteOptions): void {
 }
 
 /** Of bytes that others may get in another form the tag is weak; so is that of an answer which says that the client has them. */
-function describe(request: FastifyRequest, reply: FastifyReply): ReturnType<typeof acceptedEncoding> {
+function describe(request: FastifyRequest, reply: FastifyReply): Encoding | undefined {
   void reply.header('vary', 'Origin, Accept-Encoding');
-  const encoding = acceptedEncoding(request.headers['accept-encoding']);
+  const encoding = acceptedEncoding(request.headers['accept-encoding'], OFFERED);
   const tag = reply.getHeader('etag');
   if (encoding !== undefined && typeof tag === 'string') void reply.header('etag', weakened(tag));
   return encoding;
