@@ -32940,9 +32940,9 @@ export interface operations {
     };
     search: {
         parameters: {
-            query: {
-                /** @description What is looked for: an id or a name, its beginning, or words of a title, the beginnings of which are enough. */
-                q: string;
+            query?: {
+                /** @description What is looked for: an id or a name, its beginning, or words of a title, the beginnings of which are enough. Nothing finds nothing. */
+                q?: string;
                 /** @description Only of these kinds, by commas: `city`, `agent`, `session`, `bead`, `mail`. */
                 kinds?: string[];
                 /** @description Only of these cities, by commas. */

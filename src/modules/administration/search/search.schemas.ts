@@ -9,9 +9,11 @@ export const SearchQuery = z.strictObject({
   q: z
     .string('must be given once')
     .trim()
-    .min(1)
     .max(200)
-    .describe('What is looked for: an id or a name, its beginning, or words of a title, the beginnings of which are enough.'),
+    .default('')
+    .describe(
+      'What is looked for: an id or a name, its beginning, or words of a title, the beginnings of which are enough. Nothing finds nothing.',
+    ),
   kinds: queryList({ max: 20 })
     .refine(
       (kinds) => (kinds ?? []).every((kind) => (SEARCH_KINDS as readonly string[]).includes(kind)),

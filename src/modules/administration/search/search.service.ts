@@ -21,6 +21,7 @@ export class SearchService {
 
   async search({ q, kinds, cities, limit }: SearchQuery, caller: Principal, limits = LIMITS): Promise<SearchOutputBody> {
     const visible = cities?.filter((city) => maySee(caller, city)) ?? caller.cities;
+    if (q === '') return { items: [] };
     // Whether the index has more than was looked at says something of others, too: a limited key does not get to know.
     const apart = caller.cities !== undefined;
     const scope = { cities: visible, apart, limit, most: apart ? limits.own : limits.ranked };

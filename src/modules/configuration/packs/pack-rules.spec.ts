@@ -62,7 +62,7 @@ describe('problemOf', () => {
     expect(found.errors).toEqual([
       { location: 'body.host', message: 'example.org' },
       { location: 'body.repo', message: 'https://example.org/team/base.git' },
-      { location: 'body.hint', message: expect.stringMatching(/^register a credential for this host/) },
+      { location: 'body.hint', message: expect.stringMatching(/^the operator names a credential for this host/) },
     ]);
   });
 });
