@@ -374,7 +374,7 @@ withBrowser("views of work on the operator's page", () => {
     const page = await open(`/sessions/${id}`);
     await page.getByText('the agent works').waitFor();
     await page.getByLabel('When').selectOption('follow_up');
-    await page.getByLabel('Message').fill('for later');
+    await page.getByRole('textbox', { name: 'Message' }).fill('for later');
     await page.keyboard.press('Control+Enter');
     const queued = page.locator('[data-queued="queued"]').getByText('for later');
     await queued.waitFor();

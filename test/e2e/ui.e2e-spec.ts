@@ -166,7 +166,7 @@ described("the operator's page", () => {
     const page = await open(`/ui/c/alpha/sessions/${session}`);
     const log = page.locator('[data-transcript]');
     await log.getByText('hello there').nth(1).waitFor();
-    await page.getByLabel('Message').fill('stream 60 5');
+    await page.getByRole('textbox', { name: 'Message' }).fill('stream 60 5');
     await page.keyboard.press('Control+Enter');
     await log.locator('[data-role="assistant"]').nth(1).waitFor();
     await eventually(async () => (await a.get(`${city}/session/${session}`)).body.activity === 'idle' || undefined);
@@ -178,7 +178,7 @@ described("the operator's page", () => {
     const whole = said.findLast(({ role }) => role === 'assistant')!.blocks[0]!.text!;
     await log.getByText(whole, { exact: true }).waitFor();
     expect(await log.locator('[data-entry]').count()).toBe(said.length);
-    await page.getByLabel('Message').fill('ask');
+    await page.getByRole('textbox', { name: 'Message' }).fill('ask');
     await page.keyboard.press('Control+Enter');
     await page.locator('[data-ask]').getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
     await log.getByText('chosen: deny').waitFor();
