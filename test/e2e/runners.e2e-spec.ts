@@ -143,6 +143,7 @@ describe('a session', () => {
     await old!.exited;
     // As if the time of its lease had passed; nobody renews it any more.
     const { process_id: gone } = await session(id);
+    await eventually(async () => (await told()).length === 2);
     expect(await told()).toEqual(['registered', 'registered']);
     await adminAt(stack.databaseUrl, `update runners set lease_until = lease_until - $1 * interval '1 ms' where process_id = $2`, [
       RUNNER_LEASE_MS,
@@ -152,6 +153,7 @@ describe('a session', () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;
     });
+    await eventually(async () => (await told()).length === 3);
     expect(await told()).toEqual(['registered', 'registered', 'lost']);
     expect(processes(id).filter((pid) => before.includes(pid))).toEqual([]);
     await send(id, 'history');
@@ -163,12 +165,14 @@ describe('a session', () => {
     const id = await create();
     const [old] = workers.splice(0);
     await worker();
+    await eventually(async () => (await told()).length === 4);
     old!.child.kill('SIGTERM');
     expect(await old!.exited).toEqual({ code: 0, signal: null });
     await eventually(async () => {
       const { generation, live } = await session(id);
       return generation === 2 && live;
     });
+    await eventually(async () => (await told()).length === 6);
     expect((await told()).slice(3)).toEqual(['registered', 'draining', 'stopped']);
     const { items } = (await root.get('/v0/events?type=runner.stopped')).body;
     expect(items).toMatchObject([

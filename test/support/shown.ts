@@ -9,7 +9,7 @@ export interface Shown {
 
 /** The length is that of the text, which is compared without the names. Ages grow while one asks. */
 const VOLATILE = ['date', 'x-svc-request-id', 'content-length', 'x-svc-cache-age-s'];
-const AGES = /(?<="uptime_sec":)\d+|(?<="time":")[^"]+/g;
+const AGES = /(?<="uptime_sec":)\d+|(?<="(?:time|until)":")[^"]+/g;
 
 /** An answer without the request's id and without what the request itself named. */
 export function shown(reply: Pick<Reply, 'status' | 'headers' | 'text'>, given: readonly string[]): Shown {
