@@ -75,6 +75,12 @@ export function blockKeys(): () => void {
 const inText = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
+/** What does something by itself when it is entered: there the key is not the view's. */
+const isPressed = ({ key, target }: KeyboardEvent): boolean =>
+  (key === 'Enter' || key === ' ') &&
+  target instanceof Element &&
+  target.closest('button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"]') !== null;
+
 function nameOf(event: KeyboardEvent): string {
   const key = event.key === ' ' ? 'Space' : event.key;
   if (event.metaKey || (event.ctrlKey && (key.toLowerCase() === 'k' || (key === 'a' && !mac)))) return `mod+${key.toLowerCase()}`;
@@ -84,7 +90,7 @@ function nameOf(event: KeyboardEvent): string {
 
 export function listenForKeys(): void {
   document.addEventListener('keydown', (event) => {
-    if (event.isComposing || event.altKey || event.defaultPrevented || blocked > 0) return;
+    if (event.isComposing || event.altKey || event.defaultPrevented || blocked > 0 || isPressed(event)) return;
     const key = nameOf(event);
     const text = inText(event.target);
     const plain = !/^(mod|ctrl)\+/.test(key);
