@@ -24,7 +24,7 @@ const ID = /\b(?:de|web)-\d+\b/g;
 /** How far a long operation is, which a fast one does not tell. */
 const PROGRESS = /^\w+ing \S+: \w+$/;
 /** Commands that only look. What they show may still be on its way, so they are asked again, as a person would do. */
-const LOOKS = /^svc (events|\w+ (list|ready|pending|inbox|revisions|validate))\b/;
+const LOOKS = /^svc (events|search|\w+ (list|ready|pending|inbox|revisions|validate|history))\b/;
 
 /** It speaks of a host that lets keys in by ssh. */
 const BY_SSH = 'docs/how-to/private-git.md';
