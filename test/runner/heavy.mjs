@@ -12,7 +12,24 @@ const HEAVY = [
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
-const isHeavy = (path) => HEAVY.some((files) => files.test(path));
 
-export const only = (paths) => ({ filtered: paths.filter(isHeavy) });
+/**
+ * Of each of these lines one has its turn in three hours, so that all of it has run within a day; `DEEP=1` runs everything, and so does the
+ * part `page` of `npm run test:deep` for the page.
+ */
+const IN_TURN = [
+  ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
+  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry'],
+];
+const TURN_MS = 3 * 3_600_000;
+
+const isHeavy = (path) => HEAVY.some((files) => files.test(path));
+const turn = Math.floor(Date.now() / TURN_MS);
+const later = process.env.DEEP === '1' ? [] : IN_TURN.flatMap((line) => line.filter((_, n) => n !== turn % line.length));
+const isLater = (path) => later.some((name) => path.includes(`/test/${name}.`));
+
+export function only(paths) {
+  if (later.length > 0) console.error(`At other hours of the day: ${later.join(', ')}`);
+  return { filtered: paths.filter((path) => isHeavy(path) && !isLater(path)) };
+}
 export const without = (paths) => ({ filtered: paths.filter((path) => !isHeavy(path)) });
