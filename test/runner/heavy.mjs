@@ -12,7 +12,6 @@ const HEAVY = [
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
-
 /**
  * Of each of these lines one has its turn in three hours, so that all of it has run within a day; `DEEP=1` runs everything, and so does the
  * part `page` of `npm run test:deep` for the page.
