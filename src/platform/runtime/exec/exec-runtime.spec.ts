@@ -293,7 +293,7 @@ describe('stopping', () => {
     const [exit, again] = await Promise.all([agent.stop(), agent.stop({ hard: true })]);
     expect(exit).toMatchObject({ cause: 'stopped' });
     expect(again).toBe(exit);
-    expect(await birthOf(pid)).toBeUndefined();
+    await eventually(async () => (await birthOf(pid)) === undefined);
     expect(await turn).toBeDefined();
     await done;
     expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'stopped' } });
