@@ -7,6 +7,7 @@ import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.j
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { cloneDatabase, LOCK_TIMEOUT_MS, type TestDatabase } from '../../../../../test/support/database.js';
+import { eventually } from '../../../../../test/support/sse.js';
 import { registerCity } from '../../../../../test/support/registry.js';
 import { keyOf, type Conversation } from '../conversations/conversation.js';
 import type { TellingService } from '../deliveries/telling.service.js';
@@ -41,16 +42,18 @@ const named = (conversation_id: string): Conversation => ({
 });
 
 /** One that the agent mayor has. */
-async function conversation(city: string, id: string): Promise<void> {
+const conversation = (city: string, id: string): Promise<unknown> => pool.query(MAKE_CONVERSATION, ofConversation(city, id));
+
+const MAKE_CONVERSATION = `
+  with c as (
+    insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
+    select stream_id, $2, $3, $4, $5, $6, '', $7 from cities where name = $1 returning pk, stream_id),
+  b as (insert into extmsg_bindings (stream_id, conversation_pk, id, agent_name, generation) select stream_id, pk, $1 || $6, 'mayor', 1 from c)
+  insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence) select stream_id, pk, 'mayor', '{binding}', 0 from c`;
+
+function ofConversation(city: string, id: string): unknown[] {
   const { scope_id, provider, account_id, conversation_id, kind } = named(id);
-  await pool.query(
-    `with c as (
-       insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
-       select stream_id, $2, $3, $4, $5, $6, '', $7 from cities where name = $1 returning pk, stream_id),
-     b as (insert into extmsg_bindings (stream_id, conversation_pk, id, agent_name, generation) select stream_id, pk, $1 || $6, 'mayor', 1 from c)
-     insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence) select stream_id, pk, 'mayor', '{binding}', 0 from c`,
-    [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind],
-  );
+  return [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind];
 }
 
 /** What one process takes messages with. */
@@ -61,9 +64,9 @@ function aProcess(): { receive: (intake: Intake) => Promise<InboundResult | unde
   const repository = new InboundRepository();
   const batches: (readonly Asked[])[] = [];
   const look = repository.look.bind(repository);
-  repository.look = (tx, asked, wait) => {
+  repository.look = (tx, asked) => {
     batches.push(asked);
-    return look(tx, asked, wait);
+    return look(tx, asked);
   };
   const telling = { hurry: () => undefined } as unknown as TellingService;
   const committer = new InboundCommitter(new Transactions(db, new Failpoints()), repository, telling, streams, new Metrics());
@@ -256,5 +259,24 @@ describe('a batch', () => {
     expect(batches[0]!.length).toBeLessThan(100);
     await Promise.all(many);
     expect(await texts('alpha')).toHaveLength(200);
+  });
+});
+
+describe('one that waits', () => {
+  // Guard: it has looked for a row to lock when there was none, and reads what was made since.
+  it('has the lock of a conversation that is made while it looks', async () => {
+    const repository = new InboundRepository();
+    const maker = await pool.connect();
+    // Between its two statements: the first finds nothing, the second waits for this.
+    await maker.query('begin; lock table extmsg_entries in access exclusive mode');
+    const found = new Transactions(db, new Failpoints()).run((tx) => repository.wait(tx, message('alpha', 'm-1', { conversation: 'new' })));
+    await eventually(async () => {
+      const { rowCount } = await pool.query(`select 1 from pg_locks where relation = 'extmsg_entries'::regclass and not granted`);
+      return rowCount === 1;
+    });
+    await maker.query(MAKE_CONVERSATION, ofConversation('alpha', 'new'));
+    await maker.query('commit');
+    maker.release();
+    expect(await found).toMatchObject({ busy: false, at: { conversation_id: 'new' }, binding: { agent_name: 'mayor' } });
   });
 });

@@ -84,7 +84,7 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
 
   async #take(tx: Tx, intakes: readonly Intake[], records: string, wait: boolean): Promise<Outcome[]> {
     const batch = new Batch();
-    const outcomes = (await this.repository.look(tx, intakes, false)).map((found, nth) => batch.decide(nth, intakes[nth]!, found));
+    const outcomes = (await this.repository.look(tx, intakes)).map((found, nth) => batch.decide(nth, intakes[nth]!, found));
     if (batch.takings.size === 0) return outcomes;
     const taken = await this.repository.take(tx, batch.takings, wait, records);
     const heads = new Map<string, number>();

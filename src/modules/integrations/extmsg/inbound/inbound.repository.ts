@@ -40,8 +40,20 @@ export const NO_RECORDS = '[]';
 /** SQL of messages from outside, of many cities at once: two calls, however much there is to look at. */
 @Injectable()
 export class InboundRepository {
-  /** What each finds, its conversation locked until the commit. Unless it `wait`s, what somebody else has locked is busy. */
-  async look(tx: Tx, asked: readonly Asked[], wait: boolean): Promise<Found[]> {
+  /** What each finds, its conversation locked until the commit. What somebody else has locked is busy. */
+  look(tx: Tx, asked: readonly Asked[]): Promise<Found[]> {
+    return this.#look(tx, asked, false);
+  }
+
+  /** What a single one finds. It waits for its conversation, and for one that is made while it looks: that is never busy. */
+  async wait(tx: Tx, asked: Asked): Promise<Found> {
+    for (;;) {
+      const [found] = await this.#look(tx, [asked], true);
+      if (!found!.busy) return found!;
+    }
+  }
+
+  async #look(tx: Tx, asked: readonly Asked[], wait: boolean): Promise<Found[]> {
     const items = asked.map(({ city, conversation, onceKey }) => ({ city, key: keyOf(conversation).toString('hex'), once: onceKey }));
     const { rows } = await sql<{ ord: number; found: Row }>`
       select o_ord as ord, o_found as found from extmsg_look(${JSON.stringify(items)}::jsonb, ${wait})`.execute(tx);

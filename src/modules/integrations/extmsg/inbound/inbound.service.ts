@@ -75,7 +75,7 @@ export class InboundService {
   async #take(tx: Tx, city: CityScope, intake: Intake): Promise<InboundResult> {
     const { conversation, message, caller } = intake;
     const telling = { stream: city.stream, actor: caller.actor };
-    const look = async (): Promise<Found> => (await this.repository.look(tx, [intake], true))[0]!;
+    const look = (): Promise<Found> => this.repository.wait(tx, intake);
     const looked = await look();
     if (!looked.running) throw problem('unavailable', `city ${city.name} does not run; try again`);
     if (looked.known !== undefined) return repeated(message, looked);
@@ -119,8 +119,8 @@ export class InboundService {
     if (identity === undefined) return undefined;
     const at = await this.conversations.ensure(tx, city.streamId, conversation);
     // Somebody may have made it, and given it to somebody, before this one had its lock.
-    const [there] = await this.repository.look(tx, [{ city: city.name, conversation, onceKey: '' }], true);
-    if (there!.binding !== undefined || there!.group !== undefined) return [];
+    const there = await this.repository.wait(tx, { city: city.name, conversation, onceKey: '' });
+    if (there.binding !== undefined || there.group !== undefined) return [];
     return (await this.binding.bindIn(tx, at, { target: ofAgent(identity), replace: false, metadata: {} }, telling)).events;
   }
 
