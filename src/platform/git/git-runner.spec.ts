@@ -10,7 +10,7 @@ import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
 import { listProcesses } from '../runtime/process-table.js';
 import type { OutgoingGuard } from '../outgoing/outgoing-guard.js';
-import { gitEnvironment, type Remote } from './git-environment.js';
+import { gitEnvironment, HEARS, type Remote } from './git-environment.js';
 import { Git } from './git.js';
 import { GitRunner, type Place, type WalledRun } from './git-runner.js';
 import { noCredentials } from './testing/runner.js';
@@ -72,7 +72,8 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     const env = { ...gitEnvironment(undefined), GIT_SSH_COMMAND: `sh -c '{ ${look}; } >&2'` };
     const bySsh = { url: 'ssh://git@h/x', transport: 'ssh', host: 'h', port: undefined } as const;
     const heard = async (signIn: Remote['signIn']): Promise<string[]> => {
-      const args = ['-c', `alias.say=!${look}; true`, 'say'];
+      // Until the line ends: with git, ssh would end before it has said everything.
+      const args = ['-c', `alias.say=!${look}; cat <&${HEARS}; true`, 'say'];
       const run: WalledRun = { args, cwd: '/', env, signal: forever, places: [], remote: { ...bySsh, signIn } };
       const { stdout, stderr } = await new GitRunner(isolationOf(base)).run(run);
       return [stdout.toString(), stderr];
