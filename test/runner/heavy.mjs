@@ -12,15 +12,14 @@ const HEAVY = [
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
-/**
- * Of each of these lines one has its turn in three hours, so that all of it has run within a day; `DEEP=1` runs everything, and so does the
- * part `page` of `npm run test:deep` for the page.
- */
+/** Of each of these lines one has its turn in an hour, so that all of it has run within five; `DEEP=1` runs everything. */
 const IN_TURN = [
   ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
-  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry'],
+  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners'],
+  ['scenarios/svc-installed', 'scenarios/client-package', 'e2e/docs'],
+  ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts'],
 ];
-const TURN_MS = 3 * 3_600_000;
+const TURN_MS = 3_600_000;
 
 const isHeavy = (path) => HEAVY.some((files) => files.test(path));
 const turn = Math.floor(Date.now() / TURN_MS);
