@@ -19,22 +19,24 @@ export class CityCounts {
   ) {}
 
   /**
-   * Its counts now, or once the city's stream has moved beyond `index`.
+   * Its row now, or once the city's stream has moved beyond `index`.
    *
    * @throws ProblemError city_not_found for a city that is unknown, not running, or not for this caller: they look the same.
    */
-  async status(
-    name: string,
-    query: StatusQuery,
-    caller: Principal,
-    gone: AbortSignal,
-  ): Promise<{ head: number; streamId: number; body: StatusBody }> {
-    let row = await this.#load(name, query, caller);
-    if (await this.heads.readAgain(name, row.head, query, gone)) row = await this.#load(name, query, caller);
-    const resting = query.lite ? { total: 0, rows: [] } : await this.repository.resting(name);
-    const pools = query.lite ? new Map<string, never>() : await this.emptyRuns.rests(row.stream_id);
-    const waiting = query.lite ? [] : await this.waiting.of(name, row);
-    return { head: row.head, streamId: row.stream_id, body: toStatus(row, query.lite, { ...resting, pools }, waiting) };
+  async row(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<StatusRow> {
+    const row = await this.#load(name, query, caller);
+    return (await this.heads.readAgain(name, row.head, query, gone)) ? this.#load(name, query, caller) : row;
+  }
+
+  /** Together: beside somebody who asks for much each statement that waits for another one is a turn more. */
+  async body(row: StatusRow, { lite }: StatusQuery): Promise<StatusBody> {
+    if (lite) return toStatus(row, lite, { total: 0, rows: [], pools: new Map<string, never>() }, []);
+    const [resting, pools, waiting] = await Promise.all([
+      this.repository.resting(row.name),
+      this.emptyRuns.rests(row.stream_id),
+      this.waiting.of(row.name, row),
+    ]);
+    return toStatus(row, lite, { ...resting, pools }, waiting);
   }
 
   async #load(name: string, { lite }: StatusQuery, caller: Principal): Promise<StatusRow> {

@@ -3,6 +3,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { blockersOf } from '../../sessions/launch/effective-suspension.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
+import type { StatusRow } from './city-counts.repository.js';
 import { CityCounts } from './city-counts.service.js';
 import { CityStatusRepository } from './city-status.repository.js';
 import type { StatusBody, StatusQuery } from './city-status.schemas.js';
@@ -20,12 +21,15 @@ export class CityStatusService {
 
   /** The status now, or once the city's stream has moved beyond `index`. */
   async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
-    const { head, streamId, body } = await this.counts.status(name, query, caller, gone);
-    if (query.lite) return { head, body };
-    return { head, body: { ...body, ...CONDITIONAL, ...(await this.#details(streamId, body)) } };
+    const row = await this.counts.row(name, query, caller, gone);
+    const [body, details] = await Promise.all([
+      this.counts.body(row, query),
+      query.lite ? {} : this.#details(row).then((found) => ({ ...CONDITIONAL, ...found })),
+    ]);
+    return { head: row.head, body: { ...body, ...details } };
   }
 
-  async #details(streamId: number, { path, suspended: citySuspended }: StatusBody): Promise<Partial<StatusBody>> {
+  async #details({ stream_id: streamId, dir: path, suspended: citySuspended }: StatusRow): Promise<Partial<StatusBody>> {
     const [current, switches, { sessions, named, store }] = await Promise.all([
       this.config.known({ streamId }),
       this.roster.switches(streamId),
