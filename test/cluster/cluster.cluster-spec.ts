@@ -174,6 +174,33 @@ describe('the cluster', () => {
   });
 });
 
+describe('the page about upgrades', () => {
+  it('replaces everything by another image, and loses nothing meanwhile', async () => {
+    const tag = `${cluster.name}-new`;
+    const commands = page('upgrade')[0]!.map((command) => command.replace('git pull && ', '').replaceAll('SVC_TAG=new', `SVC_TAG=${tag}`));
+    const feed = follow(await cursorOfNow());
+    const replies: Reply[] = [];
+    let isOver = false;
+    const asking = (async () => {
+      while (!isOver) {
+        replies.push(...(await createMany(1)));
+        await pause(500);
+      }
+    })();
+    try {
+      await cluster.typed(await folder('svc-cluster-upgrade-'), [`export SVC_API_KEY=${key}`, ...commands]);
+    } finally {
+      isOver = true;
+      await asking;
+    }
+    const running = [...(await cluster.containers('api')), ...(await cluster.containers('worker'))];
+    const images = await Promise.all(running.map((id) => docker('inspect', '--format', '{{.Config.Image}}', id)));
+    expect(new Set(images.map((image) => image.trim()))).toEqual(new Set([`supervisor-control-plane:${tag}`]));
+    expect(replies.length).toBeGreaterThan(0);
+    await expectOneEndEach(feed, replies);
+  });
+});
+
 describe('the page about backups', () => {
   const blocks = page('backup');
   const having = (word: string, without = '\0'): string[] =>

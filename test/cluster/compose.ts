@@ -67,7 +67,8 @@ export class Cluster {
 
   async down(): Promise<void> {
     await this.compose('down', '-v', '--remove-orphans', '--timeout', '10');
-    await run(['docker', 'image', 'rm', '-f', `supervisor-control-plane:${this.name}`], this.env).catch(() => '');
+    const images = [this.name, `${this.name}-new`].map((tag) => `supervisor-control-plane:${tag}`);
+    await run(['docker', 'image', 'rm', '-f', ...images], this.env).catch(() => '');
   }
 
   /** Builds the image of `deploy/worker.Dockerfile` on this one, and asks each program in it for its version. */

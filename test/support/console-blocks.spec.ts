@@ -31,6 +31,15 @@ describe('consoleBlocks', () => {
       { line: 13, notRun: 'w', steps: [] },
     ]);
   });
+
+  it.each([
+    ['a loop', '$ for a in b; do\n    c\n  done', 'for a in b; do\n    c\n  done'],
+    ['a loop in a line', '$ for a in b; do c; done', 'for a in b; do c; done'],
+    ['a text that is read', "$ cat <<'END'\n$ a\nEND", "cat <<'END'\n$ a\nEND"],
+  ])('reads %s to its end', (_name, written, command) => {
+    const steps = consoleBlocks(`\`\`\`console\n${written}\nprinted\n\`\`\``)[0]?.steps;
+    expect(steps).toEqual([{ line: 2, command, output: ['printed'] }]);
+  });
 });
 
 describe('lineOf', () => {

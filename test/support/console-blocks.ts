@@ -40,10 +40,11 @@ function stepsOf(lines: readonly string[], first: number): Step[] {
   return steps;
 }
 
-/** Whether a text that the command reads from the lines below it (`<<'END'`) is not at its end. */
+/** Whether a text that the command reads from the lines below it (`<<'END'`), or its loop, is not at its end. */
 function readsOn(command: string): boolean {
-  const [, end] = /<<'(\w+)'/.exec(command) ?? [];
-  return end !== undefined && !command.split('\n').slice(1).includes(end);
+  const [first = '', ...others] = command.split('\n');
+  const [, end] = /<<'(\w+)'/.exec(first) ?? (/^(?:for|while|until) .*; do$/.test(first) ? ['', 'done'] : []);
+  return end !== undefined && !others.some((line) => line.trim() === end);
 }
 
 /** What differs from one run to the next, and what of a run stands for it. */
