@@ -50,6 +50,8 @@ described('administration on the page', () => {
   const go = async (path: string): Promise<void> => {
     await page.goto(`${base}${path}`);
     await live(page);
+    // A view that is not there yet has no keys.
+    await page.locator('main h1').first().waitFor();
   };
   const row = (name: string) => page.locator(`[data-row="${name}"]`);
   const button = (name: string | RegExp) => page.getByRole('button', { name, exact: typeof name === 'string' });

@@ -76,6 +76,8 @@ described('the keyboard alone', () => {
     await type('ann');
     await press('Enter');
     await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.assignee === 'ann' || undefined);
+    // It is closed as the page knows it.
+    await pane.locator('dd').getByText('ann', { exact: true }).waitFor();
     await press('Shift+C');
     await eventually(async () => (await a.get(`${city}/bead/${id}`)).body.status === 'closed' || undefined);
     await page.getByRole('button', { name: 'Undo: reopen' }).waitFor();

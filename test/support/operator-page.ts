@@ -50,6 +50,8 @@ export class Watcher {
   async go(page: Page, path: string): Promise<void> {
     await page.goto(`${this.base}${path}`);
     await page.locator('[data-connection="Live"]').first().waitFor({ state: 'attached' });
+    // A view that is not there yet has no keys.
+    await page.locator('main :is(h1, h2)').first().waitFor({ state: 'attached' });
   }
 
   close(page: Page): Promise<void> {

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useSyncExternalStore } from 'react';
+import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 
 /** One registry of keys: what a view binds is what `?` lists. */
 export interface Binding {
@@ -42,11 +42,11 @@ function changed(): void {
   for (const tell of listeners) tell();
 }
 
-/** Binds keys while the component is there; what is bound last comes first. */
+/** Binds keys while the component is there, from the moment at which it can be seen; what is bound last comes first. */
 export function useKeys(name: string, bindings: readonly Binding[]): void {
   const now = useRef(bindings);
   now.current = bindings;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const group: Group = { name, bindings: () => now.current };
     groups = [group, ...groups];
     changed();

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, type ButtonHTMLAttributes, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, type ButtonHTMLAttributes, type ReactNode } from 'react';
 import { Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, shownKeys } from '../lib/keys.js';
@@ -50,7 +50,8 @@ interface ModalProps {
 export function Modal({ title, onClose, children, wide = false }: ModalProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Once it cannot be seen any more, keys and focus are where they were.
+  useLayoutEffect(() => {
     const before = document.activeElement;
     const unblock = blockKeys();
     dialog.current?.showModal();

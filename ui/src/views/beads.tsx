@@ -45,7 +45,13 @@ export function Beads(): ReactNode {
     { keys: '/', label: 'search', run: () => document.getElementById('bead-text')?.focus() },
   ]);
   const filtered = Object.values(filter).some((value) => value !== undefined);
-  if (stream?.kind === 'missing') return <CityStopped city={city} why={stream.why} />;
+  if (stream?.kind === 'missing')
+    return (
+      <>
+        <h1 className="sr-only">Beads</h1>
+        <CityStopped city={city} why={stream.why} />
+      </>
+    );
   return (
     <div className="flex h-full">
       <section aria-label="Beads" className={`@container min-w-0 flex-1 flex-col ${open === undefined ? 'flex' : 'hidden lg:flex'}`}>

@@ -54,7 +54,13 @@ export function Ready(): ReactNode {
     [navigate],
   );
   useKeys('Ready work of the city', [{ keys: 'Escape', label: 'close the bead', run: () => show(undefined) }]);
-  if (stream?.kind === 'missing') return <CityStopped city={city} why={stream.why} />;
+  if (stream?.kind === 'missing')
+    return (
+      <>
+        <h1 className="sr-only">Ready</h1>
+        <CityStopped city={city} why={stream.why} />
+      </>
+    );
   const filtered = route !== undefined || rig !== undefined || who !== undefined;
   return (
     <div className="flex h-full">

@@ -65,7 +65,13 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
   const rows = useMemo(() => all.filter((event) => says(event, filter.q ?? '')), [all, filter.q]);
   const fresh = paused === undefined ? 0 : snapshot.rows.filter((event) => !paused.some((one) => idOf(one) === idOf(event))).length;
   const filtered = Object.values(filter).some((value) => value !== undefined);
-  if (city !== undefined && state?.kind === 'missing') return <CityStopped city={city} why={state.why} />;
+  if (city !== undefined && state?.kind === 'missing')
+    return (
+      <>
+        <h1 className="sr-only">Events</h1>
+        <CityStopped city={city} why={state.why} />
+      </>
+    );
   const { tone, text } = wordsOf(state);
   return (
     <div className="flex h-full flex-col">
