@@ -25,6 +25,7 @@ export class Stream {
   live = false;
   #position = '';
   #retryMs = FIRST_MS;
+  #lostAt: number;
   #stop = new AbortController();
   #hurry = new AbortController();
 
@@ -34,6 +35,7 @@ export class Stream {
     private readonly tell: (message: Down) => void,
     private readonly around: Surroundings,
   ) {
+    this.#lostAt = around.now();
     void this.#run(this.#stop.signal);
   }
 
@@ -51,9 +53,15 @@ export class Stream {
     for (let failures = 0; !stop.aborted;) {
       const pause = await this.#once(stop, () => (failures = 0));
       if (pause === undefined || stop.aborted) return;
-      const ms = pause === 'again' ? Math.min(LONGEST_MS, this.#retryMs * 2 ** failures++) * (0.5 + this.around.random()) : pause.ms;
+      const ms = pause === 'again' ? this.#backOff(failures++) * (0.5 + this.around.random()) : pause.ms;
       if (ms > 0) await this.#rest(ms, pause === 'again' ? undefined : pause.state);
     }
+  }
+
+  /** Longer each time, but never for more than half of what it has been away: a service that starts again is not waited for as long again. */
+  #backOff(failures: number): number {
+    const away = this.around.now() - this.#lostAt;
+    return Math.min(LONGEST_MS, this.#retryMs * 2 ** failures, Math.max(this.#retryMs, away / 2));
   }
 
   async #rest(ms: number, state: StreamState | undefined): Promise<void> {
@@ -95,6 +103,7 @@ export class Stream {
       if (stop.aborted) return undefined;
       this.#why = error instanceof Error && error.message !== '' ? error.message : 'the connection was lost';
     } finally {
+      if (this.live) this.#lostAt = this.around.now();
       this.live = false;
       stop.removeEventListener('abort', abort);
       here.abort();

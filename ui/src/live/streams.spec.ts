@@ -16,7 +16,8 @@ interface Asked {
 class Around implements Surroundings {
   readonly asked: Asked[] = [];
   readonly waits: { ms: number; go: () => void }[] = [];
-  now = (): number => 0;
+  at = 0;
+  now = (): number => this.at;
   random = (): number => 0.5;
   wait = (ms: number, signal: AbortSignal): Promise<void> =>
     new Promise((resolve) => {
@@ -154,14 +155,18 @@ describe('a stream', () => {
     const { around, streams, listener } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });
     const pauses: number[] = [];
-    for (let i = 0; i < 7; i++) {
+    for (let i = 0; i < 12; i++) {
       around.last.answer(500);
       await settled();
-      pauses.push(around.waits.at(-1)!.ms);
-      around.waits.at(-1)!.go();
+      const { ms, go } = around.waits.at(-1)!;
+      pauses.push(ms);
+      // Never for more than half of what it has been away.
+      expect(ms).toBeLessThanOrEqual(Math.max(500, around.at / 2));
+      around.at += ms;
+      go();
       await settled();
     }
-    expect(pauses).toEqual([500, 1000, 2000, 4000, 8000, 15000, 15000]);
+    expect(pauses.map(Math.round)).toEqual([500, 500, 500, 750, 1125, 1688, 2531, 3797, 5695, 8543, 12814, 15000]);
     around.last.answer(503, {}, { 'retry-after': '3' });
     await settled();
     expect(around.waits.at(-1)!.ms).toBe(3000);
@@ -210,6 +215,26 @@ describe('the streams of a browser', () => {
     expect(streams.open).toBe(1);
     streams.remove(second);
     expect(streams.open).toBe(0);
+  });
+
+  it('that wait try again at once when one of them is answered', async () => {
+    const { around, streams, listener } = start();
+    for (const url of ['/a', '/b']) {
+      streams.handle(listener, { t: 'join', url, keep: false });
+      around.last.answer(500);
+      await settled();
+    }
+    expect(around.asked).toHaveLength(2);
+    around.waits[0]!.go();
+    await settled();
+    expect(around.asked.map(({ url }) => url)).toEqual(['/a', '/b', '/a']);
+    around.last.answer(200);
+    await settled();
+    expect(around.asked.map(({ url }) => url)).toEqual(['/a', '/b', '/a', '/b']);
+    // What it is told is its own answer, not that of another.
+    around.last.answer(500);
+    await settled();
+    expect(around.asked).toHaveLength(4);
   });
 
   it('are four at the most: the one unused longest waits, and what is to be kept does not', async () => {

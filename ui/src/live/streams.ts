@@ -86,7 +86,9 @@ export class Streams {
   #start(url: string, listeners: Held['listeners']): Stream {
     const tell = (message: Down): void => {
       // One that was replaced may still have something to say.
-      if (this.#held.get(url)?.stream === stream || !this.#held.has(url)) for (const listener of listeners.keys()) listener.tell(message);
+      if (this.#held.get(url)?.stream !== stream && this.#held.has(url)) return;
+      for (const listener of listeners.keys()) listener.tell(message);
+      if (message.t === 'live') this.#hurry(stream);
     };
     const stream: Stream = new Stream(
       url,
@@ -95,6 +97,11 @@ export class Streams {
       this.around,
     );
     return stream;
+  }
+
+  /** Where one is answered the others are as well: whichever of them was to try again first has found that out for all. */
+  #hurry(but: Stream): void {
+    for (const { stream } of this.#held.values()) if (stream !== but && stream.state.kind === 'waiting') stream.wake();
   }
 
   #restart(held: Held): void {
