@@ -1,20 +1,11 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
-import { Failed, NotFound } from './failed.js';
+import { parseSearch, stringifySearch, words } from '../lib/address.js';
 import { Inbox } from '../views/inbox.js';
+import { Failed, NotFound } from './failed.js';
 import { Shell } from './shell.js';
 
 /** Every state of the page that can be sent to somebody is an address: what a view filters by is in its query. */
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
-const words = <K extends string>(...names: readonly K[]) => {
-  return (search: Record<string, unknown>): { [N in K]?: string } => {
-    const found: { [N in K]?: string } = {};
-    for (const name of names) {
-      const value = search[name];
-      if ((typeof value === 'string' || typeof value === 'number') && value !== '') found[name] = String(value);
-    }
-    return found;
-  };
-};
 
 const inbox = createRoute({
   getParentRoute: () => root,
@@ -278,6 +269,8 @@ export const router = createRouter({
     ]),
   ]),
   basepath: '/ui',
+  parseSearch,
+  stringifySearch,
   defaultPreload: 'intent',
   defaultErrorComponent: Failed,
   scrollRestoration: false,
