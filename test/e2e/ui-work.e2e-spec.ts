@@ -367,6 +367,46 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('reads what agents write as Markdown, searches in it, and finds an entry again by its address', async () => {
+    const id = await session('**bold** and [the host](https://elsewhere.example/a) and <b onclick=x>');
+    const idle = async (): Promise<unknown> => eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);
+    await idle();
+    const page = await open(`/sessions/${id}`);
+    const said = page.locator('[data-role="assistant"]');
+    await said.locator('strong').getByText('bold').waitFor();
+    const link = said.getByRole('link', { name: 'the host' });
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow');
+    await said.getByText('(elsewhere.example)').waitFor();
+    await said.getByText('<b onclick=x>').waitFor();
+    // What a person has written is what he has written.
+    await page.locator('[data-role="user"]').getByText('**bold**').waitFor();
+    for (const message of ['the needle', 'tool', 'another needle', 'big 4000']) {
+      await a.post(`${CITY}/session/${id}/submit`, { message });
+      await idle();
+    }
+    await page.keyboard.press('/');
+    await page.getByLabel('Search what was said').fill('needle');
+    await page.getByText('4 found').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('1 of 4').waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByText('2 of 4').waitFor();
+    const here = page.locator('[data-entry][aria-current]');
+    await here.getByText('another needle').waitFor();
+    const entry = await here.getAttribute('data-entry');
+    await page.getByLabel('Search what was said').fill('echo hello');
+    await page.keyboard.press('Enter');
+    // What is folded is opened where something was found in it.
+    await here.locator('details[open]').getByText('echo hello').first().waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Search what was said').waitFor({ state: 'detached' });
+    await watcher.go(page, `/ui/c/alpha/sessions/${id}?entry=${encodeURIComponent(entry!)}`);
+    await here.getByText('another needle').waitFor();
+    await page.keyboard.press('k');
+    await here.getByText('another needle').waitFor({ state: 'detached' });
+    await watcher.close(page);
+  });
+
   it('shows messages on their way, takes one back, and gives a session another name', async () => {
     const id = await session('hello');
     await eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);

@@ -22,6 +22,7 @@ export function uiViews({ session, bead, convoy }: UiCity, city = 'alpha'): read
     view('/sessions', `${c}/sessions`, `[data-session="${session}"]`),
     view('/sessions', `${c}/sessions?new=1`, 'dialog[open]'),
     view('/sessions/$id', `${c}/sessions/${session}`, '[data-transcript]'),
+    view('/sessions/$id', `${c}/sessions/${session}?find=img`, '[data-transcript] [data-entry]'),
     view('/beads', `${c}/beads`, '[data-bead]'),
     view('/beads', `${c}/beads?text=img&bead=${bead}`, '[data-bead-pane]'),
     view('/beads', `${c}/beads?new=1`, 'dialog[open]'),

@@ -37,7 +37,7 @@ const sessions = createRoute({
 const session = createRoute({
   getParentRoute: () => city,
   path: '/sessions/$id',
-  validateSearch: words('thinking', 'agent'),
+  validateSearch: words('thinking', 'agent', 'entry', 'find'),
   component: lazyRouteComponent(() => import('../views/session.js'), 'SessionView'),
 });
 const sessionTimeline = createRoute({

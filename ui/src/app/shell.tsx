@@ -6,6 +6,7 @@ import { useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { asks, cities } from '../live/supervisor.js';
 import { Button, Modal, Problem } from '../parts/basics.js';
+import { copyAddress } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Connection } from './connection.js';
 import { KeysHelp } from './keys-help.js';
@@ -39,6 +40,7 @@ export function Shell(): ReactNode {
     ...[INBOX, ...groupsFor(city).flatMap(({ views }) => views)].flatMap((view) =>
       view.keys === undefined ? [] : [{ keys: view.keys, label: view.label.toLowerCase(), run: () => void navigate(linkTo(view, city)) }],
     ),
+    { keys: 'y', label: 'copy the address of what is shown', run: copyAddress },
     { keys: 't', label: 'light or dark', run: toggleTheme },
   ]);
 

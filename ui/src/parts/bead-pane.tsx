@@ -15,6 +15,7 @@ import { BeadState } from './bead-state.js';
 import { Icon } from './icons.js';
 import { BeadLink } from './links.js';
 import { SlingDialog } from './sling.js';
+import { Words } from './words.js';
 
 type Dependency = Schemas['BeadDependency'];
 interface Around {
@@ -288,7 +289,9 @@ function About({ city, bead, around, onRemove }: AboutProps): ReactNode {
         )}
       </dl>
       {bead.description !== undefined && bead.description !== '' && (
-        <p className="words border-t border-line pt-4">{visible(bead.description)}</p>
+        <div className="border-t border-line pt-4">
+          <Words text={bead.description} markdown />
+        </div>
       )}
       {around !== undefined && (
         <>

@@ -13,6 +13,7 @@ import { BeadState } from './bead-state.js';
 import { Icon } from './icons.js';
 import { BeadLink } from './links.js';
 import { Fact, Facts, Loading, Progress } from './page.js';
+import { Words } from './words.js';
 
 interface Props {
   readonly city: string;
@@ -97,7 +98,7 @@ export function ConvoyPane({ city, id, onClose }: Props): ReactNode {
           <Age at={convoy.created_at} /> ago
         </Fact>
       </Facts>
-      {convoy.description !== undefined && convoy.description !== '' && <p className="words">{visible(convoy.description)}</p>}
+      {convoy.description !== undefined && convoy.description !== '' && <Words text={convoy.description} markdown />}
       <section className="border-t border-line pt-3">
         <h3 className="mb-1.5 text-sm font-medium">What is in it</h3>
         {members.length === 0 && <p className="text-sm text-muted">Nothing yet.</p>}

@@ -1,8 +1,8 @@
-import { memo, useState, type ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 import type { Message } from '../live/transcript.js';
 import { visible } from '../lib/text.js';
-import { Button, State } from './basics.js';
-import { Code, outputOf, ToolInput } from './tool.js';
+import { ToolCall } from './tool-call.js';
+import { Words } from './words.js';
 
 type Block = Message['blocks'][number];
 
@@ -14,47 +14,74 @@ const WHO: Readonly<Record<Message['role'], string>> = {
   unknown: 'Other',
 };
 
-/** One entry of a transcript. Texts of agents are texts: nothing makes markup of them. */
-export const Entry = memo(function Entry({ message }: { message: Message }): ReactNode {
-  const { role, blocks } = message;
+interface EntryProps {
+  readonly message: Message;
+  /** The keys are at it. */
+  readonly here?: boolean;
+  /** What is folded in it is shown: something in there was searched for. */
+  readonly open?: boolean;
+}
+
+/** One entry of a transcript. Texts of agents are texts: what they say is read as Markdown, and nothing of it becomes HTML. */
+export const Entry = memo(function Entry({ message, here = false, open = false }: EntryProps): ReactNode {
+  const { role, blocks, status } = message;
   const mine = role === 'user';
   return (
-    <article data-entry={message.id} data-role={role} className={`flex flex-col gap-1.5 ${mine ? 'items-end' : ''}`}>
+    <article
+      data-entry={message.id}
+      data-role={role}
+      aria-current={here ? 'true' : undefined}
+      className={`flex flex-col gap-1.5 rounded-md aria-[current]:outline-2 aria-[current]:outline-offset-4 aria-[current]:outline-accent ${mine ? 'items-end' : ''}`}
+    >
       <p className="sr-only">{WHO[role]}</p>
-      {blocks.map((block, i) => (
-        <div key={i} className={mine ? 'max-w-[85%] rounded-2xl rounded-br-sm bg-tint px-3.5 py-2' : 'w-full'}>
-          <BlockView block={block} system={role === 'system'} />
-        </div>
-      ))}
+      {blocks.map((block, i) => {
+        const growing = status === 'partial';
+        // What a tool was asked for and what it has answered are one thing.
+        if (isAnswered(block, blocks[i + 1])) return null;
+        const use = blocks[i - 1];
+        return (
+          <div
+            key={isMerged(use, block) ? i - 1 : i}
+            className={mine ? 'max-w-[85%] rounded-2xl rounded-br-sm bg-tint px-3.5 py-2' : 'w-full'}
+          >
+            {isMerged(use, block) && use?.type === 'tool_use' && block.type === 'tool_result' ? (
+              <ToolCall use={use} result={block} growing={growing} open={open} />
+            ) : (
+              <BlockView block={block} role={role} growing={growing} open={open} />
+            )}
+          </div>
+        );
+      })}
     </article>
   );
 });
 
-function BlockView({ block, system }: { block: Block; system: boolean }): ReactNode {
+const isAnswered = (use: Block, result: Block | undefined): boolean =>
+  use.type === 'tool_use' && result?.type === 'tool_result' && use.id === result.tool_call_id;
+
+const isMerged = (before: Block | undefined, block: Block): boolean => before !== undefined && isAnswered(before, block);
+
+interface BlockProps {
+  readonly block: Block;
+  readonly role: Message['role'];
+  readonly growing: boolean;
+  readonly open: boolean;
+}
+
+function BlockView({ block, role, growing, open }: BlockProps): ReactNode {
   switch (block.type) {
     case 'text':
-      return <Words text={block.text ?? ''} quiet={system} />;
+      return <Words text={block.text ?? ''} quiet={role === 'system'} markdown={role === 'assistant'} growing={growing} />;
     case 'thinking':
       return (
         <blockquote className="border-l-2 border-line pl-3 text-muted">
-          <Words text={block.thinking ?? ''} quiet />
+          <Words text={block.thinking ?? ''} quiet markdown growing={growing} />
         </blockquote>
       );
     case 'tool_use':
-      return (
-        <details className="rounded-md border border-line bg-panel">
-          <summary className="flex min-h-8 cursor-pointer items-center gap-2 px-3 py-1 text-sm">
-            <span className="text-muted">Tool</span>
-            <span className="truncate font-medium">{visible(block.name ?? 'unnamed')}</span>
-            {block.file_path !== undefined && <span className="truncate text-muted">{visible(block.file_path)}</span>}
-          </summary>
-          <div className="border-t border-line p-3">
-            {block.input === undefined ? <p className="text-sm text-muted">It was given nothing.</p> : <ToolInput input={block.input} />}
-          </div>
-        </details>
-      );
+      return <ToolCall use={block} result={undefined} growing={growing} open={open} />;
     case 'tool_result':
-      return <Result text={block.content ?? textOf(block.structured)} failed={block.is_error === true} />;
+      return <ToolCall use={undefined} result={block} growing={growing} open={open} />;
     case 'interaction':
       return (
         <p className="words rounded-md border border-line px-3 py-1.5 text-sm">
@@ -68,44 +95,4 @@ function BlockView({ block, system }: { block: Block; system: boolean }): ReactN
     default:
       return <Words text={block.text ?? block.content ?? ''} quiet />;
   }
-}
-
-const textOf = (structured: unknown): string => {
-  if (structured === undefined) return '';
-  const { text, content, stdout } = structured as { text?: string; content?: string; stdout?: string };
-  return text ?? content ?? stdout ?? JSON.stringify(structured, null, 2);
-};
-
-function Words({ text, quiet = false }: { text: string; quiet?: boolean }): ReactNode {
-  const [all, showAll] = useState(false);
-  const { shown, cut } = outputOf(text);
-  return (
-    <>
-      <p className={`words ${quiet ? 'text-sm text-muted' : ''}`}>{visible(all ? text : shown)}</p>
-      {cut && !all && <Button onClick={() => showAll(true)}>Show all</Button>}
-    </>
-  );
-}
-
-function Result({ text, failed }: { text: string; failed: boolean }): ReactNode {
-  const [all, showAll] = useState(false);
-  const { shown, cut } = outputOf(text);
-  const lines = text === '' ? 0 : text.split('\n').length;
-  return (
-    <details open={failed} className="rounded-md border border-line bg-panel">
-      <summary className="flex min-h-8 cursor-pointer items-center gap-2 px-3 py-1 text-sm">
-        <span className="text-muted">Result</span>
-        {failed ? <State tone="bad">failed</State> : <span className="text-muted">{lines === 1 ? '1 line' : `${lines} lines`}</span>}
-        <span className="truncate text-muted">{visible(shown.split('\n', 1)[0] ?? '').slice(0, 120)}</span>
-      </summary>
-      <div className="border-t border-line p-2">
-        <Code>{all ? text : shown}</Code>
-        {cut && !all && (
-          <Button className="mt-2" onClick={() => showAll(true)}>
-            Show all
-          </Button>
-        )}
-      </div>
-    </details>
-  );
 }

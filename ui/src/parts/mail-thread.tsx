@@ -9,7 +9,7 @@ import { useActing } from './acting.js';
 import { Age, Button, Problem, State } from './basics.js';
 import { Icon } from './icons.js';
 import { Loading } from './page.js';
-import { outputOf } from './tool.js';
+import { Words } from './words.js';
 
 type Letter = Schemas['Message'];
 
@@ -87,7 +87,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
                 <Age at={one.created_at} />
               </span>
             </p>
-            <Body text={one.body} />
+            <Words text={one.body} markdown />
             {inBox(one) && (
               <div className="flex gap-1.5">
                 <Button look="quiet" not={not} onClick={() => onMark(one, !one.read)}>
@@ -132,20 +132,5 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
         </Button>
       </form>
     </div>
-  );
-}
-
-function Body({ text }: { text: string }): ReactNode {
-  const [all, showAll] = useState(false);
-  const { shown, cut } = outputOf(text);
-  return (
-    <>
-      <p className="words">{visible(all ? text : shown)}</p>
-      {cut && !all && (
-        <Button className="self-start" onClick={() => showAll(true)}>
-          Show all
-        </Button>
-      )}
-    </>
   );
 }

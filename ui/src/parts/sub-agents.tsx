@@ -7,6 +7,7 @@ import { Button, Problem, State } from './basics.js';
 import { Icon } from './icons.js';
 import { Loading } from './page.js';
 import { Code } from './tool.js';
+import { Words } from './words.js';
 
 type Mapping = Schemas['AgentMapping'];
 const ofSession =
@@ -64,7 +65,7 @@ export function SubAgent({ city, session, agent, onClose }: Props): ReactNode {
               ) : (
                 <>
                   <p className="text-xs text-muted">{visible(said.role)}</p>
-                  <p className="words">{visible(said.text)}</p>
+                  <Words text={said.text} markdown={said.role === 'assistant'} />
                 </>
               )}
             </li>

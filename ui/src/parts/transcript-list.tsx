@@ -3,6 +3,7 @@ import { useEffect, useImperativeHandle, useRef, useState, type ReactNode, type 
 import type { Message } from '../live/transcript.js';
 import { Button } from './basics.js';
 import { Entry } from './entry.js';
+import { useFoundMarks } from './found-marks.js';
 
 const END_PX = 80;
 /** Older ones are asked for this early, so that they are there when somebody reaches them. */
@@ -10,6 +11,8 @@ const TOP_PX = 600;
 
 export interface TranscriptHandle {
   toEnd(): void;
+  /** Goes to an entry, if it is here. */
+  show(id: string): boolean;
 }
 
 interface Props {
@@ -18,8 +21,15 @@ interface Props {
   readonly older: boolean;
   readonly onOlder: () => Promise<void>;
   readonly handle: Ref<TranscriptHandle>;
+  /** The entry that the keys are at. */
+  readonly here: string | undefined;
+  /** What is searched for. */
+  readonly pattern: RegExp | undefined;
   readonly children?: ReactNode;
 }
+
+const hasFailed = (message: Message | undefined): boolean =>
+  message?.blocks.some((block) => block.type === 'tool_result' && block.is_error === true) === true;
 
 /** As long as it is not drawn yet; it is measured then. */
 function estimate({ blocks }: Message): number {
@@ -35,7 +45,7 @@ function estimate({ blocks }: Message): number {
  * What was said, of which the entries in sight are drawn. Whoever is at the end follows what comes; whoever reads above stays at his entry,
  * whatever grows below him or is put before him.
  */
-export function TranscriptList({ messages, older, onOlder, handle, children }: Props): ReactNode {
+export function TranscriptList({ messages, older, onOlder, handle, here, pattern, children }: Props): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const seen = useRef<string>(undefined);
@@ -61,7 +71,15 @@ export function TranscriptList({ messages, older, onOlder, handle, children }: P
     setUnseen(0);
     virtual.scrollToEnd();
   };
-  useImperativeHandle(handle, () => ({ toEnd }));
+  const show = (id: string): boolean => {
+    const index = messages.findIndex((message) => message.id === id);
+    if (index < 0) return false;
+    following.current = false;
+    virtual.scrollToIndex(index, { align: 'center' });
+    return true;
+  };
+  useImperativeHandle(handle, () => ({ toEnd, show }));
+  useFoundMarks(scroller, pattern);
   useEffect(() => {
     if (following.current) {
       seen.current = messages.at(-1)?.id;
@@ -116,7 +134,7 @@ export function TranscriptList({ messages, older, onOlder, handle, children }: P
           <div className="absolute inset-x-0 top-0" style={{ transform: `translateY(${items[0]?.start ?? 0}px)` }}>
             {items.map(({ key, index }) => (
               <div key={key} ref={virtual.measureElement} data-index={index} className="pb-4">
-                <Entry message={messages[index]!} />
+                <Entry message={messages[index]!} here={key === here} open={key === here && pattern !== undefined} />
               </div>
             ))}
           </div>
@@ -132,6 +150,7 @@ export function TranscriptList({ messages, older, onOlder, handle, children }: P
       {unseen > 0 && (
         <Button look="primary" hotkey="G" onClick={toEnd} className="absolute bottom-3 left-1/2 -translate-x-1/2 shadow-lg">
           {unseen === 1 ? '1 new entry' : `${unseen} new entries`}
+          {hasFailed(messages.at(-1)) && ', the newest: a tool has failed'}
         </Button>
       )}
     </div>

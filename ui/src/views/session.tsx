@@ -1,5 +1,5 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas, Session } from '../api/types.js';
@@ -14,30 +14,34 @@ import { useCityList } from '../live/use-list.js';
 import { AskCard } from '../parts/ask-card.js';
 import { Button, Confirm, Problem, State } from '../parts/basics.js';
 import { Composer } from '../parts/composer.js';
+import { copyEntry } from '../parts/copy.js';
+import { FindBar, useEntryOfAddress, useTranscriptSearch } from '../parts/transcript-search.js';
 import { Icon } from '../parts/icons.js';
 import { Queue, useQueue } from '../parts/queue.js';
 import { SessionActions } from '../parts/session-actions.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
 import { SubAgent, useSubAgents } from '../parts/sub-agents.js';
 import { TranscriptList, type TranscriptHandle } from '../parts/transcript-list.js';
+import { loadMarkdown } from '../parts/words.js';
 
 const OLDER = 200;
+loadMarkdown();
 
 /** A session, read and continued while it streams. */
 export function SessionView(): ReactNode {
   const { city, id } = useParams({ from: '/c/$city/sessions/$id' });
-  const { thinking, agent } = useSearch({ from: '/c/$city/sessions/$id' });
-  return <Talk key={`${city}/${id}/${thinking ?? ''}`} city={city} id={id} thinking={thinking === '1'} sub={agent} />;
+  const { thinking } = useSearch({ from: '/c/$city/sessions/$id' });
+  return <Talk key={`${city}/${id}/${thinking ?? ''}`} city={city} id={id} thinking={thinking === '1'} />;
 }
 
 interface TalkProps {
   readonly city: string;
   readonly id: string;
   readonly thinking: boolean;
-  readonly sub: string | undefined;
 }
 
-function Talk({ city, id, thinking, sub }: TalkProps): ReactNode {
+function Talk({ city, id, thinking }: TalkProps): ReactNode {
+  const { agent: sub, entry, find = '' } = useSearch({ from: '/c/$city/sessions/$id' });
   const navigate = useNavigate({ from: '/c/$city/sessions/$id' });
   const url = `${inCity(city, `session/${part(id)}/stream`)}?format=structured${thinking ? '&include_thinking=true' : ''}`;
   const [transcript] = useState(() => new Transcript(onFrame));
@@ -75,7 +79,17 @@ function Talk({ city, id, thinking, sub }: TalkProps): ReactNode {
       })),
     [told.questions, id, city],
   );
-  useKeys('Session', [{ keys: 'G', label: 'to the end', run: () => list.current?.toEnd() }]);
+  const go = useCallback(
+    (next: { readonly entry?: string | undefined; readonly find?: string | undefined }): void =>
+      void navigate({ search: (before) => ({ ...before, ...next }), replace: true }),
+    [navigate],
+  );
+  const search = useTranscriptSearch(told.messages, find, entry, (to) => go({ entry: to }));
+  useEntryOfAddress(entry, told, (one) => list.current?.show(one) === true, older);
+  useKeys('Session', [
+    { keys: 'G', label: 'to the end', run: () => list.current?.toEnd() },
+    { keys: 'Y', label: 'copy the text of the entry', run: () => copyEntry(told.messages.find((message) => message.id === entry)) },
+  ]);
   const missing = stream?.kind === 'missing';
   const connection = wordsOf(stream);
   const agent = agents.some(({ agent_id }) => agent_id === sub) ? sub : undefined;
@@ -99,7 +113,27 @@ function Talk({ city, id, thinking, sub }: TalkProps): ReactNode {
             <Problem error={new Error(stream.why)} />
           </div>
         )}
-        <TranscriptList messages={told.messages} older={told.before !== undefined} onOlder={older} handle={list}>
+        {search.open && (
+          <FindBar
+            search={search}
+            find={find}
+            told={told}
+            onFind={(words) => go({ find: words === '' ? undefined : words })}
+            onOlder={older}
+            onClose={() => {
+              search.close();
+              go({ find: undefined });
+            }}
+          />
+        )}
+        <TranscriptList
+          messages={told.messages}
+          older={told.before !== undefined}
+          onOlder={older}
+          handle={list}
+          here={entry}
+          pattern={search.pattern}
+        >
           {told.begun && told.messages.length === 0 && !missing && (
             <p className="py-10 text-center text-muted">Nothing was said yet. Write the first message below.</p>
           )}

@@ -1,0 +1,62 @@
+/** A line of a change: what is gone, what is new, and what stands around them. `gap` is where lines were left out. */
+export interface DiffLine {
+  readonly sign: '-' | '+' | ' ' | 'gap';
+  readonly text: string;
+}
+
+const AROUND = 3;
+/** Cells of the table that finds what two texts have in common; beyond them all of the old stands before all of the new. */
+const MOST_CELLS = 250_000;
+
+/** What one text has that the other has not, line by line. */
+export function diffOf(before: string, after: string): readonly DiffLine[] {
+  const [old, now] = [linesOf(before), linesOf(after)];
+  let begin = 0;
+  while (begin < old.length && begin < now.length && old[begin] === now[begin]) begin++;
+  let end = 0;
+  while (end < old.length - begin && end < now.length - begin && old.at(-1 - end) === now.at(-1 - end)) end++;
+  const same = (lines: readonly string[]): DiffLine[] => lines.map((text) => ({ sign: ' ', text }));
+  const all = [
+    ...same(old.slice(0, begin)),
+    ...middle(old.slice(begin, old.length - end), now.slice(begin, now.length - end)),
+    ...same(old.slice(old.length - end)),
+  ];
+  return withoutFar(all);
+}
+
+const linesOf = (text: string): string[] => (text === '' ? [] : text.replace(/\n$/, '').split('\n'));
+
+function middle(old: readonly string[], now: readonly string[]): DiffLine[] {
+  const gone = old.map((text): DiffLine => ({ sign: '-', text }));
+  const added = now.map((text): DiffLine => ({ sign: '+', text }));
+  if (old.length === 0 || now.length === 0 || old.length * now.length > MOST_CELLS) return [...gone, ...added];
+  const width = now.length + 1;
+  /** How many lines the rest of one and the rest of the other have in common. */
+  const common = new Uint16Array((old.length + 1) * width);
+  for (let i = old.length - 1; i >= 0; i--)
+    for (let j = now.length - 1; j >= 0; j--)
+      common[i * width + j] =
+        old[i] === now[j] ? common[(i + 1) * width + j + 1]! + 1 : Math.max(common[(i + 1) * width + j]!, common[i * width + j + 1]!);
+  const lines: DiffLine[] = [];
+  let [i, j] = [0, 0];
+  while (i < old.length && j < now.length) {
+    if (old[i] === now[j]) {
+      lines.push({ sign: ' ', text: old[i]! });
+      i++;
+      j++;
+    } else if (common[(i + 1) * width + j]! >= common[i * width + j + 1]!) lines.push(gone[i++]!);
+    else lines.push(added[j++]!);
+  }
+  return [...lines, ...gone.slice(i), ...added.slice(j)];
+}
+
+/** Of what has not changed only what is near. */
+function withoutFar(lines: readonly DiffLine[]): DiffLine[] {
+  const near = new Set<number>();
+  for (const [i, { sign }] of lines.entries()) if (sign !== ' ') for (let at = i - AROUND; at <= i + AROUND; at++) near.add(at);
+  const shown: DiffLine[] = [];
+  for (const [i, line] of lines.entries())
+    if (near.has(i)) shown.push(line);
+    else if (shown.at(-1)?.sign !== 'gap') shown.push({ sign: 'gap', text: '' });
+  return shown;
+}
