@@ -407,6 +407,33 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('tells of a question while nobody looks, and never what it is about', async () => {
+    const page = await watcher.page('/ui/settings');
+    await page.evaluate(`
+      globalThis.__notices = [];
+      globalThis.Notification = class {
+        static permission = 'granted';
+        static requestPermission = () => Promise.resolve('granted');
+        constructor(title, options) { __notices.push({ title, ...options }); }
+        close() {}
+      };
+    `);
+    await page.getByLabel(/^A notice for each question/).check();
+    await page.evaluate(`
+      Object.defineProperty(document, 'hidden', { get: () => true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    `);
+    const id = await session('ask');
+    const notices = await eventually(async () => {
+      const told = await page.evaluate<{ title: string; tag: string }[]>('__notices');
+      return told.length > 0 ? told : undefined;
+    });
+    expect(notices).toEqual([expect.objectContaining({ title: expect.stringContaining(' asks in alpha') })]);
+    expect(JSON.stringify(notices)).not.toContain('May I');
+    expect(outcome(await a.post(`${CITY}/session/${id}/respond`, { action: 'deny' }))).toBe(202);
+    await watcher.close(page);
+  });
+
   it('shows messages on their way, takes one back, and gives a session another name', async () => {
     const id = await session('hello');
     await eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);

@@ -6,6 +6,7 @@ import { ask, watchSigning } from './api/info.js';
 import { findKey } from './api/key.js';
 import { router } from './app/router.js';
 import { listenForKeys } from './lib/keys.js';
+import { tellOfAsks } from './live/notices.js';
 import { followSupervisor } from './live/supervisor.js';
 
 /** After an update a page that is open asks for files that are gone: it is loaded anew, once. */
@@ -21,6 +22,7 @@ watchSigning();
 listenForKeys();
 void ask();
 followSupervisor();
+tellOfAsks(() => void router.navigate({ to: '/' }));
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <RouterProvider router={router} />

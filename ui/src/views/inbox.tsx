@@ -2,8 +2,12 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import type { Ask } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { attentionOf } from '../live/attention.js';
+import { setNotices, useNotices } from '../live/notices.js';
+import { useFleet } from '../live/overview.js';
 import { asks, cities } from '../live/supervisor.js';
 import { AskCard } from '../parts/ask-card.js';
+import { AttentionList } from '../parts/attention.js';
 import { Empty, Problem } from '../parts/basics.js';
 import { FirstRun } from '../parts/first-run.js';
 
@@ -45,6 +49,12 @@ export function Inbox(): ReactNode {
     },
   ]);
   const known = snapshot.phase !== 'first';
+  const numbers = useFleet();
+  const rest = useMemo(() => {
+    const all = attentionOf(numbers.data?.cities.values() ?? []);
+    return city === undefined ? all : all.filter((one) => one.city === city);
+  }, [numbers.data, city]);
+  const notices = useNotices();
   return (
     <div className="h-full overflow-auto">
       <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4 md:p-8">
@@ -68,13 +78,22 @@ export function Inbox(): ReactNode {
         ))}
         {known && fleet.phase === 'live' && rows.length === 0 && fleet.total === 0 && <FirstRun />}
         {known && rows.length === 0 && fleet.total > 0 && (
-          <Empty title="Nothing needs you">
+          <Empty title={rest.length === 0 ? 'Nothing needs you' : 'No question waits'}>
             <p>When an agent asks for something, it stands here, and in the title of this tab.</p>
-            <Link to="/cities" className="text-accent underline">
-              Look at the cities
-            </Link>
+            <p className="flex flex-wrap justify-center gap-x-4 gap-y-1">
+              <Link to="/cities" className="text-accent underline">
+                Look at the cities
+              </Link>
+              {notices === 'off' && (
+                <button type="button" onClick={() => void setNotices(true)} className="text-accent underline">
+                  Tell me while I look elsewhere
+                </button>
+              )}
+            </p>
           </Empty>
         )}
+        {numbers.error !== undefined && snapshot.error === undefined && <Problem error={numbers.error} onRetry={numbers.again} />}
+        {rest.length > 0 && <AttentionList items={rest} />}
       </div>
     </div>
   );

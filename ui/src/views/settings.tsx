@@ -2,11 +2,20 @@ import { useState, type ReactNode } from 'react';
 import { useSigning } from '../api/info.js';
 import { setSingleKeys, singleKeysOn } from '../lib/keys.js';
 import { setTheme, themeNow, type Theme } from '../lib/theme.js';
+import { setNotices, useNotices, type Notices } from '../live/notices.js';
+
+const ABOUT: Readonly<Record<Notices, string>> = {
+  on: 'It says who asks, in which city and with which tool, and never what would be done.',
+  off: 'The page has to be open in some tab.',
+  refused: 'This browser refuses them for this page: its own settings allow them again.',
+  'unknown here': 'This browser has none, or not over plain HTTP.',
+};
 
 export function Settings(): ReactNode {
   const signing = useSigning();
   const [theme, choose] = useState(themeNow());
   const [keys, setKeys] = useState(singleKeysOn());
+  const notices = useNotices();
   return (
     <div className="mx-auto flex h-full max-w-xl flex-col gap-6 overflow-auto p-4 md:p-8">
       <h1 className="text-lg font-semibold">Settings of this browser</h1>
@@ -38,6 +47,18 @@ export function Settings(): ReactNode {
         />
         Keys of a single letter
       </label>
+      <div>
+        <label className="flex min-h-8 items-center gap-2 text-sm">
+          <input
+            type="checkbox"
+            checked={notices === 'on'}
+            disabled={notices === 'refused' || notices === 'unknown here'}
+            onChange={(event) => void setNotices(event.target.checked)}
+          />
+          A notice for each question while nobody looks at the page
+        </label>
+        <p className="text-sm text-muted">{ABOUT[notices]}</p>
+      </div>
       {signing.kind === 'in' && (
         <dl className="grid grid-cols-[auto_1fr] gap-x-6 gap-y-1 border-t border-line pt-4 text-sm">
           <dt className="text-muted">Service</dt>
