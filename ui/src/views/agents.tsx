@@ -10,10 +10,11 @@ import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { AgentState } from '../parts/agent-state.js';
-import { Button, Empty, Field, Modal, Problem } from '../parts/basics.js';
+import { Button, Field, Modal, Problem } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
+import { countOf, Filter, List, ListRow, Which } from '../parts/list-view.js';
 import { BeadLink } from '../parts/links.js';
-import { CityPage, Loading, Rows } from '../parts/page.js';
+import { CityPage } from '../parts/page.js';
 
 type Agent = Schemas['AgentResponse'];
 const MOST = 2_000;
@@ -69,38 +70,26 @@ export function Agents(): ReactNode {
     <CityPage
       city={city}
       title="Agents"
-      count={data === undefined ? undefined : rows.length === data.total ? data.total : `${rows.length} of ${data.total}`}
+      count={data === undefined ? undefined : countOf(rows.length, data.total)}
       error={failed ?? error}
       onRetry={again}
       tools={
         <>
-          <select
-            aria-label="Which agents"
-            value={running ?? ''}
-            onChange={(event) =>
-              void navigate({ search: (before) => ({ ...before, running: event.target.value || undefined }), replace: true })
-            }
-            className="field w-auto"
-          >
-            <option value="">All</option>
-            <option value="true">With a process</option>
-            <option value="false">Without one</option>
-          </select>
-          <input
-            ref={filter}
-            aria-label="Filter agents"
-            placeholder="Filter"
+          <Which
+            label="Which agents"
+            value={running}
+            options={[
+              ['', 'All'],
+              ['true', 'With a process'],
+              ['false', 'Without one'],
+            ]}
+            onChange={(one) => void navigate({ search: (before) => ({ ...before, running: one }), replace: true })}
+          />
+          <Filter
+            label="Filter agents"
             value={q}
-            onChange={(event) =>
-              void navigate({
-                search: (before) => ({ ...before, q: event.target.value === '' ? undefined : event.target.value }),
-                replace: true,
-              })
-            }
-            onKeyDown={(event) => {
-              if (event.key === 'Escape') event.currentTarget.blur();
-            }}
-            className="field w-36"
+            box={filter}
+            onChange={(words) => void navigate({ search: (before) => ({ ...before, q: words }), replace: true })}
           />
           <Button look="primary" hotkey="c" not={configure} onClick={() => create(true)}>
             New agent
@@ -108,63 +97,63 @@ export function Agents(): ReactNode {
         </>
       }
     >
-      {data === undefined && error === undefined && <Loading />}
-      {data !== undefined && rows.length === 0 && (
-        <Empty title={data.total === 0 ? 'This city has no agents' : `0 of ${data.total}`}>
-          {data.total === 0 ? (
-            <>
-              <p>An agent is a role with a provider: it takes ready work, and can be talked to.</p>
-              <Button look="primary" not={configure} onClick={() => create(true)}>
-                Write the first one
-              </Button>
-            </>
-          ) : (
-            <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Agents">
-          {rows.slice(0, DRAWN).map((agent) => (
-            <li
-              key={agent.name}
-              data-agent={agent.name}
-              data-row={agent.name}
-              aria-current={agent.name === at ? 'true' : undefined}
-              className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 aria-[current]:bg-tint"
-            >
-              <span className="min-w-0 flex-1 basis-full @xl:basis-48">
-                <Link to="/c/$city/agents/$name" params={{ city, name: agent.name }} className="block truncate font-medium hover:underline">
-                  {visible(agent.name)}
-                </Link>
-                <span className="block truncate text-xs text-muted">
-                  {[
-                    agent.provider,
-                    agent.model,
-                    agent.pool === undefined ? undefined : `of ${agent.pool}`,
-                    agent.pack === undefined || agent.pack === '' ? undefined : `pack ${agent.pack}`,
-                    agent.context_pct === undefined ? undefined : `context ${agent.context_pct}%`,
-                  ]
-                    .filter((one) => one !== undefined && one !== '')
-                    .map((one) => visible(one!))
-                    .join(' · ')}
-                </span>
-                {!agent.available && agent.unavailable_reason !== undefined && (
-                  <span className="words block text-xs text-bad">{visible(agent.unavailable_reason)}</span>
-                )}
-                {agent.rest?.detail !== undefined && <span className="words block text-xs text-warn">{visible(agent.rest.detail)}</span>}
+      <List
+        label="Agents"
+        rows={data === undefined ? undefined : rows.slice(0, DRAWN)}
+        failed={error !== undefined}
+        none={[
+          'This city has no agents',
+          <>
+            <p>An agent is a role with a provider: it takes ready work, and can be talked to.</p>
+            <Button look="primary" not={configure} onClick={() => create(true)}>
+              Write the first one
+            </Button>
+          </>,
+        ]}
+        filtered={
+          data === undefined || data.total === 0
+            ? undefined
+            : { title: `0 of ${data.total}`, clear: 'Clear filters', onClear: () => void navigate({ search: {} }) }
+        }
+        row={(agent) => (
+          <ListRow
+            key={agent.name}
+            kind="data-agent"
+            id={agent.name}
+            here={agent.name === at}
+            className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2"
+          >
+            <span className="min-w-0 flex-1 basis-full @xl:basis-48">
+              <Link to="/c/$city/agents/$name" params={{ city, name: agent.name }} className="block truncate font-medium hover:underline">
+                {visible(agent.name)}
+              </Link>
+              <span className="block truncate text-xs text-muted">
+                {[
+                  agent.provider,
+                  agent.model,
+                  agent.pool === undefined ? undefined : `of ${agent.pool}`,
+                  agent.pack === undefined || agent.pack === '' ? undefined : `pack ${agent.pack}`,
+                  agent.context_pct === undefined ? undefined : `context ${agent.context_pct}%`,
+                ]
+                  .filter((one) => one !== undefined && one !== '')
+                  .map((one) => visible(one!))
+                  .join(' · ')}
               </span>
-              {agent.active_bead !== undefined && agent.active_bead !== '' && <BeadLink city={city} id={agent.active_bead} />}
-              <span className="w-28 flex-1 @xl:flex-none">
-                <AgentState agent={agent} />
-              </span>
-              <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
-                {agent.suspended ? 'Resume' : 'Suspend'}
-              </Button>
-            </li>
-          ))}
-        </Rows>
-      )}
+              {!agent.available && agent.unavailable_reason !== undefined && (
+                <span className="words block text-xs text-bad">{visible(agent.unavailable_reason)}</span>
+              )}
+              {agent.rest?.detail !== undefined && <span className="words block text-xs text-warn">{visible(agent.rest.detail)}</span>}
+            </span>
+            {agent.active_bead !== undefined && agent.active_bead !== '' && <BeadLink city={city} id={agent.active_bead} />}
+            <span className="w-28 flex-1 @xl:flex-none">
+              <AgentState agent={agent} />
+            </span>
+            <Button not={not} disabled={busy} onClick={() => suspend(agent)}>
+              {agent.suspended ? 'Resume' : 'Suspend'}
+            </Button>
+          </ListRow>
+        )}
+      />
       {rows.length > DRAWN && <p className="text-sm text-muted">The first {DRAWN} are shown: filter for the others.</p>}
       {creating !== undefined && (
         <Modal title={`New agent in ${city}`} onClose={() => create(false)} wide>

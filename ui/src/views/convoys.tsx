@@ -9,11 +9,12 @@ import { onFrame } from '../live/frame.js';
 import { LiveList } from '../live/list.js';
 import { Reader } from '../live/reader.js';
 import { useCityList, type Made } from '../live/use-list.js';
-import { Age, Button, Empty, Field, Modal, Problem } from '../parts/basics.js';
+import { Age, Button, Field, Modal, Problem } from '../parts/basics.js';
 import { BeadState } from '../parts/bead-state.js';
 import { ConvoyPane } from '../parts/convoy-pane.js';
-import { CityPage, Loading, Rows } from '../parts/page.js';
 import { useListKeys } from '../parts/list-keys.js';
+import { List, ListRow, Which } from '../parts/list-view.js';
+import { CityPage } from '../parts/page.js';
 
 const PAGE = 200;
 
@@ -80,66 +81,58 @@ export function Convoys(): ReactNode {
       paneLabel={`Convoy ${open ?? ''}`}
       tools={
         <>
-          <select
-            aria-label="Which convoys"
-            value={show ?? ''}
-            onChange={(event) =>
-              void navigate({ search: (before) => ({ ...before, show: event.target.value || undefined }), replace: true })
-            }
-            className="field w-auto"
-          >
-            <option value="">Open</option>
-            <option value="stranded">Stranded: work that nobody has</option>
-            <option value="owned">Owned: landed by hand</option>
-            <option value="all">All</option>
-          </select>
+          <Which
+            label="Which convoys"
+            value={show}
+            options={[
+              ['', 'Open'],
+              ['stranded', 'Stranded: work that nobody has'],
+              ['owned', 'Owned: landed by hand'],
+              ['all', 'All'],
+            ]}
+            onChange={(one) => void navigate({ search: (before) => ({ ...before, show: one }), replace: true })}
+          />
           <Button look="primary" hotkey="c" onClick={() => create(true)}>
             New convoy
           </Button>
         </>
       }
     >
-      {phase === 'first' && error === undefined && <Loading />}
-      {phase === 'live' && rows.length === 0 && error === undefined && (
-        <Empty title={show === undefined ? 'No open convoy' : 'No convoy fits this'}>
-          {show === undefined ? (
-            <p>A convoy holds beads that belong together, and closes with the last of them. Work that is slung gets one by itself.</p>
-          ) : (
-            <Button onClick={() => void navigate({ search: {} })}>Show the open ones</Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Convoys">
-          {rows.map((convoy) => (
-            <li
-              key={convoy.id}
-              data-convoy={convoy.id}
-              data-row={convoy.id}
-              aria-current={convoy.id === at ? 'true' : undefined}
-              className="aria-[current]:bg-tint"
+      <List
+        label="Convoys"
+        rows={phase === 'first' || (rows.length === 0 && (phase === 'reading' || error !== undefined)) ? undefined : rows}
+        failed={phase !== 'first' || error !== undefined}
+        none={[
+          'No open convoy',
+          <p>A convoy holds beads that belong together, and closes with the last of them. Work that is slung gets one by itself.</p>,
+        ]}
+        filtered={
+          show === undefined
+            ? undefined
+            : { title: 'No convoy fits this', clear: 'Show the open ones', onClear: () => void navigate({ search: {} }) }
+        }
+        row={(convoy) => (
+          <ListRow key={convoy.id} kind="data-convoy" id={convoy.id} here={convoy.id === at}>
+            <button
+              type="button"
+              onClick={() => pick(convoy.id)}
+              className="grid w-full grid-cols-[4.5rem_1fr_auto] items-center gap-3 px-4 py-2.5 text-left hover:bg-raised @2xl:grid-cols-[4.5rem_1fr_8rem_6rem_3rem]"
             >
-              <button
-                type="button"
-                onClick={() => pick(convoy.id)}
-                className="grid w-full grid-cols-[4.5rem_1fr_auto] items-center gap-3 px-4 py-2.5 text-left hover:bg-raised @2xl:grid-cols-[4.5rem_1fr_8rem_6rem_3rem]"
-              >
-                <span className="truncate font-mono text-xs text-muted">{convoy.id}</span>
-                <span className="truncate">{visible(convoy.title)}</span>
-                <span className="hidden truncate text-sm text-muted @2xl:block">
-                  {convoy.assignee === undefined ? '' : visible(convoy.assignee)}
-                </span>
-                <span className="hidden @2xl:block">
-                  <BeadState bead={convoy} />
-                </span>
-                <span className="justify-self-end text-xs text-muted">
-                  <Age at={convoy.updated_at ?? convoy.created_at} />
-                </span>
-              </button>
-            </li>
-          ))}
-        </Rows>
-      )}
+              <span className="truncate font-mono text-xs text-muted">{convoy.id}</span>
+              <span className="truncate">{visible(convoy.title)}</span>
+              <span className="hidden truncate text-sm text-muted @2xl:block">
+                {convoy.assignee === undefined ? '' : visible(convoy.assignee)}
+              </span>
+              <span className="hidden @2xl:block">
+                <BeadState bead={convoy} />
+              </span>
+              <span className="justify-self-end text-xs text-muted">
+                <Age at={convoy.updated_at ?? convoy.created_at} />
+              </span>
+            </button>
+          </ListRow>
+        )}
+      />
       {creating !== undefined && (
         <Modal title={`New convoy in ${city}`} onClose={() => create(false)} wide>
           <ConvoyForm

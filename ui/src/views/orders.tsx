@@ -5,10 +5,11 @@ import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
-import { Age, Button, Empty, State } from '../parts/basics.js';
+import { Age, State } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
+import { countOf, Filter, List, ListRow } from '../parts/list-view.js';
 import { comesOf, OrderSwitch, OutcomeOf, Until } from '../parts/order-parts.js';
-import { CityPage, Loading, Rows } from '../parts/page.js';
+import { CityPage } from '../parts/page.js';
 
 /** What a city does again and again, the next one first. */
 export function Orders(): ReactNode {
@@ -45,86 +46,81 @@ export function Orders(): ReactNode {
     <CityPage
       city={city}
       title="Orders"
-      count={data === undefined ? undefined : rows.length === all.length ? all.length : `${rows.length} of ${all.length}`}
+      count={data === undefined ? undefined : countOf(rows.length, all.length)}
       error={error ?? (data?.errors?.length ? new Error(data.errors.join('; ')) : undefined)}
       onRetry={again}
       tools={
-        <input
-          ref={filter}
-          aria-label="Filter orders"
-          placeholder="Filter"
+        <Filter
+          label="Filter orders"
           value={q}
-          onChange={(event) => void navigate({ search: event.target.value === '' ? {} : { q: event.target.value }, replace: true })}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') event.currentTarget.blur();
-          }}
-          className="field w-40"
+          box={filter}
+          onChange={(words) => void navigate({ search: words === undefined ? {} : { q: words }, replace: true })}
         />
       }
     >
-      {data === undefined && error === undefined && <Loading />}
-      {data !== undefined && rows.length === 0 && (
-        <Empty title={all.length === 0 ? 'This city has no orders' : `0 of ${all.length}`}>
-          {all.length === 0 ? (
-            <p>
-              An order is what is done by the clock, at an event, or when somebody asks: a command, or a formula. It is a file in orders/ of
-              the city or of a pack.
-            </p>
-          ) : (
-            <Button onClick={() => void navigate({ search: {} })}>Clear the filter</Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Orders">
-          {rows.map((order) => (
-            <li
-              key={order.scoped_name}
-              data-order={order.scoped_name}
-              data-row={order.scoped_name}
-              aria-current={order.scoped_name === at ? 'true' : undefined}
-              className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 aria-[current]:bg-tint"
-            >
-              <span className="min-w-0 flex-1 basis-full @xl:basis-48">
-                <Link
-                  to="/c/$city/orders/$name"
-                  params={{ city, name: order.scoped_name }}
-                  className="block truncate font-medium hover:underline"
-                >
-                  {visible(order.scoped_name)}
-                </Link>
-                <span className="block truncate text-xs text-muted">
-                  {comesOf(order)} · {order.type === 'formula' ? `the formula ${visible(order.formula ?? '')}` : 'a command'}
+      <List
+        label="Orders"
+        rows={data === undefined ? undefined : rows}
+        failed={error !== undefined}
+        none={[
+          'This city has no orders',
+          <p>
+            An order is what is done by the clock, at an event, or when somebody asks: a command, or a formula. It is a file in orders/ of
+            the city or of a pack.
+          </p>,
+        ]}
+        filtered={
+          all.length === 0
+            ? undefined
+            : { title: `0 of ${all.length}`, clear: 'Clear the filter', onClear: () => void navigate({ search: {} }) }
+        }
+        row={(order) => (
+          <ListRow
+            key={order.scoped_name}
+            kind="data-order"
+            id={order.scoped_name}
+            here={order.scoped_name === at}
+            className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2"
+          >
+            <span className="min-w-0 flex-1 basis-full @xl:basis-48">
+              <Link
+                to="/c/$city/orders/$name"
+                params={{ city, name: order.scoped_name }}
+                className="block truncate font-medium hover:underline"
+              >
+                {visible(order.scoped_name)}
+              </Link>
+              <span className="block truncate text-xs text-muted">
+                {comesOf(order)} · {order.type === 'formula' ? `the formula ${visible(order.formula ?? '')}` : 'a command'}
+              </span>
+              {order.errors !== undefined && order.errors.length > 0 && (
+                <span className="words block text-xs text-bad">{visible(order.errors.join('; '))}</span>
+              )}
+            </span>
+            <span className="w-32 text-sm">
+              {order.last_run === undefined ? (
+                <span className="text-muted">never fired</span>
+              ) : (
+                <span className="flex items-center gap-2">
+                  <OutcomeOf outcome={order.last_run_outcome} /> <Age at={order.last_run} />
                 </span>
-                {order.errors !== undefined && order.errors.length > 0 && (
-                  <span className="words block text-xs text-bad">{visible(order.errors.join('; '))}</span>
-                )}
-              </span>
-              <span className="w-32 text-sm">
-                {order.last_run === undefined ? (
-                  <span className="text-muted">never fired</span>
+              )}
+            </span>
+            <span className="flex-1 text-sm @xl:w-24 @xl:flex-none">
+              {order.enabled ? (
+                order.next_due_at === undefined ? (
+                  <span className="text-muted">{order.trigger === 'manual' ? 'by hand' : 'waits'}</span>
                 ) : (
-                  <span className="flex items-center gap-2">
-                    <OutcomeOf outcome={order.last_run_outcome} /> <Age at={order.last_run} />
-                  </span>
-                )}
-              </span>
-              <span className="flex-1 text-sm @xl:w-24 @xl:flex-none">
-                {order.enabled ? (
-                  order.next_due_at === undefined ? (
-                    <span className="text-muted">{order.trigger === 'manual' ? 'by hand' : 'waits'}</span>
-                  ) : (
-                    <Until at={order.next_due_at} />
-                  )
-                ) : (
-                  <State tone="quiet">paused</State>
-                )}
-              </span>
-              <OrderSwitch city={city} order={order} onDone={again} />
-            </li>
-          ))}
-        </Rows>
-      )}
+                  <Until at={order.next_due_at} />
+                )
+              ) : (
+                <State tone="quiet">paused</State>
+              )}
+            </span>
+            <OrderSwitch city={city} order={order} onDone={again} />
+          </ListRow>
+        )}
+      />
     </CityPage>
   );
 }

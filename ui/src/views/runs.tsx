@@ -5,9 +5,10 @@ import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
-import { Age, Button, Empty } from '../parts/basics.js';
+import { Age, Button } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
-import { CityPage, Loading, Progress, Rows } from '../parts/page.js';
+import { List, ListRow } from '../parts/list-view.js';
+import { CityPage, Progress } from '../parts/page.js';
 import { RunStateOf } from '../parts/run-state.js';
 
 type Run = Schemas['Run'];
@@ -53,7 +54,6 @@ export function Runs(): ReactNode {
         </Button>
       }
     >
-      {data === undefined && error === undefined && <Loading />}
       {counts !== undefined && total > 0 && (
         <div role="group" aria-label="Which runs" className="flex flex-wrap gap-1.5">
           {STATES.filter((one) => counts[one] > 0 || one === status).map((one) => (
@@ -69,55 +69,50 @@ export function Runs(): ReactNode {
           ))}
         </div>
       )}
-      {data !== undefined && rows.length === 0 && (
-        <Empty title={total === 0 ? 'Nothing was run yet' : `No run is ${status ?? 'here'}`}>
-          {total === 0 ? (
-            <p>
-              A run does a formula: its steps are beads, each done by whoever is told to. It starts with a formula, or with work that is
-              slung.
-            </p>
-          ) : (
-            <Button onClick={() => void navigate({ search: {} })}>Show all</Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Runs">
-          {rows.map((run) => (
-            <li
-              key={run.run_id}
-              data-run={run.run_id}
-              data-row={run.run_id}
-              aria-current={run.run_id === at ? 'true' : undefined}
-              className="aria-[current]:bg-tint"
+      <List
+        label="Runs"
+        rows={data === undefined ? undefined : rows}
+        failed={error !== undefined}
+        none={[
+          'Nothing was run yet',
+          <p>
+            A run does a formula: its steps are beads, each done by whoever is told to. It starts with a formula, or with work that is
+            slung.
+          </p>,
+        ]}
+        filtered={
+          total === 0
+            ? undefined
+            : { title: `No run is ${status ?? 'here'}`, clear: 'Show all', onClear: () => void navigate({ search: {} }) }
+        }
+        row={(run) => (
+          <ListRow key={run.run_id} kind="data-run" id={run.run_id} here={run.run_id === at}>
+            <Link
+              to="/c/$city/runs/$id"
+              params={{ city, id: run.run_id }}
+              className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2.5 hover:bg-raised @2xl:grid-cols-[1fr_9rem_7rem_3rem]"
             >
-              <Link
-                to="/c/$city/runs/$id"
-                params={{ city, id: run.run_id }}
-                className="grid grid-cols-[1fr_auto] items-center gap-x-4 gap-y-0.5 px-4 py-2.5 hover:bg-raised @2xl:grid-cols-[1fr_9rem_7rem_3rem]"
-              >
-                <span className="min-w-0">
-                  <span className="block truncate font-medium">{visible(run.title)}</span>
-                  <span className="block truncate text-xs text-muted">
-                    <span className="font-mono">{run.run_id}</span>
-                    {run.formula !== undefined && ` · ${visible(run.formula)}`}
-                    {run.target !== undefined && run.target !== '' && ` · for ${visible(run.target)}`}
-                    {run.source_id !== undefined && run.source_id !== '' && ` · on ${visible(run.source_id)}`}
-                    {run.last_error !== undefined && ` · ${visible(run.last_error.message ?? run.last_error.code)}`}
-                  </span>
+              <span className="min-w-0">
+                <span className="block truncate font-medium">{visible(run.title)}</span>
+                <span className="block truncate text-xs text-muted">
+                  <span className="font-mono">{run.run_id}</span>
+                  {run.formula !== undefined && ` · ${visible(run.formula)}`}
+                  {run.target !== undefined && run.target !== '' && ` · for ${visible(run.target)}`}
+                  {run.source_id !== undefined && run.source_id !== '' && ` · on ${visible(run.source_id)}`}
+                  {run.last_error !== undefined && ` · ${visible(run.last_error.message ?? run.last_error.code)}`}
                 </span>
-                <span className="hidden @2xl:block">
-                  <Progress done={run.progress.closed} total={run.progress.total} />
-                </span>
-                <RunStateOf status={run.status} />
-                <span className="hidden justify-self-end text-xs text-muted @2xl:block">
-                  <Age at={run.updated_at ?? run.started_at} />
-                </span>
-              </Link>
-            </li>
-          ))}
-        </Rows>
-      )}
+              </span>
+              <span className="hidden @2xl:block">
+                <Progress done={run.progress.closed} total={run.progress.total} />
+              </span>
+              <RunStateOf status={run.status} />
+              <span className="hidden justify-self-end text-xs text-muted @2xl:block">
+                <Age at={run.updated_at ?? run.started_at} />
+              </span>
+            </Link>
+          </ListRow>
+        )}
+      />
       {data?.next_cursor !== undefined && (
         <p className="text-sm text-muted">These are the {all.length} that matter most; older ones that have ended are not here.</p>
       )}

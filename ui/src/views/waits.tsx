@@ -7,10 +7,11 @@ import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
-import { Age, Button, Confirm, Empty, Field, Modal, Problem, State, type Tone } from '../parts/basics.js';
+import { Age, Button, Confirm, Field, Modal, Problem, State, type Tone } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
+import { List, ListRow, Which } from '../parts/list-view.js';
 import { BeadLink } from '../parts/links.js';
-import { CityPage, Loading, Rows } from '../parts/page.js';
+import { CityPage } from '../parts/page.js';
 
 type Wait = Schemas['WaitView'];
 const MOST = 500;
@@ -22,6 +23,12 @@ const STATES: Readonly<Record<string, Tone>> = {
   canceled: 'quiet',
   closed: 'quiet',
 };
+const CHOICES: readonly (readonly [string, string])[] = [
+  ['', 'Pending and ready'],
+  ...['pending', 'ready', 'closed', 'failed', 'expired', 'canceled', 'all'].map(
+    (one) => [one, one[0]!.toUpperCase() + one.slice(1)] as const,
+  ),
+];
 const isOpen = ({ state }: Wait): boolean => state === 'pending' || state === 'ready';
 
 /** What sessions wait for. */
@@ -72,109 +79,94 @@ export function Waits(): ReactNode {
       onRetry={again}
       tools={
         <>
-          <select
-            aria-label="Which waits"
-            value={state ?? ''}
-            onChange={(event) =>
-              void navigate({ search: (before) => ({ ...before, state: event.target.value || undefined }), replace: true })
-            }
-            className="field w-auto"
-          >
-            <option value="">Pending and ready</option>
-            {['pending', 'ready', 'closed', 'failed', 'expired', 'canceled', 'all'].map((one) => (
-              <option key={one} value={one}>
-                {one[0]!.toUpperCase() + one.slice(1)}
-              </option>
-            ))}
-          </select>
+          <Which
+            label="Which waits"
+            value={state}
+            options={CHOICES}
+            onChange={(one) => void navigate({ search: (before) => ({ ...before, state: one }), replace: true })}
+          />
           <Button look="primary" hotkey="c" not={not} onClick={() => create(true)}>
             New wait
           </Button>
         </>
       }
     >
-      {data === undefined && error === undefined && <Loading />}
-      {data !== undefined && rows.length === 0 && (
-        <Empty title={state === undefined ? 'Nobody waits' : 'No wait is like this'}>
-          {state === undefined ? (
-            <p>A session that has nothing to do until some beads are closed registers a wait, and is told when they are.</p>
-          ) : (
-            <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Waits">
-          {rows.map((one) => (
-            <li
-              key={one.id}
-              data-wait={one.id}
-              data-row={one.id}
-              aria-current={one.id === at ? 'true' : undefined}
-              className="aria-[current]:bg-tint"
-            >
-              <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
-                <button
-                  type="button"
-                  aria-expanded={one.id === wait}
-                  onClick={() => pick(one.id === wait ? undefined : one.id)}
-                  className="flex min-h-8 min-w-0 flex-1 basis-64 items-center gap-3 text-left"
-                >
-                  <span className="font-mono text-xs text-muted">{one.id}</span>
-                  <State tone={STATES[one.state] ?? 'quiet'}>{one.state}</State>
-                  <span className="min-w-0 truncate">
-                    {visible(one.session_name ?? one.session_id)}
-                    {one.note !== undefined && one.note !== '' && one.id !== wait && (
-                      <span className="text-muted"> · {visible(one.note)}</span>
-                    )}
-                  </span>
-                </button>
-                <span className="flex items-center gap-2 text-sm text-muted">
-                  {one.kind === 'manual'
-                    ? 'until it is told'
-                    : `${one.dep_mode === 'any' ? 'any of' : ''} ${(one.dep_ids ?? []).length} ${(one.dep_ids ?? []).length === 1 ? 'bead' : 'beads'}`}
-                  {' · '}
-                  <Age at={one.created_at} />
+      <List
+        label="Waits"
+        rows={data === undefined ? undefined : rows}
+        failed={error !== undefined}
+        none={[
+          'Nobody waits',
+          <p>A session that has nothing to do until some beads are closed registers a wait, and is told when they are.</p>,
+        ]}
+        filtered={
+          state === undefined
+            ? undefined
+            : { title: 'No wait is like this', clear: 'Clear filters', onClear: () => void navigate({ search: {} }) }
+        }
+        row={(one) => (
+          <ListRow key={one.id} kind="data-wait" id={one.id} here={one.id === at}>
+            <div className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5">
+              <button
+                type="button"
+                aria-expanded={one.id === wait}
+                onClick={() => pick(one.id === wait ? undefined : one.id)}
+                className="flex min-h-8 min-w-0 flex-1 basis-64 items-center gap-3 text-left"
+              >
+                <span className="font-mono text-xs text-muted">{one.id}</span>
+                <State tone={STATES[one.state] ?? 'quiet'}>{one.state}</State>
+                <span className="min-w-0 truncate">
+                  {visible(one.session_name ?? one.session_id)}
+                  {one.note !== undefined && one.note !== '' && one.id !== wait && (
+                    <span className="text-muted"> · {visible(one.note)}</span>
+                  )}
                 </span>
-                {isOpen(one) ? (
-                  <span className="flex gap-1.5">
-                    {one.state === 'pending' && (
-                      <Button not={not} disabled={busy} onClick={() => ready(one.id)}>
-                        Make ready
-                      </Button>
-                    )}
-                    <Button look="bad" not={not} disabled={busy} onClick={() => setCancelling(one)}>
-                      Cancel
+              </button>
+              <span className="flex items-center gap-2 text-sm text-muted">
+                {one.kind === 'manual'
+                  ? 'until it is told'
+                  : `${one.dep_mode === 'any' ? 'any of' : ''} ${(one.dep_ids ?? []).length} ${(one.dep_ids ?? []).length === 1 ? 'bead' : 'beads'}`}
+                {' · '}
+                <Age at={one.created_at} />
+              </span>
+              {isOpen(one) ? (
+                <span className="flex gap-1.5">
+                  {one.state === 'pending' && (
+                    <Button not={not} disabled={busy} onClick={() => ready(one.id)}>
+                      Make ready
                     </Button>
-                  </span>
-                ) : (
-                  <Button not={not} disabled={busy} title="Registers it again, ready at once" onClick={() => ready(one.id)}>
-                    Again
+                  )}
+                  <Button look="bad" not={not} disabled={busy} onClick={() => setCancelling(one)}>
+                    Cancel
                   </Button>
-                )}
-              </div>
-              {one.id === wait && (
-                <div className="flex flex-col gap-2 px-4 pb-3 text-sm">
-                  {(one.dep_ids ?? []).length > 0 && (
-                    <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-                      <span className="text-muted">It waits for {one.dep_mode === 'any' ? 'any of' : 'all of'}</span>
-                      {(one.dep_ids ?? []).map((id) => (
-                        <BeadLink key={id} city={city} id={id} />
-                      ))}
-                    </p>
-                  )}
-                  {one.note !== undefined && one.note !== '' && <p className="words">{visible(one.note)}</p>}
-                  {one.expires_at !== undefined && isOpen(one) && (
-                    <p className="text-muted">Until {new Date(one.expires_at).toLocaleString()}</p>
-                  )}
-                  {one.close_reason !== undefined && <p className="words text-muted">{visible(one.close_reason)}</p>}
-                  {one.last_error !== undefined && one.last_error !== '' && <p className="words text-bad">{visible(one.last_error)}</p>}
-                </div>
+                </span>
+              ) : (
+                <Button not={not} disabled={busy} title="Registers it again, ready at once" onClick={() => ready(one.id)}>
+                  Again
+                </Button>
               )}
-            </li>
-          ))}
-        </Rows>
-      )}
+            </div>
+            {one.id === wait && (
+              <div className="flex flex-col gap-2 px-4 pb-3 text-sm">
+                {(one.dep_ids ?? []).length > 0 && (
+                  <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+                    <span className="text-muted">It waits for {one.dep_mode === 'any' ? 'any of' : 'all of'}</span>
+                    {(one.dep_ids ?? []).map((id) => (
+                      <BeadLink key={id} city={city} id={id} />
+                    ))}
+                  </p>
+                )}
+                {one.note !== undefined && one.note !== '' && <p className="words">{visible(one.note)}</p>}
+                {one.expires_at !== undefined && isOpen(one) && (
+                  <p className="text-muted">Until {new Date(one.expires_at).toLocaleString()}</p>
+                )}
+                {one.close_reason !== undefined && <p className="words text-muted">{visible(one.close_reason)}</p>}
+                {one.last_error !== undefined && one.last_error !== '' && <p className="words text-bad">{visible(one.last_error)}</p>}
+              </div>
+            )}
+          </ListRow>
+        )}
+      />
       {cancelling !== undefined && (
         <Confirm
           title={`Cancel ${cancelling.id}?`}
