@@ -407,6 +407,37 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('says what to look at beside questions, and lets a session go on that another configuration has started', async () => {
+    const page = await watcher.page('/ui/');
+    await page.locator('[data-attention="mail"]').getByText('alpha').waitFor();
+    await page.locator('[data-attention="mail"] a').click();
+    await page.locator(`[data-mail="${made.mail}"]`).waitFor();
+    // No session drifts for as long as a test needs one to.
+    const drift = {
+      session_id: made.session,
+      title: 'Says hello',
+      template: 'loopback',
+      state: 'active',
+      activity: 'idle',
+      differs: ['args'],
+      next: 'restart_after_turn',
+    };
+    let kept = 0;
+    await page.route('**/sessions/drift?*', (route) =>
+      route.fulfill({ json: { items: kept === 0 ? [drift] : [], total: kept === 0 ? 1 : 0 } }),
+    );
+    page.on('response', (response) => {
+      if (response.url().endsWith(`/session/${made.session}/accept-drift`)) kept = response.status();
+    });
+    await watcher.go(page, '/ui/c/alpha/agents');
+    const row = page.locator(`[data-drift="${made.session}"]`);
+    await row.getByText('starts again after its turn').waitFor();
+    await row.getByRole('button', { name: 'Let it go on' }).click();
+    await row.waitFor({ state: 'detached' });
+    expect(kept).toBe(200);
+    await watcher.close(page);
+  });
+
   it('tells of a question while nobody looks, and never what it is about', async () => {
     const page = await watcher.page('/ui/settings');
     await page.evaluate(`

@@ -13,6 +13,7 @@ import { AgentState } from '../parts/agent-state.js';
 import { Button, Field, Modal, Problem } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { countOf, Filter, List, ListRow, Which } from '../parts/list-view.js';
+import { DriftCard } from '../parts/drift.js';
 import { BeadLink } from '../parts/links.js';
 import { CityPage } from '../parts/page.js';
 
@@ -97,6 +98,7 @@ export function Agents(): ReactNode {
         </>
       }
     >
+      <DriftCard city={city} />
       <List
         label="Agents"
         rows={data === undefined ? undefined : rows.slice(0, DRAWN)}
