@@ -438,6 +438,28 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('orders beads as they are asked for, whatever happens to them', async () => {
+    const ids: string[] = [];
+    for (const priority of [3, 0, 1]) ids.push(await bead(`Sorted ${priority}`, { labels: ['sorted'], priority }));
+    const page = await open('/beads?label=sorted&sort=updated_at');
+    const rows = async (): Promise<(string | null)[]> =>
+      Promise.all((await page.locator('[data-bead]').all()).map((row) => row.getAttribute('data-bead')));
+    const [third, first, second] = ids as [string, string, string];
+    await page.locator(`[data-bead="${third}"]`).waitFor();
+    await a.post(`${CITY}/bead/${first}/update`, { description: 'changed' });
+    await eventually(async () => (await rows()).join() === [first, second, third].join() || undefined);
+    await page.getByLabel('Order').selectOption('priority');
+    await eventually(async () => (await rows()).join() === [first, second, third].join() || undefined);
+    await a.post(`${CITY}/bead/${third}/update`, { priority: 0 });
+    await eventually(async () => (await rows()).join() === [third, first, second].join() || undefined);
+    await page.locator(`[data-bead="${second}"]`).click();
+    await page.locator('[data-bead-pane]').getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: `Delete ${second}` }).click();
+    await page.locator(`[data-bead="${second}"]`).waitFor({ state: 'detached' });
+    expect((await a.get(`${CITY}/bead/${second}`)).status).toBe(404);
+    await watcher.close(page);
+  });
+
   it('tells of a question while nobody looks, and never what it is about', async () => {
     const page = await watcher.page('/ui/settings');
     await page.evaluate(`

@@ -25,6 +25,7 @@ export function uiViews({ session, bead, convoy }: UiCity, city = 'alpha'): read
     view('/sessions/$id', `${c}/sessions/${session}?find=img`, '[data-transcript] [data-entry]'),
     view('/beads', `${c}/beads`, '[data-bead]'),
     view('/beads', `${c}/beads?text=img&bead=${bead}`, '[data-bead-pane]'),
+    view('/beads', `${c}/beads?sort=updated_at`, '[data-bead]'),
     view('/beads', `${c}/beads?new=1`, 'dialog[open]'),
     view('/beads/$id', `${c}/beads/${bead}`, '[data-bead-pane]'),
     view('/', c, 'main h1'),

@@ -1,5 +1,6 @@
 import { get, inCity } from '../api/client.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
+import { ORDERS, type BeadSort } from '../lib/bead-order.js';
 import { onFrame } from './frame.js';
 import { LiveList } from './list.js';
 import type { Made } from './use-list.js';
@@ -14,24 +15,26 @@ export interface BeadFilter {
   readonly label?: string;
   readonly assignee?: string;
   readonly priority?: string;
+  readonly rig?: string;
   readonly text?: string;
 }
 
 /** Whether a bead is on the list that the service gives for a filter: the same conditions, on the bead itself. */
-export function matches(bead: Bead, { status, type, label, assignee, priority, text }: BeadFilter): boolean {
+export function matches(bead: Bead, { status, type, label, assignee, priority, rig, text }: BeadFilter): boolean {
   if (status === undefined ? bead.status === 'closed' : status !== 'all' && bead.status !== status) return false;
   if (type !== undefined && bead.issue_type !== type) return false;
   if (label !== undefined && bead.labels?.includes(label) !== true) return false;
   if (assignee !== undefined && bead.assignee !== assignee) return false;
   if (priority !== undefined && String(bead.priority) !== priority) return false;
+  if (rig !== undefined && bead.rig !== rig) return false;
   if (text === undefined) return true;
   const words = text.toLowerCase();
   return bead.title.toLowerCase().includes(words) || (bead.description ?? '').toLowerCase().includes(words);
 }
 
-export function beadsOf(city: string, filter: BeadFilter): Made<Bead> {
+export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'created_at'): Made<Bead> {
   const { status, ...rest } = filter;
-  const query = { ...rest, ...(status === 'all' ? { all: true } : { status }) };
+  const query = { ...rest, ...(status === 'all' ? { all: true } : { status }), ...(sort === 'created_at' ? {} : { sort }) };
   const list = new LiveList<Bead>({
     read: async (cursor) => {
       const page = await get<{ items: Bead[] | null; total: number; next_cursor?: string }>(inCity(city, 'beads'), {
@@ -42,8 +45,7 @@ export function beadsOf(city: string, filter: BeadFilter): Made<Bead> {
     id: ({ id }) => id,
     version: ({ revision = 0 }) => revision,
     matches: (bead) => matches(bead, filter),
-    // As the service orders them.
-    order: (a, b) => (a.created_at === b.created_at ? (a.id < b.id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1),
+    order: ORDERS[sort],
     schedule: onFrame,
   });
   const event = ({ type, payload, subject }: LoggedEvent): void => {

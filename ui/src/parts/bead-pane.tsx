@@ -9,7 +9,7 @@ import { hub } from '../live/hub.js';
 import { streamOf } from '../live/use-list.js';
 import { useAgentNames } from '../live/agents.js';
 import { AskFor } from './acting.js';
-import { Age, Button, Modal, Problem } from './basics.js';
+import { Age, Button, Confirm, Modal, Problem } from './basics.js';
 import { BeadForm } from './bead-form.js';
 import { BeadState } from './bead-state.js';
 import { Icon } from './icons.js';
@@ -93,7 +93,7 @@ interface Props {
 export function BeadPane({ city, id, known, onClose, children }: Props): ReactNode {
   const { bead, around, error, again } = useBead(city, id, known);
   const [failed, setFailed] = useState<unknown>();
-  const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend' | 'claim' | 'sling'>();
+  const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend' | 'claim' | 'sling' | 'delete'>();
   const names = useAgentNames(city, dialog === 'assign' || dialog === 'claim');
   const signing = useSigning();
   const [undo, setUndo] = useState(false);
@@ -200,6 +200,9 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
             Close
           </Button>
         )}
+        <Button look="bad" not={not} onClick={() => setDialog('delete')}>
+          Delete
+        </Button>
       </div>
       {onClose !== undefined && (
         <nav aria-label="Other readings" className="flex gap-4 text-sm">
@@ -241,6 +244,21 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
           onClose={() => setDialog(undefined)}
           onSay={(assignee) => void act(post(`${path}/claim`, { assignee }))}
         />
+      )}
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Delete ${id}?`}
+          action={`Delete ${id}`}
+          onClose={() => setDialog(undefined)}
+          onYes={() =>
+            void act(request('DELETE', path, { query: { hard: true }, ifMatch: bead.revision })).then((gone) => {
+              if (gone) onClose?.();
+            })
+          }
+        >
+          “{visible(bead.title)}” and its dependencies are gone for good: nothing brings them back, and its id is never used again. It is
+          refused while other beads depend on it. To end work, close it.
+        </Confirm>
       )}
       {dialog === 'sling' && <SlingDialog city={city} bead={id} onClose={() => setDialog(undefined)} />}
       {dialog === 'depend' && (

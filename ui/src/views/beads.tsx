@@ -1,6 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { useStreamState } from '../app/connection.js';
+import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
 import { NOTHING, within } from '../lib/selection.js';
 import { beadsOf, type BeadFilter } from '../live/beads.js';
@@ -11,15 +12,17 @@ import { BeadForm } from '../parts/bead-form.js';
 import { BeadTable } from '../parts/bead-table.js';
 import { Bulk } from '../parts/bulk.js';
 import { CityStopped } from '../parts/city-stopped.js';
+import { Which } from '../parts/list-view.js';
 
 const TYPING_MS = 250;
 
 /** The beads of a city: thousands of rows, of which those in sight are drawn, each as its last event has it. */
 export function Beads(): ReactNode {
   const { city } = useParams({ from: '/c/$city/beads' });
-  const { bead: open, new: creating, ...filter } = useSearch({ from: '/c/$city/beads' });
+  const { bead: open, new: creating, sort: sorted, ...filter } = useSearch({ from: '/c/$city/beads' });
   const navigate = useNavigate({ from: '/c/$city/beads' });
-  const { list, snapshot } = useCityList(city, JSON.stringify(filter), () => beadsOf(city, filter));
+  const sort = sortOf(sorted);
+  const { list, snapshot } = useCityList(city, JSON.stringify([filter, sort]), () => beadsOf(city, filter, sort));
   const stream = useStreamState(streamOf(city));
   const { rows, total, phase } = snapshot;
   const [marked, mark] = useState(NOTHING);
@@ -63,7 +66,11 @@ export function Beads(): ReactNode {
               {phase === 'reading' && ' …'}
             </span>
           )}
-          <Filters filter={filter} onChange={(next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true })} />
+          <Filters
+            filter={filter}
+            sort={sorted}
+            onChange={(next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true })}
+          />
           <Button look="primary" hotkey="c" className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
             New bead
           </Button>
@@ -113,37 +120,30 @@ export function Beads(): ReactNode {
 
 interface FiltersProps {
   readonly filter: BeadFilter;
-  readonly onChange: (next: Partial<Record<keyof BeadFilter, string | undefined>>) => void;
+  readonly sort: string | undefined;
+  readonly onChange: (next: Partial<Record<keyof BeadFilter | 'sort', string | undefined>>) => void;
 }
 
-function Filters({ filter, onChange }: FiltersProps): ReactNode {
+const STATUSES = [
+  ['', 'Not closed'],
+  ['open', 'Open'],
+  ['in_progress', 'In progress'],
+  ['closed', 'Closed'],
+  ['all', 'All'],
+] as const;
+const PRIORITIES = [['', 'Any priority'], ...[0, 1, 2, 3, 4].map((n) => [String(n), `P${n}`] as const)] as const;
+const SORTS = [
+  ['', 'Newest first'],
+  ['updated_at', 'Changed last first'],
+  ['priority', 'Most urgent first'],
+] as const;
+
+function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {
   return (
     <div className="order-last flex w-full flex-wrap items-center gap-2 @5xl:order-none @5xl:ml-auto @5xl:w-auto">
-      <select
-        aria-label="Status"
-        value={filter.status ?? ''}
-        onChange={(event) => onChange({ status: event.target.value || undefined })}
-        className="field w-auto"
-      >
-        <option value="">Not closed</option>
-        <option value="open">Open</option>
-        <option value="in_progress">In progress</option>
-        <option value="closed">Closed</option>
-        <option value="all">All</option>
-      </select>
-      <select
-        aria-label="Priority"
-        value={filter.priority ?? ''}
-        onChange={(event) => onChange({ priority: event.target.value || undefined })}
-        className="field w-auto"
-      >
-        <option value="">Any priority</option>
-        {[0, 1, 2, 3, 4].map((n) => (
-          <option key={n} value={n}>
-            P{n}
-          </option>
-        ))}
-      </select>
+      <Which label="Status" value={filter.status} options={STATUSES} onChange={(status) => onChange({ status })} />
+      <Which label="Priority" value={filter.priority} options={PRIORITIES} onChange={(priority) => onChange({ priority })} />
+      <Which label="Order" value={sort} options={SORTS} onChange={(next) => onChange({ sort: next })} />
       <Typed
         id="bead-assignee"
         label="Assignee"
