@@ -407,6 +407,37 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('writes a formula, refuses what is wrong in it, and keeps what somebody else has saved', async () => {
+    const page = await open('/formulas?new=1');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name').fill('wave');
+    await dialog.getByLabel('File').fill('formula = "wave"\n[[steps]]\nid = 1\n');
+    await dialog.getByRole('button', { name: 'Look for mistakes' }).click();
+    await dialog.getByRole('alert').locator('li').first().waitFor();
+    await dialog.getByLabel('File').fill('formula = "wave"\n[[steps]]\nid = "up"\ntitle = "Wave a hand"\n');
+    await dialog.getByRole('button', { name: 'Look for mistakes' }).click();
+    await dialog.getByText('Nothing is wrong with it').waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.waitForURL(/\/formulas\/wave/);
+    await page.getByText('Wave a hand').waitFor();
+    await page.getByRole('tab', { name: 'Source' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    const theirs = GREET.replace('greet', 'wave');
+    expect(outcome(await a.send('PUT', `${CITY}/formulas/wave`, theirs, { 'Content-Type': 'application/octet-stream' }))).toBe(200);
+    await page.locator('pre').getByText('Greet {{who}}').first().waitFor();
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Somebody has changed the configuration meanwhile').waitFor();
+    await dialog.getByRole('button', { name: 'Mine over theirs' }).click();
+    await eventually(async () => ((await read('formulas/wave/source')).source as string).includes('Wave a hand') || undefined);
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('button', { name: 'Delete wave' }).click();
+    await page.waitForURL(/\/formulas$/);
+    await page.locator('[data-formula="wave"]').waitFor({ state: 'detached' });
+    watcher.forgive(412);
+    await watcher.close(page);
+  });
+
   it('says what to look at beside questions, and lets a session go on that another configuration has started', async () => {
     const page = await watcher.page('/ui/');
     await page.locator('[data-attention="mail"]').getByText('alpha').waitFor();

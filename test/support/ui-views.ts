@@ -37,6 +37,7 @@ export function uiViews({ session, bead, convoy }: UiCity, city = 'alpha'): read
     view('/convoys/$id', `${c}/convoys/${convoy}`, 'main h1, main h2'),
     view('/runs', `${c}/runs`, 'main h1'),
     view('/formulas', `${c}/formulas`, 'main h1'),
+    view('/formulas', `${c}/formulas?new=1`, 'dialog[open]'),
     view('/formulas/$name', `${c}/formulas/mol-do-work`, 'main h1'),
     view('/orders', `${c}/orders`, 'main h1'),
     view('/orders/$name', `${c}/orders/daily-digest`, 'main h1'),

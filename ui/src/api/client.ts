@@ -16,6 +16,8 @@ export class Refusal extends Error {
 export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
+  /** A file, as it is, in the place of a body. */
+  readonly file?: string;
   readonly ifMatch?: number | undefined;
   /** One a wish, kept when it is tried again. */
   readonly idempotencyKey?: string;
@@ -44,7 +46,7 @@ interface Answer {
   readonly headers: Headers;
 }
 
-async function send(method: string, path: string, { query = {}, body, ifMatch, idempotencyKey, signal }: Call): Promise<Answer> {
+async function send(method: string, path: string, { query = {}, body, file, ifMatch, idempotencyKey, signal }: Call): Promise<Answer> {
   const given = new URLSearchParams();
   for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') given.set(name, String(value));
   const key = keyNow();
@@ -53,6 +55,7 @@ async function send(method: string, path: string, { query = {}, body, ifMatch, i
     ...(key === null ? {} : { authorization: `Bearer ${key}` }),
     ...(method === 'GET' ? {} : { 'x-svc-request': 'ui' }),
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(file === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   };
@@ -60,6 +63,7 @@ async function send(method: string, path: string, { query = {}, body, ifMatch, i
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(file === undefined ? {} : { body: new TextEncoder().encode(file) }),
     ...(signal === undefined ? {} : { signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;

@@ -90,7 +90,7 @@ const run = createRoute({
 const formulas = createRoute({
   getParentRoute: () => city,
   path: '/formulas',
-  validateSearch: words('q'),
+  validateSearch: words('q', 'new'),
   component: lazyRouteComponent(() => import('../views/formulas.js'), 'Formulas'),
 });
 const formula = createRoute({

@@ -1,17 +1,20 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, useState, type ReactNode } from 'react';
-import { get, inCity, part } from '../api/client.js';
+import { get, getStamped, inCity, part, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { asTree } from '../lib/tree.js';
 import { visible } from '../lib/text.js';
 import { useAgents } from '../live/agents.js';
+import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
-import { Age, Button, Empty, Problem, State } from '../parts/basics.js';
+import { useActing } from '../parts/acting.js';
+import { Age, Button, Confirm, Empty, Problem, State } from '../parts/basics.js';
 import { CityPage, Fact, Facts, Loading, Rows, Tabs } from '../parts/page.js';
 import { StartRun } from '../parts/start-run.js';
 import { Code } from '../parts/tool.js';
+import { FormulaEditor } from './formulas/editor.js';
 
 const Flow = lazy(() => import('../graph/flow.js').then((module) => ({ default: module.Flow })));
 const TABS = [
@@ -193,12 +196,67 @@ function Runs({ city, name }: PartProps): ReactNode {
 }
 
 function Source({ city, name }: PartProps): ReactNode {
+  const navigate = useNavigate({ from: '/c/$city/formulas/$name' });
   const { data, error, again } = useCityRead(
     city,
     `source of ${name}`,
-    (signal) => get<Schemas['FormulaSourceOutputBody']>(inCity(city, `formulas/${part(name)}/source`), { signal }),
+    (signal) => getStamped<Schemas['FormulaSourceOutputBody']>(inCity(city, `formulas/${part(name)}/source`), { signal }),
     kinds('config.', 'pack.'),
   );
+  const [dialog, setDialog] = useState<'edit' | 'delete'>();
+  const { failed, busy, act } = useActing(again);
+  const not = useForbidden('configure');
   if (data === undefined) return error === undefined ? <Loading rows={4} /> : <Problem error={error} onRetry={again} />;
-  return <Code>{data.source}</Code>;
+  const { body, revision } = data;
+  const path = inCity(city, `formulas/${part(name)}`);
+  return (
+    <div className="flex flex-col gap-3">
+      {failed !== undefined && <Problem error={failed} />}
+      <div className="flex gap-2">
+        <Button not={not} disabled={busy} onClick={() => setDialog('edit')}>
+          Edit
+        </Button>
+        <Button look="bad" not={not} disabled={busy} onClick={() => setDialog('delete')}>
+          Delete
+        </Button>
+      </div>
+      <Code>{body.source}</Code>
+      {dialog === 'edit' && (
+        <FormulaEditor
+          city={city}
+          name={name}
+          source={body.source}
+          revision={revision}
+          onClose={() => setDialog(undefined)}
+          onTheirs={() => {
+            setDialog(undefined);
+            again();
+          }}
+          onDone={() => {
+            setDialog(undefined);
+            again();
+            done(`${name} is saved`, () => request('PUT', path, { file: body.source }).then(again));
+          }}
+        />
+      )}
+      {dialog === 'delete' && (
+        <Confirm
+          title={`Delete ${name}?`}
+          action={`Delete ${name}`}
+          onClose={() => setDialog(undefined)}
+          onYes={() =>
+            act(
+              () => request('DELETE', path, { ifMatch: revision }),
+              () => {
+                done(`${name} is deleted`, () => request('PUT', path, { file: body.source }));
+                void navigate({ to: '/c/$city/formulas', params: { city }, search: {} });
+              },
+            )
+          }
+        >
+          What a pack has under the name counts again, if one has. Runs of it go on.
+        </Confirm>
+      )}
+    </div>
+  );
 }
