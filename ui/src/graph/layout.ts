@@ -24,6 +24,9 @@ const KEPT = 20;
 const known = new Map<string, Places['places']>();
 let worker: Worker | undefined;
 let turn = 0;
+const start = (): Worker => (worker ??= new Worker(trusted(workerUrl) as URL, { type: 'module' }));
+// While the graph is still being read.
+start();
 
 /** Where the nodes stand. Thought out beside the page, and once for each set of edges. */
 export function placesOf(nodes: readonly Size[], lines: readonly Line[]): Promise<Places['places']> {
@@ -31,7 +34,7 @@ export function placesOf(nodes: readonly Size[], lines: readonly Line[]): Promis
   const before = known.get(key);
   if (before !== undefined) return Promise.resolve(before);
   const mine = ++turn;
-  const held = (worker ??= new Worker(trusted(workerUrl) as URL, { type: 'module' }));
+  const held = start();
   return new Promise((resolve, reject) => {
     const end = (): void => {
       clearTimeout(timer);
