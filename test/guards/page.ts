@@ -3,6 +3,7 @@ import type { Guard } from './guard.js';
 const LIST = 'ui/src/live/list.spec.ts';
 const STREAMS = 'ui/src/live/streams.spec.ts';
 const TRANSCRIPT = 'ui/src/live/transcript.spec.ts';
+const MARKDOWN = 'ui/src/markdown/read.spec.ts';
 
 /** The operator's page. What only a browser shows has its tests in `test/e2e/ui-*`, over the page as it is built. */
 export const PAGE: readonly Guard[] = [
@@ -82,6 +83,41 @@ export const PAGE: readonly Guard[] = [
     find: '  [0x2028, 0x202e],\n',
     replace: '',
     test: 'ui/src/lib/text.spec.ts',
+  },
+  {
+    guard: 'A link of an agent leads to the web or to mail, and to nothing that runs.',
+    file: 'ui/src/markdown/links.ts',
+    find: '!SCHEMES.has(url.protocol)',
+    replace: "url.protocol === 'file:'",
+    test: MARKDOWN,
+  },
+  {
+    guard: 'What stands before an `@` is no host.',
+    file: 'ui/src/markdown/links.ts',
+    find: " || url.username !== ''",
+    replace: '',
+    test: MARKDOWN,
+  },
+  {
+    guard: 'A text that is nested beyond reason is not read as Markdown.',
+    file: 'ui/src/markdown/read.ts',
+    find: ' || NESTED.test(text)',
+    replace: '',
+    test: MARKDOWN,
+  },
+  {
+    guard: 'A stream is not waited for longer than half of what it was away.',
+    file: 'ui/src/live/stream.ts',
+    find: ', Math.max(this.#retryMs, away / 2)',
+    replace: ', Math.max(this.#retryMs, away * 9)',
+    test: STREAMS,
+  },
+  {
+    guard: 'A text of an address stays what was typed.',
+    file: 'ui/src/lib/address.ts',
+    find: 'Object.fromEntries(new URLSearchParams(text))',
+    replace: "Object.fromEntries([...new URLSearchParams(text)].map(([name, value]) => [name, value === 'true' ? '1' : value]))",
+    test: 'ui/src/lib/address.spec.ts',
   },
   {
     guard: 'A file of numbers holds nothing that a spreadsheet carries out.',
