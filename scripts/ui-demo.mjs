@@ -33,6 +33,18 @@ prompt_usd_per_1m = 3.0
 completion_usd_per_1m = 15.0
 `;
 
+const LOG = `look at the log of **crane 4**, it reports twice:
+
+| At | Load | Again after |
+| --- | --- | --- |
+| 04:12 | 12 t | 3 s |
+| 04:40 | *none* | |
+
+1. Read \`crane.log\` from midnight on.
+2. Compare it with [the book of the harbor](https://harbor.example/book).
+
+> Nobody moves her before Thursday.`;
+
 const WORK = [
   ['Pilots get the berth in the same message as the tide', 'feature', 1, ['planning']],
   ['The tide table is a day behind after midnight UTC', 'bug', 0, ['planning', 'time']],
@@ -134,7 +146,7 @@ export async function demo(base) {
   const sessions = [];
   for (const [title, messages] of [
     ['Berths for the week', ['plan', 'Which berth does the Aurora get?', 'tool', 'stream 120 2']],
-    ['Crane 4', ['think', 'Look at the log of crane 4', 'tool', 'ask']],
+    ['Crane 4', ['think', LOG, 'tool', 'ask']],
     ['Manifests', ['Read the manifests of last year', 'usage', 'ask']],
     ['Night watch', ['work 600']],
   ]) {
