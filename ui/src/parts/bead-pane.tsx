@@ -200,9 +200,6 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
             Close
           </Button>
         )}
-        <Button look="bad" not={not} onClick={() => setDialog('delete')}>
-          Delete
-        </Button>
       </div>
       {onClose !== undefined && (
         <nav aria-label="Other readings" className="flex gap-4 text-sm">
@@ -215,6 +212,11 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
         </nav>
       )}
       {children ?? <About city={city} bead={bead} around={around} onRemove={not === undefined ? remove : undefined} />}
+      {children === undefined && (
+        <Button look="bad" not={not} className="self-start" onClick={() => setDialog('delete')}>
+          Delete
+        </Button>
+      )}
       {dialog === 'edit' && (
         <Modal title={`Edit ${id}`} onClose={() => setDialog(undefined)} wide>
           <BeadForm city={city} bead={bead} onDone={() => setDialog(undefined)} onCancel={() => setDialog(undefined)} />

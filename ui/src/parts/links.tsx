@@ -8,7 +8,7 @@ interface Props {
 }
 
 export const BeadLink = ({ city, id }: Props): ReactNode => (
-  <Link to="/c/$city/beads/$id" params={{ city, id }} className="font-mono text-xs text-accent underline">
+  <Link to="/c/$city/beads/$id" params={{ city, id }} className="shrink-0 whitespace-nowrap font-mono text-xs text-accent underline">
     {visible(id)}
   </Link>
 );
@@ -20,7 +20,7 @@ export const AgentLink = ({ city, name }: { city: string; name: string }): React
 );
 
 export const RunLink = ({ city, id }: Props): ReactNode => (
-  <Link to="/c/$city/runs/$id" params={{ city, id }} className="font-mono text-xs text-accent underline">
+  <Link to="/c/$city/runs/$id" params={{ city, id }} className="shrink-0 whitespace-nowrap font-mono text-xs text-accent underline">
     {visible(id)}
   </Link>
 );

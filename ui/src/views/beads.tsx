@@ -133,9 +133,9 @@ const STATUSES = [
 ] as const;
 const PRIORITIES = [['', 'Any priority'], ...[0, 1, 2, 3, 4].map((n) => [String(n), `P${n}`] as const)] as const;
 const SORTS = [
-  ['', 'Newest first'],
-  ['updated_at', 'Changed last first'],
-  ['priority', 'Most urgent first'],
+  ['', 'Newest'],
+  ['updated_at', 'Last changed'],
+  ['priority', 'Most urgent'],
 ] as const;
 
 function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {

@@ -97,7 +97,7 @@ export function Formulas(): ReactNode {
             here={one.name === at}
             className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2.5"
           >
-            <span className="min-w-0 flex-1 basis-56">
+            <span className="min-w-0 flex-1 basis-40">
               <Link to="/c/$city/formulas/$name" params={{ city, name: one.name }} className="block truncate font-medium hover:underline">
                 {visible(one.name)}
               </Link>
