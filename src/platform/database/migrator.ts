@@ -1,20 +1,23 @@
 import { promises as fs } from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Migrator, NO_MIGRATIONS, type Migration, type MigrationProvider } from 'kysely/migration';
-import { createDb, createPool } from './database.js';
+import { sql } from 'kysely';
+import { Migrator, NO_MIGRATIONS, type Migration, type MigrationResultSet } from 'kysely/migration';
+import pg from 'pg';
+import { connectionConfig, createDb, createPool, type Db } from './database.js';
 
 /** Where the migrations lie beside this file, in the sources as in the build (`src/…` and `dist/src/…`). */
 const MIGRATIONS_DIR = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../db/migrations');
 const MIGRATION_FILE = /^(\d{4}_[a-z0-9_]+)\.(ts|js)$/;
 
-class Files implements MigrationProvider {
-  async getMigrations(): Promise<Record<string, Migration>> {
-    const found: Record<string, Migration> = {};
-    for (const [name, file] of await migrationFiles())
-      found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as Migration;
-    return found;
-  }
+export type Migrations = Record<string, Migration>;
+
+export async function allMigrations(): Promise<Migrations> {
+  const found: Migrations = {};
+  for (const [name, file] of await migrationFiles())
+    found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as Migration;
+  return found;
 }
 
 /** The migrations of this release by name, in order. */
@@ -29,6 +32,9 @@ async function migrationFiles(): Promise<[name: string, file: string][]> {
   });
 }
 
+/** What builds an index while others write can have no transaction around it, and may take long. Such a migration has to bear being begun anew. */
+const isConcurrent = (name: string): boolean => name.endsWith('_concurrently');
+
 export type MigrateTarget = 'latest' | 'none';
 
 /** Migrates the database at `url`. Concurrent callers wait for each other. @throws the first failing migration's error. */
@@ -36,11 +42,72 @@ export async function migrate(url: string, target: MigrateTarget = 'latest'): Pr
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
-    const migrator = new Migrator({ db, provider: new Files(), allowUnorderedMigrations: false });
-    const { error, results } = target === 'latest' ? await migrator.migrateToLatest() : await migrator.migrateTo(NO_MIGRATIONS);
-    if (error !== undefined) throw error as Error;
-    return (results ?? []).map((r) => r.migrationName);
+    const migrations = await allMigrations();
+    return await inTurn(url, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
+  }
+}
+
+/** All at once, in one transaction; what is concurrent alone, after what stands before it. */
+export async function carryOut(db: Db, migrations: Migrations): Promise<string[]> {
+  const migrator = migratorOf(db, migrations);
+  const pending = (await migrator.getMigrations()).flatMap(({ name, executedAt }) => (executedAt === undefined ? [name] : []));
+  if (!pending.some(isConcurrent)) return namesOf(await migrator.migrateToLatest());
+  const done: string[] = [];
+  for (const [n, name] of pending.entries()) {
+    const next = pending[n + 1];
+    if (isConcurrent(name)) done.push(...namesOf(await migrator.migrateTo(name, { disableTransactions: true })));
+    else if (next === undefined || isConcurrent(next)) done.push(...namesOf(await migrator.migrateTo(name)));
+  }
+  return done;
+}
+
+const takeBack = async (db: Db, migrations: Migrations): Promise<string[]> =>
+  namesOf(await migratorOf(db, migrations).migrateTo(NO_MIGRATIONS));
+
+function migratorOf(db: Db, migrations: Migrations): Migrator {
+  const patient = Object.entries(migrations).map(([name, one]) => [name, isConcurrent(name) ? patiently(one) : one]);
+  const provider = { getMigrations: () => Promise.resolve(Object.fromEntries(patient) as Migrations) };
+  return new Migrator({ db, provider, allowUnorderedMigrations: false });
+}
+
+/** It waits for every transaction that is older than itself, and reads the whole table. */
+const patiently = (one: Migration): Migration => ({
+  ...one,
+  up: async (db) => {
+    await sql`set statement_timeout = 0`.execute(db);
+    await sql`set lock_timeout = 0`.execute(db);
+    try {
+      await one.up(db);
+    } finally {
+      await sql`reset statement_timeout`.execute(db);
+      await sql`reset lock_timeout`.execute(db);
+    }
+  },
+});
+
+function namesOf({ error, results }: MigrationResultSet): string[] {
+  if (error !== undefined) throw error as Error;
+  return (results ?? []).map((r) => r.migrationName);
+}
+
+const TURN = 7_305_441_823;
+const TURN_ASKED_MS = 100;
+
+/**
+ * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built
+ * concurrently waits for in turn.
+ */
+async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+  const client = new pg.Client(connectionConfig(url, 'svc-migrate'));
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    while (!(await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [TURN])).rows[0]!.mine)
+      await sleep(TURN_ASKED_MS);
+    return await work();
+  } finally {
+    await client.end();
   }
 }
