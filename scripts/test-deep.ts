@@ -86,6 +86,7 @@ const WIDE: readonly Part[] = [
   },
   deep('agents', 'agents of others, from npm', 'conformance'),
   deep('clients', 'clients that generators of others make of the document', 'generated-clients'),
+  deep('helm', 'the Helm chart, rendered by helm and held against the schemas of Kubernetes; from npm', 'helm-chart'),
   deep('lists', 'lists and logs with the longest rows', 'long-'),
   deep('cities', 'three hundred real cities', 'many-cities'),
   deep('memory', 'the memory of a server under attack', 'memory'),

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import { Helm, type Manifest } from '../support/helm.js';
+
+/** `deploy/helm`, linted and rendered by helm itself, and held against the schemas of Kubernetes. */
+const helm = await Helm.installed();
+
+const LEAST = { secret: 'svc' };
+const isolation = (more: object): object => ({ worker: { isolation: more } });
+const WAYS: readonly (readonly [name: string, values: object])[] = [
+  ['as it comes', LEAST],
+  [
+    'with everything',
+    {
+      ...LEAST,
+      env: { SVC_AUTH: 'keys', SVC_EVENT_RETENTION: '30d', SVC_ALLOWED_HOSTS: 'old.example.com' },
+      image: { repository: 'registry.example/svc', tag: '1', pullSecrets: [{ name: 'pull' }] },
+      data: { existingClaim: 'cities' },
+      tls: { secret: 'inside' },
+      api: {
+        autoscaling: { enabled: true },
+        nodeSelector: { of: 'api' },
+        tolerations: [{ operator: 'Exists' }],
+        podAnnotations: { a: 'b' },
+      },
+      worker: {
+        image: { repository: 'registry.example/workers', tag: '2' },
+        autoscaling: { enabled: true },
+        isolation: { mode: 'bubblewrap', installProfile: true, appArmorUnconfined: true, hostToml: '[runner.limits]\nmemory = "8GiB"\n' },
+        nodeSelector: { of: 'agents' },
+        tolerations: [{ key: 'agents', operator: 'Exists', effect: 'NoSchedule' }],
+        podAnnotations: { c: 'd' },
+      },
+      ingress: { enabled: true, host: 'svc.example.com', tlsSecret: 'outside', annotations: { 'cert-manager.io/cluster-issuer': 'ours' } },
+      networkPolicy: {
+        callers: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress-nginx' } } }],
+        monitoring: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }],
+      },
+      monitoring: { serviceMonitor: true, rules: true, dashboard: true, labels: { release: 'prometheus' } },
+    },
+  ],
+  [
+    'with users as walls',
+    { ...LEAST, ...isolation({ mode: 'users', hostToml: '[users]\ncities = { first = 900_000_000, count = 1 }\n' }) },
+  ],
+  ['without walls and rules of the network', { ...LEAST, ...isolation({ mode: 'none' }), networkPolicy: { enabled: false } }],
+];
+
+interface Container {
+  readonly name: string;
+  readonly securityContext: Record<string, unknown> & { readonly capabilities: { readonly drop: string[] } };
+  readonly env: { readonly name: string }[];
+}
+interface Pods {
+  readonly metadata: { readonly labels: Record<string, string> };
+  readonly spec: Record<string, unknown> & { readonly containers: Container[] };
+}
+const podsOf = (manifest: Manifest): Pods | undefined => (manifest as { spec?: { template?: Pods } }).spec?.template;
+const found = (manifests: readonly Manifest[], kind: string, name: string): Manifest =>
+  manifests.find((one) => one.kind === kind && one.metadata.name === name)!;
+
+(helm === undefined ? describe.skip : describe)('the Helm chart', () => {
+  describe.each(WAYS)('%s', (_, values) => {
+    let manifests: Manifest[];
+    it('has no fault for helm, or for the schemas', async () => {
+      expect(await helm!.lint(values)).toBe('');
+      manifests = await helm!.template(values);
+      expect(await helm!.faults(manifests)).toEqual([]);
+    });
+
+    it('gives nobody more than he needs', () => {
+      for (const manifest of manifests)
+        for (const { securityContext, name } of podsOf(manifest)?.spec.containers ?? []) {
+          expect([name, securityContext]).toEqual([
+            name,
+            expect.objectContaining({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true }),
+          ]);
+          expect(securityContext.capabilities.drop).toEqual(['ALL']);
+          expect(podsOf(manifest)!.spec).toMatchObject({ automountServiceAccountToken: false });
+        }
+      expect(manifests.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+    });
+
+    it('selects pods that there are', () => {
+      const pods = manifests.flatMap((manifest) => [podsOf(manifest)?.metadata.labels].filter((labels) => labels !== undefined));
+      const selectors = manifests.flatMap(({ kind, ...rest }) => {
+        const { selector, podSelector } = (rest as { spec?: { selector?: object; podSelector?: object } }).spec ?? {};
+        const given = selector ?? podSelector;
+        return given === undefined || kind === 'ServiceMonitor'
+          ? []
+          : [{ matchLabels: given, ...given }.matchLabels as Record<string, string>];
+      });
+      expect(selectors.length).toBeGreaterThan(5);
+      for (const labels of selectors) expect(pods).toContainEqual(expect.objectContaining(labels));
+    });
+
+    it('says no variable twice', () => {
+      for (const manifest of manifests)
+        for (const { env = [] } of podsOf(manifest)?.spec.containers ?? []) {
+          const names = env.map(({ name }) => name);
+          expect(names).toEqual([...new Set(names)]);
+        }
+    });
+  });
+
+  it('migrates before any pod is new, after there is a place for the first key', async () => {
+    const hooks = (await helm!.template(LEAST)).flatMap(({ kind, metadata: { annotations = {} } }) =>
+      annotations['helm.sh/hook'] === undefined
+        ? []
+        : [[kind, annotations['helm.sh/hook'], Number(annotations['helm.sh/hook-weight'])] as const],
+    );
+    expect(hooks).toEqual([
+      ['PersistentVolumeClaim', 'pre-install', -10],
+      ['Job', 'pre-install,pre-upgrade', 0],
+    ]);
+  });
+
+  it('gives sandboxes what they need, and only where they are', async () => {
+    const worker = async (values: object): Promise<Pods['spec']> =>
+      podsOf(found(await helm!.template({ ...LEAST, ...values }), 'StatefulSet', 'prod-svc-worker'))!.spec;
+    const walls = await worker({});
+    expect(walls).toMatchObject({ hostUsers: false, securityContext: { runAsNonRoot: true } });
+    expect(walls.containers[0]!.securityContext).toMatchObject({
+      procMount: 'Unmasked',
+      seccompProfile: { type: 'Localhost', localhostProfile: 'profiles/svc-workers.json' },
+    });
+    const none = await worker(isolation({ mode: 'none' }));
+    expect(none).not.toHaveProperty('hostUsers');
+    expect(none.containers[0]!.securityContext).not.toHaveProperty('procMount');
+    await expect(helm!.template(LEAST, '1.32.0')).rejects.toThrow('needs Kubernetes 1.33');
+    await expect(helm!.template({ ...LEAST, ...isolation({ mode: 'users' }) })).rejects.toThrow('needs numbers');
+  });
+
+  it('finds what is planted', async () => {
+    const manifests = await helm!.template(LEAST);
+    const api = found(manifests, 'Deployment', 'prod-svc-api') as Manifest & { spec: object };
+    const budget = found(manifests, 'PodDisruptionBudget', 'prod-svc-api');
+    expect(
+      await helm!.faults([
+        { ...api, spec: { ...api.spec, replcias: 3 } },
+        { ...budget, kind: 'PodDisruptionBudge' },
+      ] as Manifest[]),
+    ).toEqual([
+      'policy/v1 PodDisruptionBudge is not known',
+      expect.stringMatching(/replcias.* does not exist/),
+      expect.stringContaining('PodDisruptionBudge'),
+    ]);
+    expect(await helm!.faults([{ ...api, spec: { ...api.spec, replicas: 'two' } } as Manifest])).toEqual([
+      expect.stringContaining('must be integer'),
+      expect.stringContaining("'string' is not assignable to type 'number'"),
+    ]);
+  });
+
+  it.each([
+    ['a value that there is not', { ...LEAST, worker: { replica: 3 } }],
+    ['no secret', {}],
+    ['a variable that the chart decides', { ...LEAST, env: { SVC_PORT: '1' } }],
+    ['less time than sessions need to be handed over', { ...LEAST, worker: { terminationGracePeriodSeconds: 10 } }],
+  ])('refuses %s', async (_, values) => {
+    await expect(helm!.template(values)).rejects.toThrow(/schema|additional|required|secret/i);
+  });
+});
