@@ -1,11 +1,14 @@
 import ts from 'typescript';
 import type { Column, Described, Description } from './described.js';
 import { Unreadable } from './around.js';
+import type { Crossing } from './crossing.js';
 import type { Reading } from './reading.js';
 import type { Sources } from './sources.js';
 import type { Statement } from './statements.js';
 import { asked, type Given } from './text.js';
 import { Comparison, kindsOf, worded, type Kind } from './types.js';
+
+export const CROSSES = 'may concern more than one city';
 
 /** Compares statements with the schema, each in every way in which it may read. */
 export class Check {
@@ -13,6 +16,8 @@ export class Check {
   #kinds = new Map<number, Kind>();
   #names = new Map<number, string>();
   ways = 0;
+  /** Where it is to be told of statements that may concern more than one city. */
+  crossing: Crossing | undefined;
 
   constructor(
     private readonly sources: Sources,
@@ -35,6 +40,7 @@ export class Check {
       for (const way of this.reading.statement(text)) {
         this.ways++;
         const { sql, given } = asked(way);
+        if (this.crossing?.is(sql) === true) found.add(CROSSES);
         const description = await this.described.describe(sql).catch((error: Error) => error);
         if (description instanceof Error) found.add(`PostgreSQL says: ${description.message}`);
         else for (const fault of [...this.#given(given, description), ...this.#row(row, description, sql)]) found.add(fault);

@@ -7,6 +7,7 @@ export const PLANTED: readonly string[] = [
   'created_at is timestamptz, a date here, and is said to be string',
   'seqs is _int8, a list of string here, and is said to be number[]',
   '$1 is _text and is given number',
+  'may concern more than one city',
   '$1 is jsonb and is given readonly string[]',
   '$1 is bool and is given "yes"',
   'PostgreSQL says: column "runing" does not exist',
