@@ -259,6 +259,8 @@ create table deployment (
   only_one boolean default true not null,
   id uuid default gen_random_uuid() not null,
   secret bytea default (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) not null,
+  epoch integer default 1 not null,
+  server text,
   constraint deployment_only_one_pkey PRIMARY KEY (only_one),
   constraint deployment_only_one_check CHECK (only_one)
 );
@@ -307,6 +309,7 @@ create table event_streams (
   joined_seq bigint default 0 not null,
   joined_supervisor_seq bigint default 0 not null,
   created_at timestamp with time zone default now() not null,
+  epoch_ends bigint[] default '{}'::bigint[] not null,
   constraint event_streams_id_pkey PRIMARY KEY (id),
   constraint event_streams_name_key UNIQUE (name),
   constraint event_streams_head_check CHECK (head >= 0 AND floor <= head AND sealed_seq <= head)
@@ -1157,6 +1160,7 @@ create table session_logs (
   model text,
   context_used bigint,
   context_window bigint,
+  epoch_ends bigint[] default '{}'::bigint[] not null,
   constraint session_logs_pkey PRIMARY KEY (session_pk),
   constraint session_logs_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
   constraint session_logs_activity_check CHECK (activity = ANY (ARRAY['idle'::text, 'in-turn'::text]))
@@ -1650,6 +1654,26 @@ AS $function$
           select 'l' || l as t from unnest(p_labels) l
           union all select 'm' || m.key || '=' || m.value from jsonb_each_text(p_metadata) m
         ) terms);
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.begin_log_epoch()
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+    declare
+      v_epoch integer;
+    begin
+      update deployment set epoch = epoch + 1, server = log_server() returning epoch into v_epoch;
+      lock table event_streams, session_logs in share row exclusive mode;
+      insert into event_segments (stream_id, first_seq, last_seq)
+      select s.id, greatest(s.sealed_seq, s.floor) + 1, s.head from event_streams s where s.head > greatest(s.sealed_seq, s.floor);
+      update event_streams s set epoch_ends = s.epoch_ends || s.head, head = s.head + 1000000000000, sealed_seq = s.head + 1000000000000,
+        floor = case when s.floor = s.head then s.head + 1000000000000 else s.floor end;
+      update session_logs l set epoch_ends = l.epoch_ends || l.head, head = l.head + 10000000
+      from sessions s where s.pk = l.session_pk and s.state <> 'closed';
+      perform setval('event_cursors_id_seq', nextval('event_cursors_id_seq') + 1000000000);
+      perform setval('sessions_pk_seq', nextval('sessions_pk_seq') + 1000000000);
+      return v_epoch;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.begin_work(p_stream integer)
@@ -2212,13 +2236,14 @@ AS $function$
       v_low bigint;
       v_high bigint;
       v_mid bigint;
+      v_seq bigint;
       v_ts timestamptz;
     begin
       select s.floor, s.head into v_low, v_high from event_streams s where s.id = p_stream;
       while v_low < v_high loop
         v_mid := (v_low + v_high + 1) / 2;
-        select e.ts into v_ts from events e where e.stream_id = p_stream and e.seq = v_mid;
-        if v_ts is null or v_ts < p_ts then v_low := v_mid; else v_high := v_mid - 1; end if;
+        select e.seq, e.ts into v_seq, v_ts from events e where e.stream_id = p_stream and e.seq >= v_mid order by e.seq limit 1;
+        if v_ts is null or v_ts < p_ts then v_low := greatest(v_mid, v_seq); else v_high := v_mid - 1; end if;
       end loop;
       return v_low;
     end $function$;
@@ -2394,6 +2419,26 @@ AS $function$
     end
     $function$;
 
+CREATE OR REPLACE FUNCTION public.follow_log_server()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+    declare
+      v_server text;
+      v_known text;
+    begin
+      if pg_is_in_recovery() then return; end if;
+      v_server := log_server();
+      if exists (select from deployment d where d.server = v_server) then return; end if;
+      select d.server into v_known from deployment d for update;
+      if v_known = v_server then return; end if;
+      if v_known is null then
+        update deployment set server = v_server;
+      else
+        perform begin_log_epoch();
+      end if;
+    end $function$;
+
 CREATE OR REPLACE FUNCTION public.gate_due(p_gate text, p_control jsonb)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -2441,6 +2486,62 @@ AS $function$
       return 'UTC';
     end
     $function$;
+
+CREATE OR REPLACE FUNCTION public.log_distance(p_ends bigint[], p_after bigint, p_upto bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+AS $function$
+      select p_upto - p_after - case when p_ends = '{}' then 0
+        else 1000000000000 * (select count(*) from unnest(p_ends) as e(seq) where p_after <= e.seq and e.seq + 1000000000000 <= p_upto) end
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.log_place(p_ends bigint[], p_seq bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+    declare
+      v_end bigint;
+    begin
+      foreach v_end in array p_ends loop
+        if p_seq = v_end then p_seq := p_seq + 1000000000000; end if;
+      end loop;
+      return p_seq;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.log_seek(p_ends bigint[], p_after bigint, p_nth bigint)
+ RETURNS bigint
+ LANGUAGE plpgsql
+ IMMUTABLE
+AS $function$
+    declare
+      v_after bigint := log_place(p_ends, p_after);
+      v_seq bigint := v_after + p_nth;
+      v_end bigint;
+    begin
+      foreach v_end in array p_ends loop
+        if v_after < v_end and v_seq > v_end then v_seq := v_seq + 1000000000000; end if;
+      end loop;
+      return v_seq;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.log_server()
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+    declare
+      v_cluster text;
+    begin
+      begin
+        select c.system_identifier::text into v_cluster from pg_control_system() c;
+      exception when insufficient_privilege or undefined_function then
+        v_cluster := '?';
+      end;
+      return v_cluster || '.' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) || '.'
+        || (select d.oid from pg_database d where d.datname = current_database());
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.mail_counts(p_stream integer, OUT total bigint, OUT unread bigint)
  RETURNS record

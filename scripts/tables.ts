@@ -29,12 +29,12 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   config_revisions: { writes: ['configuration/config'], reads: ['administration'] },
   config_states: { writes: ['configuration/config'], reads: ['functions'] },
   config_texts: { writes: ['configuration/config'], reads: [] },
-  deployment: { writes: [], reads: ['functions', 'integrations', 'platform/streams'] },
+  deployment: { writes: ['functions/deployment'], reads: ['functions', 'integrations', 'platform/event-log', 'platform/streams'] },
   directories: { writes: ['files/directories'], reads: [] },
   event_cursors: { writes: ['platform/streams'], reads: [] },
-  event_segments: { writes: ['platform/event-log'], reads: [] },
+  event_segments: { writes: ['functions/deployment', 'platform/event-log'], reads: [] },
   event_streams: {
-    writes: ['functions/events', 'platform/event-log'],
+    writes: ['functions/deployment', 'functions/events', 'platform/event-log'],
     reads: [
       'functions/beads',
       'administration',
@@ -94,7 +94,14 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   },
   session_interactions: { writes: ['sessions/interactions'], reads: ['administration', 'runners', 'sessions'] },
   session_logs: {
-    writes: ['functions/session_logs', 'runners/runners', 'sessions/interactions', 'sessions/session-store', 'sessions/transcripts'],
+    writes: [
+      'functions/deployment',
+      'functions/session_logs',
+      'runners/runners',
+      'sessions/interactions',
+      'sessions/session-store',
+      'sessions/transcripts',
+    ],
     reads: ['administration', 'runners', 'sessions'],
   },
   session_messages: { writes: ['sessions/messages'], reads: ['integrations', 'runners', 'sessions'] },

@@ -17624,6 +17624,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description The key may not do this, or the header `X-SVC-Request` is missing. `forbidden` */
             403: components["responses"]["Forbidden"];
+            /** @description The position of the log is not kept any more. `cursor-ahead` */
+            410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
@@ -18210,7 +18212,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `agent-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -18601,7 +18603,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `agent-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -18870,7 +18872,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `agent-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -21765,7 +21767,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -22030,7 +22032,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found` */
             404: components["responses"]["NotFound"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -29184,6 +29186,8 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             /** @description What the path names is not there, or the key may not see it. `city-not-found`, `service-not-found` */
             404: components["responses"]["NotFound"];
+            /** @description The position of the log is not kept any more. `cursor-ahead` */
+            410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
@@ -30461,6 +30465,8 @@ export interface operations {
             404: components["responses"]["NotFound"];
             /** @description Something is in a state in which this cannot be done. `session-conflict` */
             409: components["responses"]["Conflict"];
+            /** @description The position of the log is not kept any more. `cursor-ahead` */
+            410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
@@ -32281,7 +32287,7 @@ export interface operations {
             /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-request`, `invalid-cursor` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];
@@ -32412,7 +32418,7 @@ export interface operations {
             /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-cursor` */
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            /** @description The position of the log is not kept any more. `cursor-expired` */
+            /** @description The position of the log is not kept any more. `cursor-expired`, `cursor-ahead` */
             410: components["responses"]["Gone"];
             414: components["responses"]["URITooLong"];
             422: components["responses"]["UnprocessableEntity"];

@@ -1,7 +1,7 @@
 import type { Caller, Schemas } from './calls.js';
 import { followFrames, type OpenStream } from './follow.js';
 import { objectOf } from './frames.js';
-import { ProtocolError } from './problems.js';
+import { PositionGone, ProtocolError } from './problems.js';
 
 export type Scope = 'city' | 'supervisor';
 export type SomeEvent<S extends Scope> = S extends 'city' ? Schemas['TypedEventStreamEnvelope'] : Schemas['TypedTaggedEventStreamEnvelope'];
@@ -101,7 +101,7 @@ export class EventStream<E> implements AsyncIterable<E> {
     const signal = this.options.signal === undefined ? left.signal : AbortSignal.any([left.signal, this.options.signal]);
     try {
       if (signal.aborted) return;
-      const after = await this.#begin(feed, signal);
+      let after = await this.#begin(feed, signal);
       if (signal.aborted) return;
       const open: OpenStream = (lastEventId) => feed.open(lastEventId === undefined ? { after } : { lastEventId }, signal);
       /** How far each log was handed out: what comes again is left out. */
@@ -109,7 +109,13 @@ export class EventStream<E> implements AsyncIterable<E> {
       const pace = pauseMs === undefined ? {} : { baseMs: pauseMs };
       for await (const { id, event, data } of followFrames(open, {
         signal,
-        again: after !== undefined,
+        again: (refused, at) => {
+          if (refused instanceof PositionGone && refused.newest !== undefined) {
+            after = refused.newest;
+            return true;
+          }
+          return refused.code === 'invalid-cursor' && at !== undefined && after !== undefined;
+        },
         lastEventId: this.#lastEventId,
         onPause,
         ...pace,

@@ -16,8 +16,11 @@ export interface FollowOptions {
   readonly baseMs?: number;
   readonly maxMs?: number;
   readonly silenceMs?: number;
-  /** Begins again where the caller began when the server does not know an id as its own any more; frames then come twice. */
-  readonly again?: boolean;
+  /**
+   * Asked when the server refuses a position: whether to begin again at once, where `open` begins by itself. Never twice without a frame
+   * in between.
+   */
+  readonly again?: (problem: ApiProblem, lastEventId: string | undefined) => boolean;
   readonly onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
@@ -33,6 +36,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
   let base = options.baseMs ?? 1_000;
   let pause = base;
   let { lastEventId } = options;
+  let begunAgain = false;
   while (!signal.aborted) {
     let asked: number | undefined;
     let why = 'the stream ended';
@@ -48,14 +52,16 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
         ...(options.silenceMs === undefined ? {} : { silenceMs: options.silenceMs }),
       })) {
         pause = base;
+        begunAgain = false;
         yield frame;
         if (frame.id !== undefined) lastEventId = frame.id;
       }
     } catch (error) {
       if (signal.aborted) return;
       const known = ofThisClient(error);
-      if (options.again === true && lastEventId !== undefined && known instanceof ApiProblem && known.code === 'invalid-cursor') {
+      if (!begunAgain && known instanceof ApiProblem && options.again?.(known, lastEventId) === true) {
         lastEventId = undefined;
+        begunAgain = true;
         continue;
       }
       if (known instanceof ApiProblem && TRANSIENT.has(known.status)) asked = known.retryAfterMs;

@@ -38,6 +38,14 @@ export class PositionGone extends ApiProblem {
   get oldest(): string | undefined {
     return /oldest position is (\S+)/.exec(this.detail)?.[1];
   }
+
+  /**
+   * Set when it is not the log that has dropped something: a database was restored, or a standby took over that had not got all of it, so
+   * what came after this position never was. In the form that `after` takes.
+   */
+  get newest(): string | undefined {
+    return this.code === 'cursor-ahead' ? /go on from (\S+)$/.exec(this.detail)?.[1] : undefined;
+  }
 }
 
 /** Nobody answers at any of the addresses, or the connection broke. `cause` is what the platform says. */

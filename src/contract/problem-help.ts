@@ -22,7 +22,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
     then: 'Name a target of the rig, or force it where the API says so.',
   },
   invalid_cursor: {
-    means: 'The position, or the token of a page, is none of this deployment, or lies ahead of the log.',
+    means: 'The position, or the token of a page, is none of this deployment.',
     then: 'Begin again without it, or at the last position that you were given.',
   },
   unauthorized: {
@@ -112,6 +112,10 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   cursor_expired: {
     means: 'Retention has dropped what comes after the position.',
     then: 'Begin at the oldest position that the detail names.',
+  },
+  cursor_ahead: {
+    means: 'The position is of events that the log does not have: a backup was restored, or a standby took over that had not got them.',
+    then: 'Forget what came after the position that the detail names, and go on from there. No number is ever given twice.',
   },
   revision_mismatch: {
     means: 'The thing has changed since it was read: `If-Match` does not fit.',

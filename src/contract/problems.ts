@@ -82,6 +82,7 @@ export const PROBLEMS = {
   ),
   idempotency_in_flight: kind('in_flight', 'idempotency-in-flight', 409, 'Idempotency Key In Flight', 1),
   cursor_expired: kind('cursor_expired', 'cursor-expired', 410, 'Cursor Expired'),
+  cursor_ahead: kind('cursor_ahead', 'cursor-ahead', 410, 'Cursor Ahead Of The Log'),
   revision_mismatch: kind('revision_mismatch', 'revision-mismatch', 412, 'Revision Mismatch'),
   payload_too_large: kind('payload_too_large', 'payload-too-large', 413, 'Content Too Large'),
   uri_too_long: kind('uri_too_long', 'uri-too-long', 414, 'URI Too Long'),

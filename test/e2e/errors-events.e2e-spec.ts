@@ -91,10 +91,10 @@ describe('event lists and positions', () => {
           'invalid_cursor: …',
         ]),
     ),
-    ['GET', `${list}?after_seq=1000000`, undefined, 400, 'invalid_cursor: after_seq is ahead of the log: …'],
-    ['GET', `${list}/stream?after_seq=1000000`, undefined, 400, 'invalid_cursor: after_seq is ahead of the log: …'],
-    ['GET', '/v0/events?after_cursor=alpha:1000000', undefined, 400, 'invalid_cursor: after_cursor is ahead of the log: …'],
-    ['GET', '/v0/events/stream?after_cursor=alpha:1000000', undefined, 400, 'invalid_cursor: after_cursor is ahead of the log: …'],
+    ['GET', `${list}?after_seq=1000000`, undefined, 410, 'cursor_ahead: after_seq is ahead of the log: …'],
+    ['GET', `${list}/stream?after_seq=1000000`, undefined, 410, 'cursor_ahead: after_seq is ahead of the log: …'],
+    ['GET', '/v0/events?after_cursor=alpha:1000000', undefined, 410, 'cursor_ahead: after_cursor is ahead of the log: …'],
+    ['GET', '/v0/events/stream?after_cursor=alpha:1000000', undefined, 410, 'cursor_ahead: after_cursor is ahead of the log: …'],
     [
       'GET',
       '/v0/city/worn/events?after_seq=1',
@@ -134,7 +134,11 @@ describe('event lists and positions', () => {
   ])('%s refuses the Last-Event-ID %s, whatever position the query has', async (path, id) => {
     const query = path.startsWith('/v0/city') ? '?after_seq=0' : '?after_cursor=__supervisor__:0';
     const reply = await witness.unchangedBy(() => a.get(path + query, { 'Last-Event-ID': id }));
-    expectRefusal(reply, path, { status: 400, detail: 'invalid_cursor: Last-Event-ID …' });
+    const wanted =
+      id === '1000000'
+        ? { status: 410, detail: 'cursor_ahead: Last-Event-ID …' }
+        : { status: 400, detail: 'invalid_cursor: Last-Event-ID …' };
+    expectRefusal(reply, path, wanted);
   });
 });
 

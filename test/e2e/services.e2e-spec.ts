@@ -179,7 +179,7 @@ describe('services of a city', () => {
     expect(seqs).toEqual(seqs.map((_, n) => n + 2));
     await stream.close();
     const ahead = await fetch(`${stack.urls[0]}${CITY}/service/board/logs/stream`, { headers: { 'last-event-id': '999999' } });
-    expect([ahead.status, ((await ahead.json()) as any).code]).toEqual([400, 'invalid-cursor']);
+    expect([ahead.status, ((await ahead.json()) as any).code]).toEqual([410, 'cursor-ahead']);
   });
 
   it('are shown, restarted and followed by the client', async () => {

@@ -7,6 +7,7 @@ const KEYS = 'src/platform/idempotency/idempotency.db-spec.ts';
 const OWNED = 'src/platform/operations/operations.repository.db-spec.ts';
 const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
 const TRANSACTIONS = 'src/platform/database/transactions.db-spec.ts';
+const EPOCHS = 'src/platform/streams/epochs.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
 const GIT = 'src/platform/git/git.spec.ts';
@@ -337,10 +338,34 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A position ahead of the log is refused.',
     file: 'src/platform/streams/event-streams.ts',
-    find: 'if (pos > stream.head) throw ahead(position!.what, `${pos}`, `${stream.head}`);',
+    find: 'if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);',
     replace: '',
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'refuses malformed, future and expired ones',
+  },
+  {
+    guard: 'A position of what was lost between two epochs is refused.',
+    file: 'src/platform/event-log/epochs.ts',
+    find: 'return seq > log.head ? log.head : lostAfter(log.ends, seq, step);',
+    replace: 'return seq > log.head ? log.head : lostAfter(log.ends, seq, 0 * step);',
+    test: EPOCHS,
+    name: 'gives no number twice',
+  },
+  {
+    guard: 'A process forgets what it has of a log that was set back.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'if (epoch > this.#epoch) this.#beginEpoch(epoch);',
+    replace: 'if (epoch > this.#epoch && epoch < 0) this.#beginEpoch(epoch);',
+    test: EPOCHS,
+    name: 'gives no number twice',
+  },
+  {
+    guard: 'A stream that is made begins where its epoch does.',
+    file: 'src/platform/event-log/event-log.ts',
+    find: 'select ${name}, v.head, d.begin, d.begin, d.begin, d.begin, d.ends',
+    replace: "select ${name}, v.head, 0, 0, 0, 0, '{}'::bigint[]",
+    test: EPOCHS,
+    name: 'begins what is new in the epoch of its day',
   },
   {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',
@@ -382,8 +407,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A city that left says the rest from where a reader of it was.',
     file: 'src/platform/streams/event-streams.ts',
-    find: '{ name: gone.name, head: upto }',
-    replace: '{ name: gone.name, head: upto + 1 }',
+    find: '{ name: gone.name, head: upto, ends: gone.ends }',
+    replace: '{ name: gone.name, head: upto + 1, ends: gone.ends }',
     test: 'src/platform/streams/joining.db-spec.ts',
   },
   {

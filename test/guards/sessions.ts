@@ -19,6 +19,14 @@ const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'Streams of a session end where an epoch begins.',
+    file: 'src/modules/sessions/transcripts/session-feed.ts',
+    find: 'if (beginsEpoch(this.position, upto)) return this.#endEpoch(upto);',
+    replace: 'if (beginsEpoch(this.position, upto) && upto < 0) return this.#endEpoch(upto);',
+    test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
+    name: 'refuses a position of what was lost between two epochs',
+  },
+  {
     guard: 'What watches an earlier start of a session does not stop the process of a later one.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
     find: "return latest !== '' && latest !== this.#generation;",

@@ -49,7 +49,10 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
         ? api.client.open('/v0/city/{cityName}/agent/{dir}/{base}/output/stream', { path, header, signal })
         : api.client.open('/v0/city/{cityName}/agent/{base}/output/stream', { path, header, signal });
     };
-    for await (const { event, data, id } of telling(api, followFrames(open, { signal }))) {
+    for await (const { event, data, id } of telling(
+      api,
+      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410 }),
+    )) {
       if (event !== 'turn') continue;
       const answer = objectOf(data, event, id) as Output;
       await io.out(flags.json === true ? `${JSON.stringify(answer)}\n` : view.take(answer));

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { ask, telling, type Api } from '../api.js';
 import { cityCommand, contextOf, flagsOf, pathOf, withExamples } from '../command.js';
 import { CliError, InterruptedError } from '../errors.js';
+import type { ApiProblem } from '../../client/problems.js';
 import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
@@ -79,7 +80,9 @@ export function addAudit(program: Command, io: Io): void {
 }
 
 async function follow(open: OpenStream, api: Api, json: boolean, io: Io): Promise<void> {
-  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again: true }))) {
+  const again = ({ code }: ApiProblem, at: string | undefined): boolean =>
+    at !== undefined && (code === 'invalid-cursor' || code === 'cursor-ahead');
+  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again }))) {
     if (frame.event !== 'audit') continue;
     const record = JSON.parse(frame.data) as AuditRecord;
     await io.out(json ? `${JSON.stringify(record)}\n` : auditLine(record));

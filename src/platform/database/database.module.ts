@@ -15,7 +15,7 @@ export class DatabaseModule {
     return {
       module: DatabaseModule,
       providers: [
-        { provide: PgPool, useFactory: () => createPool(url, options) },
+        { provide: PgPool, useFactory: () => createPool(url, { ...options, log: true }) },
         {
           provide: Db,
           useFactory: (pool: PgPool, lifecycle: Lifecycle, readiness: Readiness, metrics: Metrics) => {

@@ -20,6 +20,8 @@ export interface PoolOptions {
   readonly applicationName?: string;
   /** Connections that a city has at once while it asks for much beside others; 1 unless said. */
   readonly beside?: number;
+  /** It writes the log: each of its connections looks whether that is still the same one. */
+  readonly log?: boolean;
 }
 
 const INT8 = 20;
@@ -70,12 +72,21 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
     max: options.max ?? DEFAULT_POOL_SIZE,
     beside: options.beside,
     idleTimeoutMillis: 30_000,
+    ...(options.log === true ? { onConnect: followLog } : {}),
   });
   // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the
   // process: idle ones report through the pool, those that are checked out (between two queries) through the client.
   pool.on('error', () => undefined);
   pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
+}
+
+/**
+ * Before anything is written over a new connection: a server that was promoted, or a database that was restored, may lack what was read.
+ * The first who comes to it begins a new epoch of the log, and the others wait.
+ */
+async function followLog(client: pg.ClientBase): Promise<void> {
+  await client.query('select follow_log_server()');
 }
 
 export function createDb(pool: PgPool): Db {

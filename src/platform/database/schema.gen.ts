@@ -219,9 +219,11 @@ export interface ConfigTexts {
 }
 
 export interface Deployment {
+  epoch: Generated<number>;
   id: Generated<string>;
   only_one: Generated<boolean>;
   secret: Generated<Buffer>;
+  server: string | null;
 }
 
 export interface Directories {
@@ -268,6 +270,7 @@ export interface EventSegments {
 export interface EventStreams {
   active: Generated<boolean>;
   created_at: Generated<Timestamp>;
+  epoch_ends: Generated<ArrayType<number>>;
   floor: Generated<number>;
   head: Generated<number>;
   id: Generated<number>;
@@ -843,6 +846,7 @@ export interface SessionLogs {
   context_used: number | null;
   context_window: number | null;
   entries: Generated<number>;
+  epoch_ends: Generated<ArrayType<number>>;
   generation: Generated<number>;
   head: Generated<number>;
   last_output_at: Timestamp | null;

@@ -3,12 +3,13 @@ import { sql, type Kysely } from 'kysely';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import type { Database } from '../database/database.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
+import { EPOCH_STEP } from './epochs.js';
 import type { AppendedEvent, NewEvent } from './event.js';
 import { MovedStreams } from './moved.js';
 
 /**
  * The event log room: the only writer of `event_streams` and `events`. It promises that a stream's seqs are
- * gapless and that commit order equals seq order. It never notifies inside a transaction and never orders by
+ * gapless within an epoch (`epochs.ts`) and that commit order equals seq order. It never notifies inside a transaction and never orders by
  * anything but `seq`.
  */
 @Injectable()
@@ -31,14 +32,19 @@ export class EventLog {
 
   /**
    * Makes `name` part of the supervisor's feed, from its next event on; the stream row is made when it is not
-   * there and its counter continues when it is. Holds the supervisor stream's lock until the commit, so that
+   * there, where the present epoch begins, and its counter continues when it is. Holds the supervisor stream's lock until the commit, so that
    * "registered after the cursor's supervisor position" is decidable. Returns the stream's id.
    */
   async joinStream(tx: Tx, name: string): Promise<number> {
     await sql`select pg_advisory_xact_lock(1, id) from event_streams where name = ${SUPERVISOR_STREAM}`.execute(tx);
     const { rows } = await sql<{ id: number }>`
-      insert into event_streams as s (name, joined_supervisor_seq)
-      values (${name}, (select head from event_streams where name = ${SUPERVISOR_STREAM}))
+      insert into event_streams as s (name, joined_supervisor_seq, head, floor, sealed_seq, joined_seq, epoch_ends)
+      select ${name}, v.head, d.begin, d.begin, d.begin, d.begin, d.ends
+      from event_streams v cross join (
+        select (epoch - 1) * ${EPOCH_STEP}::bigint as begin, array(select n * ${EPOCH_STEP}::bigint from generate_series(0, epoch - 2) n) as ends
+        from deployment
+      ) d
+      where v.name = ${SUPERVISOR_STREAM}
       on conflict (name) do update
         set active = true, joined_seq = s.head, joined_supervisor_seq = excluded.joined_supervisor_seq
       returning id`.execute(tx);

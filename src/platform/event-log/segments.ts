@@ -61,7 +61,7 @@ export class EventSegments {
       );
     }
     await sql`select pg_advisory_xact_lock(1, ${segment.stream_id})`.execute(tx);
-    await sql`update event_streams set floor = ${upto} where id = ${segment.stream_id}`.execute(tx);
+    await sql`update event_streams set floor = log_place(epoch_ends, ${upto}::bigint) where id = ${segment.stream_id}`.execute(tx);
     return true;
   }
 }

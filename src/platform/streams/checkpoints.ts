@@ -36,6 +36,7 @@ class Base implements CheckpointBase {
 export class Checkpoints {
   #base: Base | undefined;
   #steps = 0;
+  #generation = 0;
   /** Milliseconds since the epoch: what is stored ages also while this process is suspended. */
   #rootAt = 0;
   #writtenAt = 0;
@@ -60,6 +61,14 @@ export class Checkpoints {
     this.#moved.set(streamId, seq);
     if (this.#writing === undefined && this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval())
       this.#writing = this.#step();
+  }
+
+  /** Begins anew: what it counts from is of an epoch that has ended. What is being written is not used any more. */
+  forget(): void {
+    this.#base = undefined;
+    this.#moved = new Map();
+    this.#movedMeanwhile = new Map();
+    this.#generation++;
   }
 
   /** Makes the first base. Called before the first subscriber that needs one; ids are composite until it is there. */
@@ -141,8 +150,10 @@ export class Checkpoints {
 
   async #write(make: () => Promise<Base>): Promise<void> {
     this.#movedMeanwhile = new Map();
+    const generation = this.#generation;
     try {
       const base = await make();
+      if (generation !== this.#generation) return;
       // Streams that moved and left meanwhile are among them: only what was told here is complete.
       this.#moved = this.#movedMeanwhile;
       this.#base = base;

@@ -1,3 +1,4 @@
+import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { cityEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type ChannelSource, type Frame } from './channel.js';
 import { PAGE_EVENTS, PageCache, slicePage, type Page } from './page-cache.js';
@@ -8,10 +9,13 @@ import type { Subscriber } from './subscriber.js';
 export interface StreamPosition {
   readonly id: number;
   readonly position: number;
+  readonly ends: EpochEnds;
 }
 
 /** Of one page: what many clients far apart make a process hold is this times their number. */
 const PAGE_BYTES = 1 << 20;
+
+const NOTHING = Buffer.alloc(0);
 
 const cityFrame = (row: WireRow): string => frameText(String(row.seq), 'event', cityEnvelope(row.text));
 
@@ -51,8 +55,11 @@ export class CitySource implements ChannelSource {
       subscriber.lag = undefined;
       return undefined;
     }
-    const { pos, upto } = lag;
-    const bytes = this.types === undefined ? await this.#page(pos, upto) : await this.#filtered(pos, upto);
+    const { ends } = this.stream;
+    const pos = placeOf(ends, lag.pos);
+    const upto = endAbove(ends, pos, lag.upto);
+    const bytes =
+      pos >= upto ? { bytes: NOTHING, upto } : this.types === undefined ? await this.#page(pos, upto) : await this.#filtered(pos, upto);
     if (subscriber.lag?.get(this.stream.id) !== lag) return undefined;
     lag.pos = bytes.upto;
     if (lag.pos >= lag.upto) subscriber.lag = undefined;

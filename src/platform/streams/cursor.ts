@@ -22,6 +22,11 @@ export function placeOf(what: string): string {
   return what === 'Last-Event-ID' ? LAST_EVENT_ID : `query.${what}`;
 }
 
+/** A position of what this log does not have: it was restored, or a standby took over that lacked it. `goOn` is what to ask for instead. */
+export function ahead(what: string, position: string, newest: string, goOn = newest): Error {
+  return problem('cursor_ahead', `${what} is ahead of the log: ${position}, which has nothing after ${newest}; go on from ${goOn}`);
+}
+
 /** A city position: a decimal sequence number; 0 is before the first event. */
 export function parseSeq(value: string, what: string): number {
   const n = SEQ.test(value) ? Number(value) : NaN;

@@ -3,12 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
+import { newestBefore, placeOf } from '../event-log/epochs.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import type { Channel } from './channel.js';
-import { isOpaque, parseComposite, parseSeq, placeOf } from './cursor.js';
+import { ahead, formatComposite, isOpaque, parseComposite, parseSeq } from './cursor.js';
 import type { StreamState } from './feed-state.js';
-import { StreamHub, type SupervisorGroup } from './hub.js';
+import { StreamHub, type Left, type SupervisorGroup } from './hub.js';
 import { KeyWatch } from './key-watch.js';
+import { COMPOSITE_LIMIT } from './positions.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
 
@@ -68,12 +70,12 @@ export class EventStreams {
     private readonly keys: KeyWatch,
   ) {}
 
-  /** @throws 400 invalid_cursor, 410 cursor_expired, 404 when the stream does not exist, 503. */
+  /** @throws 400 invalid_cursor, 410 cursor_expired and cursor_ahead, 404 when the stream does not exist, 503. */
   openCity(request: CityStreamRequest): Promise<Opening> {
     return this.#unlessStopping(() => this.#openCity(request));
   }
 
-  /** @throws 400 invalid_cursor, 410 cursor_expired, 503. */
+  /** @throws 400 invalid_cursor, 410 cursor_expired and cursor_ahead, 503. */
   openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
     return this.#unlessStopping(() => this.#openSupervisor(request));
   }
@@ -94,8 +96,9 @@ export class EventStreams {
     await this.#ready();
     const stream = this.hub.stream(request.stream);
     if (stream === undefined) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
-    const pos = after ?? stream.head;
-    if (pos > stream.head) throw ahead(position!.what, `${pos}`, `${stream.head}`);
+    const pos = placeOf(stream.ends, after ?? stream.head);
+    const newest = newestBefore(stream, pos);
+    if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);
     if (pos < stream.head) await this.#assertKept([{ stream, pos }], (s, floor) => `${floor}`);
     // It may have left the feed meanwhile; nobody feeds a group of a stream that is gone.
     if (this.hub.stream(request.stream) !== stream) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
@@ -130,13 +133,15 @@ export class EventStreams {
         // What it has said until now is the subscriber's own to read, also when it has left; what it says later is published.
         const left = this.hub.left.get(id) ?? gone;
         const upto = there?.position ?? left?.head ?? pos;
-        if (pos < upto) lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name } : { pos, upto });
+        if (pos < upto)
+          lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name, ends: left.ends } : { pos, upto });
         // Should it say more, or come back, the feed goes on where this subscriber is.
-        if (there === undefined && gone !== undefined && left === gone) this.hub.left.set(id, { name: gone.name, head: upto });
+        if (there === undefined && gone !== undefined && left === gone)
+          this.hub.left.set(id, { name: gone.name, head: upto, ends: gone.ends });
       }
       for (const { id } of group.source.streams) {
         const s = this.hub.streams.get(id)!;
-        const pos = Math.max(s.joinedSeq, s.floor); // joined while this stream was being opened
+        const pos = placeOf(s.ends, Math.max(s.joinedSeq, s.floor)); // joined while this stream was being opened
         if (!start.has(id) && pos < s.position) lag.set(id, { pos, upto: s.position });
       }
       if (lag.size > 0) subscriber.lag = lag;
@@ -150,17 +155,19 @@ export class EventStreams {
     const since = wanted.get(supervisor.id);
     const starts = new Map<number, Start>();
     const old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[] = [];
+    const asked: Asked[] = [];
     for (const { id } of group.source.streams) {
       const s = this.hub.streams.get(id)!;
       const named = wanted.get(id);
       wanted.delete(id);
       const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
-      const pos = named ?? (isNew ? Math.max(s.joinedSeq, s.floor) : s.head);
-      if (pos > s.head) throw ahead(what, `${s.name}:${pos}`, `${s.name}:${s.head}`);
+      const pos = placeOf(s.ends, named ?? (isNew ? Math.max(s.joinedSeq, s.floor) : s.head));
+      if (named !== undefined) asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
       if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
       starts.set(id, { pos });
     }
-    await this.#gone(wanted, what, cities, starts, old);
+    await this.#gone(wanted, cities, starts, old, asked);
+    await this.#assertThere(what, asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
   }
@@ -168,18 +175,18 @@ export class EventStreams {
   /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. */
   async #gone(
     wanted: ReadonlyMap<number, number>,
-    what: string,
     cities: readonly string[] | undefined,
     starts: Map<number, Start>,
     old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
+    asked: Asked[],
   ): Promise<void> {
     const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
     if (ids.length === 0) return;
     for (const row of await this.hub.repository.byId(ids)) {
       // Not even the head of a city that the client may not see, or has not asked for, shows in an id or a refusal.
       if (cities !== undefined && !cities.includes(row.name)) continue;
-      const pos = wanted.get(row.id)!;
-      if (pos > row.head) throw ahead(what, `${row.name}:${pos}`, `${row.name}:${row.head}`);
+      const pos = placeOf(row.ends, wanted.get(row.id)!);
+      asked.push({ id: row.id, name: row.name, pos, newest: newestBefore(row, pos) });
       // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
       starts.set(row.id, { pos, gone: row });
       if (pos < row.head) old.push({ stream: row, pos });
@@ -199,6 +206,17 @@ export class EventStreams {
     }
     if (unknown.length > 0) for (const row of await this.hub.repository.byName(unknown)) byId.set(row.id, named.get(row.name)!);
     return byId;
+  }
+
+  /** @throws 410 cursor_ahead, which says from where to go on: the same in all streams but those that do not have their positions. */
+  async #assertThere(what: string, asked: readonly Asked[]): Promise<void> {
+    const lost = asked.find(({ newest }) => newest !== undefined);
+    if (lost === undefined) return;
+    const goOn =
+      asked.length <= COMPOSITE_LIMIT
+        ? formatComposite(new Map(asked.map(({ name, pos, newest }) => [name, newest ?? pos])))
+        : (await this.hub.checkpoints.own(new Map(asked.map(({ id, pos, newest }) => [id, newest ?? pos])))).id();
+    throw ahead(what, `${lost.name}:${lost.pos}`, `${lost.name}:${lost.newest}`, goOn);
   }
 
   async #assertKept(
@@ -284,14 +302,18 @@ export interface StreamTaker {
   readonly closed: (subscriber: Subscriber) => void;
 }
 
+/** Where a client says that it is in a stream, and where it can go on when the stream has not got that. */
+interface Asked {
+  readonly id: number;
+  readonly name: string;
+  readonly pos: number;
+  readonly newest: number | undefined;
+}
+
 interface Start {
   readonly pos: number;
   /** Set when the stream has left the feed. */
-  readonly gone?: { readonly name: string; readonly head: number };
-}
-
-function ahead(what: string, position: string, head: string): Error {
-  return problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${head}`, { at: placeOf(what) });
+  readonly gone?: Left;
 }
 
 /** The ring index of the first frame after `pos`, when the ring reaches back that far. Seqs in it are consecutive. */

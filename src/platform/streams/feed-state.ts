@@ -1,3 +1,4 @@
+import type { EpochEnds } from '../event-log/epochs.js';
 import type { CitySource } from './city-source.js';
 import type { Lingering } from './lingering.js';
 import type { StreamRow } from './stream-log.repository.js';
@@ -19,6 +20,7 @@ export class StreamState {
   joinedSeq: number;
   joinedSupervisorSeq: number;
   position: number;
+  readonly ends: EpochEnds;
   readonly groups = new Map<string, CityGroup>();
 
   constructor(row: StreamRow, position: number) {
@@ -31,6 +33,7 @@ export class StreamState {
     this.joinedSeq = row.joined_seq;
     this.joinedSupervisorSeq = row.joined_supervisor_seq;
     this.position = position;
+    this.ends = row.ends;
   }
 
   update(row: StreamRow): void {

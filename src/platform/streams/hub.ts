@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
+import { placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -36,6 +37,13 @@ const LEAST_RING_BYTES = 256 * 1024;
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
 
+/** A stream that has left the feed, and how far it was given to it. */
+export interface Left {
+  readonly name: string;
+  readonly head: number;
+  readonly ends: EpochEnds;
+}
+
 export interface SupervisorGroup extends Lingering {
   readonly source: SupervisorSource;
 }
@@ -52,16 +60,18 @@ export class StreamHub implements Feed, OnModuleInit {
   readonly checkpoints: Checkpoints;
   readonly #byName = new Map<string, StreamState>();
   readonly #groups = new Map<string, SupervisorGroup>();
-  readonly #pages = new PageCache();
+  #pages = new PageCache();
   readonly #ring = { ...LOG_RING };
   readonly #dirty = new Set<StreamState>();
   readonly #unknown = new Set<string>();
   /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
-  readonly left = new Map<number, { readonly name: string; readonly head: number }>();
+  readonly left = new Map<number, Left>();
   #refreshing: Promise<void> | undefined;
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
   #loaded = false;
+  /** Of the log, as it was last read. Every stream has seen the same epochs. */
+  #epoch = 1;
   /** Channels that only finish what they have: nobody new joins them. */
   readonly #finishing = new Set<Channel>();
   #stopped = false;
@@ -267,7 +277,7 @@ export class StreamHub implements Feed, OnModuleInit {
   async #read(): Promise<void> {
     const full = performance.now() - this.#fullReadAt > FULL_READ_MS;
     const startedAt = performance.now();
-    const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0);
+    const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epoch);
     for (const row of rows) this.#apply(row);
     if (full) {
       const active = new Set(rows.map((r) => r.id));
@@ -280,6 +290,9 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   #apply(row: StreamRow): void {
+    const epoch = row.ends.length + 1;
+    if (epoch < this.#epoch) return; // read before it began
+    if (epoch > this.#epoch) this.#beginEpoch(epoch);
     let s = this.streams.get(row.id);
     if (s === undefined) {
       const position = this.#startOf(row);
@@ -299,6 +312,24 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   /**
+   * What this process has in memory may be of events that the log does not have any more. So it forgets all of it, and every stream ends:
+   * its client comes back with the position that it has, and is told whether that is lost.
+   */
+  #beginEpoch(epoch: number): void {
+    this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
+    this.#epoch = epoch;
+    for (const channel of this.#channels()) {
+      channel.shutdown(new Date());
+      channel.retire();
+    }
+    for (const known of [this.#groups, this.#finishing, this.streams, this.#byName, this.left, this.#dirty]) known.clear();
+    this.#pages = new PageCache();
+    this.checkpoints.forget();
+    this.#fullReadAt = -Infinity;
+    this.version++;
+  }
+
+  /**
    * Where a stream begins that this process did not know: at its head when nobody reads the feed. Otherwise where the
    * feed left it, or at its first event; also when it has left again before it was noticed.
    */
@@ -307,7 +338,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const left = this.left.get(row.id)?.head;
     const since = this.#supervisor?.known ?? Infinity;
     const joined = row.active || row.joined_supervisor_seq >= since ? row.joined_seq : row.head;
-    return Math.max(left ?? joined, row.floor);
+    return placeOf(row.ends, Math.max(left ?? joined, row.floor));
   }
 
   /** A stream that left the feed is forgotten once what it still had to say has been published. */
@@ -316,7 +347,7 @@ export class StreamHub implements Feed, OnModuleInit {
     if (this.#hot(s) && s.position < s.head) return;
     for (const group of s.groups.values()) this.#finish(group);
     if (this.#groups.size === 0) this.checkpoints.advance(s.id, s.head);
-    else this.left.set(s.id, { name: s.name, head: s.position });
+    else this.left.set(s.id, { name: s.name, head: s.position, ends: s.ends });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
     this.#dirty.delete(s);
@@ -347,6 +378,12 @@ export class StreamHub implements Feed, OnModuleInit {
     for (const row of await this.repository.joinedSince(supervisor.position)) this.#apply(row);
   }
 
+  async #hasBegunEpoch(): Promise<boolean> {
+    const before = this.#epoch;
+    for (const row of await this.repository.recent(this.#supervisor?.known ?? 0, before)) this.#apply(row);
+    return this.#epoch !== before;
+  }
+
   async #fetch(): Promise<void> {
     const streams = [...this.#dirty].slice(0, FETCH_STREAMS);
     if (streams.length === 0) return;
@@ -362,6 +399,7 @@ export class StreamHub implements Feed, OnModuleInit {
       const s = this.streams.get(row.sid);
       if (s === undefined || row.seq <= s.position) continue;
       if (row.seq !== s.position + 1) {
+        if (await this.#hasBegunEpoch()) return;
         this.log.error({ stream: s.name, position: s.position, seq: row.seq }, 'a reader met a gap in a stream');
         s.position = row.seq - 1;
       }

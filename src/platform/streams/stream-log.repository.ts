@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db, PgPool } from '../database/database.js';
 import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
+import type { EpochEnds } from '../event-log/epochs.js';
 import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
 import { PositionSeal } from './position-seal.js';
 import { SharedRead } from './shared-read.js';
@@ -15,6 +16,7 @@ export interface StreamRow {
   readonly active: boolean;
   readonly joined_seq: number;
   readonly joined_supervisor_seq: number;
+  readonly ends: EpochEnds;
 }
 
 /** An event as the streams carry it: its JSON without the closing brace, the city it is tagged with, and the stream that it is in. */
@@ -116,10 +118,13 @@ export class StreamLogRepository {
     return this.#streams('streams-active', 'where active', []);
   }
 
-  /** Streams that moved lately or joined since the supervisor's stream was at `supervisorSeq`, inactive ones included. */
-  async recent(supervisorSeq: number): Promise<StreamRow[]> {
-    const where = `where last_ts > now() - interval '${RECENT}' or joined_supervisor_seq >= $1`;
-    return this.#streams('streams-recent', where, [supervisorSeq]);
+  /**
+   * Streams that moved lately or joined since the supervisor's stream was at `supervisorSeq`, inactive ones included. All of them when
+   * the log is not in this epoch any more.
+   */
+  async recent(supervisorSeq: number, epoch: number): Promise<StreamRow[]> {
+    const where = `where last_ts > now() - interval '${RECENT}' or joined_supervisor_seq >= $1 or (select d.epoch <> $2 from deployment d)`;
+    return this.#streams('streams-recent', where, [supervisorSeq, epoch]);
   }
 
   /** Streams that joined the feed after this event of the supervisor's stream. */
@@ -137,7 +142,7 @@ export class StreamLogRepository {
   }
 
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
-    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq from event_streams ${where}`;
+    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, epoch_ends::float8[] as ends from event_streams ${where}`;
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;
   }
 

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { EpochEnds } from '../event-log/epochs.js';
 
 /** A subscriber with more than this unsent is not written to until it has read. */
 export const MAX_PENDING_BYTES = 256 * 1024;
@@ -11,6 +12,8 @@ export interface Lag {
   upto: number;
   /** Set for a stream that has left the feed: its name is needed to write the position. */
   readonly name?: string;
+  /** Where its log had epochs that ended, when it has left. */
+  readonly ends?: EpochEnds;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { taggedEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
 import type { Checkpoints } from './checkpoints.js';
@@ -12,12 +13,13 @@ export interface FeedStream {
   readonly id: number;
   readonly name: string;
   readonly position: number;
+  readonly ends: EpochEnds;
 }
 
 export interface Feed {
   readonly streams: ReadonlyMap<number, FeedStream>;
   /** Streams that were part of it; some subscribers may still have to get what these said. */
-  readonly left: ReadonlyMap<number, { readonly name: string }>;
+  readonly left: ReadonlyMap<number, { readonly name: string; readonly ends: EpochEnds }>;
   /** Changes whenever a stream joins or leaves. */
   readonly version: number;
 }
@@ -68,12 +70,19 @@ export class SupervisorSource implements ChannelSource {
   async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
     const lag = subscriber.lag;
     if (lag === undefined) return undefined;
-    for (const [id, l] of lag) if (l.pos >= l.upto) lag.delete(id);
+    for (const [id, l] of lag) {
+      l.pos = placeOf(this.#ends(id, l), l.pos);
+      if (l.pos >= l.upto) lag.delete(id);
+    }
     if (lag.size === 0) {
       subscriber.lag = undefined;
       return undefined;
     }
     return this.#fromRing(subscriber, lag) ?? (await this.#fromLog(subscriber, lag));
+  }
+
+  #ends(id: number, lag: Lag): EpochEnds {
+    return this.feed.streams.get(id)?.ends ?? lag.ends ?? this.feed.left.get(id)?.ends ?? [];
   }
 
   #wants(row: WireRow): boolean {
@@ -139,7 +148,7 @@ export class SupervisorSource implements ChannelSource {
   async #fromLog(s: Subscriber, lag: Map<number, Lag>): Promise<Buffer | undefined> {
     const chosen = [...lag].slice(0, CHUNK_STREAMS);
     const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
-    const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: l.upto }));
+    const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     const own = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;

@@ -43,7 +43,7 @@ export class AuditStreams implements OnModuleInit {
     });
   }
 
-  /** @throws ProblemError forbidden, invalid_cursor, unavailable */
+  /** @throws ProblemError forbidden, invalid_cursor, cursor_ahead, unavailable */
   async open(caller: Principal, query: AuditStreamQuery, lastEventId: string | undefined): Promise<Opening> {
     const filter = filterFor(caller, query);
     if (this.#stop.signal.aborted) throw problem('unavailable', 'this replica is stopping, connect again');
@@ -55,7 +55,8 @@ export class AuditStreams implements OnModuleInit {
     const asked = resumed === '' ? query.after : resumed;
     const [what, at] = resumed === '' ? ['after', 'query.after'] : ['Last-Event-ID', LAST_EVENT_ID];
     const position = asked === undefined ? head : parsePosition(asked, what, at, seal);
-    if (position.xid > head.xid) throw problem('invalid_cursor', `${what} is ahead of the records: it is of another database`, { at });
+    if (position.xid > head.xid)
+      throw problem('cursor_ahead', `${what} is ahead of the records: it is of another database, begin without it`);
     return this.streams.opening({
       keyId: credentialOf(caller),
       closed: (subscriber) => this.#open.delete(subscriber),

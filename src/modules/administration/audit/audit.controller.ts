@@ -40,7 +40,7 @@ export class AuditController {
       { event: 'audit', data: AuditRecordResponse },
       { event: 'heartbeat', data: HeartbeatEvent },
     ],
-    problems: ['forbidden', 'invalid_cursor'],
+    problems: ['forbidden', 'invalid_cursor', 'cursor_ahead'],
   })
   @Get('stream')
   async stream(

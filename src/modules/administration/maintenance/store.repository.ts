@@ -36,7 +36,7 @@ export class StoreRepository {
   async size(streamId: number): Promise<Size> {
     const { rows } = await sql<Size>`
       with own (name, rows) as (
-        select 'events', head - floor from event_streams where id = ${streamId}
+        select 'events', log_distance(epoch_ends, floor, head) from event_streams where id = ${streamId}
         union all select 'beads', count(*) from beads where stream_id = ${streamId}
         union all select 'bead_dependencies', count(*) from bead_dependencies where stream_id = ${streamId}
         union all select 'messages', count(*) from messages where stream_id = ${streamId}

@@ -19,7 +19,8 @@ export interface OverviewRow extends Counted {
   readonly suspended: boolean;
   readonly error: string | null;
   readonly head: number;
-  readonly last_ts: Date;
+  /** Null when it has said nothing yet. */
+  readonly last_ts: Date | null;
 }
 
 export interface TotalsRow extends Counted {
@@ -49,7 +50,7 @@ export class OverviewRepository {
   /** By name, each counted through the indexes of its own; one more than `limit` when there are more. */
   async page({ names, after, limit }: OverviewPage): Promise<OverviewRow[]> {
     const { rows } = await sql<OverviewRow>`
-      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, e.head, e.last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread
+      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, e.head, nullif(e.last_ts, '-infinity') as last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread
       from (
         select c.stream_id, c.name, c.running, c.phase, coalesce(c.suspended, c.suspended_on_start) as suspended, case when c.phase = 'init_failed' then left(c.error, 300) end as error
         from cities c where c.name > ${after} and ${visible(names)} order by c.name limit ${limit + 1}

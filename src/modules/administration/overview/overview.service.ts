@@ -52,6 +52,6 @@ function toItem(row: OverviewRow, today: { readonly cost: number; readonly unpri
     ...(error === null || row.running ? {} : { error }),
     cost_today_usd: today?.cost ?? 0,
     unpriced_today: today?.unpriced ?? 0,
-    ...(head === 0 ? {} : { last_event: { seq: head, ts: last_ts.toISOString() } }),
+    ...(last_ts === null ? {} : { last_event: { seq: head, ts: last_ts.toISOString() } }),
   };
 }

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { credentialOf, type Principal } from '../../../contract/principal.js';
-import { problem } from '../../../contract/problems.js';
-import { parseSeq, placeOf } from '../../../platform/streams/cursor.js';
+import { ahead, parseSeq } from '../../../platform/streams/cursor.js';
 import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ServiceLogHub, type LogFeed } from './service-log-hub.js';
@@ -17,7 +16,7 @@ export class ServiceLogStreams {
     private readonly streams: EventStreams,
   ) {}
 
-  /** @throws ProblemError service_not_found, invalid_cursor, unavailable */
+  /** @throws ProblemError service_not_found, invalid_cursor, cursor_ahead, unavailable */
   async open(
     city: CityScope,
     name: string,
@@ -45,8 +44,5 @@ function positionOf(given: string | undefined, head: number): number | undefined
   if (given === undefined || given === '') return undefined;
   const after = parseSeq(given, 'Last-Event-ID');
   if (after <= head) return after;
-  throw problem('invalid_cursor', `Last-Event-ID is ahead of the log: ${after}, the head is ${head}`, {
-    at: placeOf('Last-Event-ID'),
-    value: after,
-  });
+  throw ahead('Last-Event-ID', `${after}`, `${head}`);
 }

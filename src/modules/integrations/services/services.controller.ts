@@ -126,7 +126,7 @@ export class ServicesController {
       { event: 'heartbeat', data: HeartbeatEvent, id: 'integer' },
       { event: 'line', data: ServiceLogLine, id: 'integer' },
     ],
-    problems: [...NAMED, 'invalid_cursor', 'unavailable'],
+    problems: [...NAMED, 'invalid_cursor', 'cursor_ahead', 'unavailable'],
   })
   @Get('service/:name/logs/stream')
   async stream(

@@ -66,7 +66,7 @@ export class OrderSyncRepository {
    */
   async wake(tx: Tx, streamId: number, now: Date, span: number): Promise<boolean | undefined> {
     const { rows } = await sql<{ seq: number; upto: number; types: string[] }>`
-      select o.event_seq as seq, least(s.head, o.event_seq + ${span}) as upto, o.event_types as types
+      select o.event_seq as seq, least(s.head, log_seek(s.epoch_ends, o.event_seq, ${span}::bigint)) as upto, o.event_types as types
       from order_cities o join event_streams s on s.id = o.stream_id where o.stream_id = ${streamId} for update of o skip locked`.execute(
       tx,
     );

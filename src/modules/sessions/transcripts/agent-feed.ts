@@ -3,6 +3,7 @@ import { Channel, type ChannelSource } from '../../../platform/streams/channel.j
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Changes, LiveReads } from './live-reads.repository.js';
+import { beginsEpoch } from './entry-row.js';
 import { replay, SESSION_RING, type Follower } from './session-feed.js';
 import { framesOf, type View } from './session-frames.js';
 import type { SessionHub } from './session-hub.js';
@@ -38,6 +39,8 @@ class AgentFollower implements Follower {
   ) {}
 
   publish(changes: Changes, upto: number): void {
+    // What its readers have may be lost: they come back with the position that they have, and are told.
+    if (beginsEpoch(this.position, upto)) this.channel.shutdown(new Date());
     for (const frame of framesOf(changes, this.position, upto, this.view)) this.channel.publish(frame);
     this.position = upto;
   }

@@ -44,7 +44,7 @@ function stream(id: string, of: string): OperationSpec {
       { event: 'turn', data: AgentOutputResponse, id: 'integer' },
     ],
     headers: ['SVC-Agent-Status'],
-    problems: ['city_not_found', 'agent_not_found', 'invalid_cursor', 'cursor_expired', 'unavailable'],
+    problems: ['city_not_found', 'agent_not_found', 'invalid_cursor', 'cursor_expired', 'cursor_ahead', 'unavailable'],
   };
 }
 

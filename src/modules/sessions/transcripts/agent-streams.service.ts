@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
-import { LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
+import { newestBefore } from '../../../platform/event-log/epochs.js';
+import { ahead, LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
 import { credentialOf, type Principal } from '../../../contract/principal.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -11,6 +12,7 @@ import type { Lag, Subscriber } from '../../../platform/streams/subscriber.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { AgentFeed, agentId, parseAgentId, type AgentPosition } from './agent-feed.js';
 import { AgentOutput } from './agent-output.service.js';
+import { SESSION_STEP } from './entry-row.js';
 import { LiveReads } from './live-reads.repository.js';
 import { dataFrame } from './session-frames.js';
 import { SessionHub } from './session-hub.js';
@@ -54,7 +56,7 @@ export class AgentStreams implements OnModuleInit {
     });
   }
 
-  /** @throws ProblemError agent_not_found, invalid_cursor, cursor_expired, unavailable */
+  /** @throws ProblemError agent_not_found, invalid_cursor, cursor_expired, cursor_ahead, unavailable */
   async open(city: CityScope, dir: string, base: string, caller: Principal, lastEventId: string | undefined): Promise<StreamOpening> {
     const { agent, session } = await this.output.find(city, dir, base);
     this.hub.assertOpen();
@@ -88,9 +90,13 @@ export class AgentStreams implements OnModuleInit {
     if (from === undefined) throw problem('invalid_cursor', 'Last-Event-ID is not a position', { at: LAST_EVENT_ID });
     const sessions = await this.reads.agentSessions(city.streamId, agent, from.pk, current, MAX_SESSIONS);
     const [first] = sessions;
-    if (first?.pk !== from.pk) throw problem('invalid_cursor', `Last-Event-ID is no position of the agent ${agent}`, { at: LAST_EVENT_ID });
-    if (from.rev > first.head)
-      throw problem('invalid_cursor', `Last-Event-ID is ahead of what the agent ${agent} has said`, { at: LAST_EVENT_ID });
+    if (first?.pk !== from.pk) {
+      if ((await this.reads.heads([from.pk])).length === 0)
+        throw problem('cursor_expired', 'the session of this position is not there any more, begin without one');
+      throw problem('invalid_cursor', `Last-Event-ID is no position of the agent ${agent}`, { at: LAST_EVENT_ID });
+    }
+    const newest = newestBefore(first, from.rev, SESSION_STEP);
+    if (newest !== undefined) throw ahead('Last-Event-ID', value, agentId(from.pk, newest));
     if (sessions.length === MAX_SESSIONS) throw problem('cursor_expired', `the agent ${agent} has had ${MAX_SESSIONS} sessions since`);
     return [from, ...sessions.slice(1).map(({ pk }) => ({ pk, rev: 0 }))];
   }

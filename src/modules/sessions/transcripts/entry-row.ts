@@ -74,6 +74,14 @@ export interface TranscriptHead {
   readonly activity_rev: number;
 }
 
+/** By how much the positions of a session are moved on where an epoch of the log begins: those of an agent's frames have nine digits for them. */
+export const SESSION_STEP = 10_000_000;
+
+/** Whether an epoch began between two positions of a session: what its readers have may be lost, so it is somewhat less than a step. */
+export function beginsEpoch(position: number, upto: number): boolean {
+  return position > 0 && upto - position > SESSION_STEP / 2;
+}
+
 export const HEAD_COLUMNS = sql`s.pk, s.id, s.template, s.provider, s.state, s.live, s.generation, s.epoch, s.session_key, l.head, l.entries,
   l.compactions, l.activity, l.activity_rev`;
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import type { InteractionRow } from '../interactions/interaction-row.js';
 import { entriesWithin, entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
 
@@ -34,6 +35,13 @@ export interface AgentSession {
   readonly pk: number;
   readonly live: boolean;
   readonly entries: number;
+}
+
+/** How far a session of an agent is. */
+export interface AgentHead {
+  readonly pk: number;
+  readonly head: number;
+  readonly ends: EpochEnds;
 }
 
 const ROUND_ENTRIES = 500;
@@ -104,9 +112,9 @@ export class LiveReads {
   }
 
   /** Sessions of an agent after one, oldest first, up to another; and whether the first is the agent's. */
-  async agentSessions(streamId: number, agent: string, from: number, upto: number, limit: number): Promise<{ pk: number; head: number }[]> {
-    const { rows } = await sql<{ pk: number; head: number }>`
-      select s.pk, l.head from sessions s join session_logs l on l.session_pk = s.pk
+  async agentSessions(streamId: number, agent: string, from: number, upto: number, limit: number): Promise<AgentHead[]> {
+    const { rows } = await sql<AgentHead>`
+      select s.pk, l.head, l.epoch_ends::float8[] as ends from sessions s join session_logs l on l.session_pk = s.pk
       where s.stream_id = ${streamId} and s.pk >= ${from} and s.pk <= ${upto} and (s.agent = ${agent} or s.agent_name = ${agent})
       order by s.pk limit ${limit}`.execute(this.db);
     return rows;

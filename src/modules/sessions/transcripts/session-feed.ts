@@ -2,6 +2,7 @@ import type { Counter } from 'prom-client';
 import { Channel, type ChannelSource, type RingLimit } from '../../../platform/streams/channel.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import type { Changes, LiveReads } from './live-reads.repository.js';
+import { beginsEpoch } from './entry-row.js';
 import { activityFrame, framesOf, type View } from './session-frames.js';
 
 /**
@@ -51,6 +52,7 @@ export class SessionFeed implements ChannelSource, Follower {
   }
 
   publish(changes: Changes, upto: number): void {
+    if (beginsEpoch(this.position, upto)) return this.#endEpoch(upto);
     for (const frame of framesOf(changes, this.position, upto, this.view)) this.channel.publish(frame);
     const after = this.position;
     this.position = upto;
@@ -59,6 +61,14 @@ export class SessionFeed implements ChannelSource, Follower {
       const bytes = Buffer.from(activityFrame(this.currentId(), 'idle', this.view));
       this.channel.publish({ bytes, bodyAt: 0, streamId: this.pk, seq: upto, after: upto });
     }
+    this.gone();
+  }
+
+  /** What its readers have may be lost: they come back with the position that they have, and are told. */
+  #endEpoch(upto: number): void {
+    this.channel.shutdown(new Date());
+    this.channel.retire();
+    this.position = upto;
     this.gone();
   }
 

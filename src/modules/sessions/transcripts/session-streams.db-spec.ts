@@ -7,7 +7,7 @@ import { insertSession, said, write, type TestSession } from '../../../../test/s
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { turnOf } from './conversation.js';
 import type { EntryWrite } from './entries.js';
-import { entryColumns, type EntryRow } from './entry-row.js';
+import { entryColumns, SESSION_STEP, type EntryRow } from './entry-row.js';
 import { sleep } from '../../../platform/time/clock.js';
 
 /** What a client knows after some frames. */
@@ -274,8 +274,9 @@ describe('streams of sessions on two replicas', () => {
     const s = await session();
     await a.log.append(write(s, [said('1.1', 'one')]));
     for (const id of ['2', 'x', '-1', '1.5']) {
-      expect((await open(a, `/s/${s.pk}`, { 'last-event-id': id })).response.status).toBe(400);
-      expect((await open(a, `/s/${s.pk}?after_cursor=${id}&format=raw`)).response.status).toBe(400);
+      const status = id === '2' ? 410 : 400;
+      expect((await open(a, `/s/${s.pk}`, { 'last-event-id': id })).response.status).toBe(status);
+      expect((await open(a, `/s/${s.pk}?after_cursor=${id}&format=raw`)).response.status).toBe(status);
     }
     const ahead = await open(a, `/s/${s.pk}?format=structured&after_cursor=2`);
     expect((await ahead.until((f) => f.event === 'structured')).data).toMatchObject({
@@ -286,6 +287,26 @@ describe('streams of sessions on two replicas', () => {
     expect((await wrong.until((f) => f.event === 'structured')).data).toMatchObject({ operation: 'reset', reset_reason: 'resume_invalid' });
     const wins = await open(a, `/s/${s.pk}?after_cursor=99`, { 'last-event-id': '1' });
     expect(wins.response.status).toBe(200);
+  });
+
+  // Guards: a position of a session that was lost is refused; its streams end when an epoch begins.
+  it('refuses a position of what was lost between two epochs, and gives none twice', async () => {
+    const s = await session();
+    for (const id of ['1.1', '1.2', '1.3']) await a.log.append(write(s, [said(id, id)]));
+    const stream = await open(a, `/s/${s.pk}`);
+    await stream.until((f) => f.id === '3');
+    // A standby took over that had not got the last entry.
+    await sql`delete from session_entries where session_pk = ${s.pk} and rev = 3`.execute(fixture.db);
+    await sql`update session_logs set head = 2 where session_pk = ${s.pk}`.execute(fixture.db);
+    await sql`select begin_log_epoch()`.execute(fixture.db);
+    await stream.untilEnd();
+    const lost = await fetch(`${b.url}/s/${s.pk}`, { headers: { 'last-event-id': '3' } });
+    expect([lost.status, await lost.text()]).toEqual([410, expect.stringContaining('go on from 2\n')]);
+    const reset = await open(b, `/s/${s.pk}?format=structured`, { 'last-event-id': '3' });
+    expect((await reset.until((f) => f.event === 'structured')).data).toMatchObject({ reset_reason: 'cursor_invalidated' });
+    const on = await open(b, `/s/${s.pk}`, { 'last-event-id': '2' });
+    await a.log.append(write(s, [said('1.4', 'another')]));
+    expect(Number((await on.until((f) => f.event !== 'heartbeat')).id)).toBe(2 + SESSION_STEP + 1);
   });
 
   const close = async (s: TestSession): Promise<void> => {

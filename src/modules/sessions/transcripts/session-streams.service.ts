@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { credentialOf, type Principal } from '../../../contract/principal.js';
 import type { Channel } from '../../../platform/streams/channel.js';
-import { parseSeq, placeOf } from '../../../platform/streams/cursor.js';
+import { newestBefore, type EpochEnds } from '../../../platform/event-log/epochs.js';
+import { ahead, parseSeq } from '../../../platform/streams/cursor.js';
 import { EventStreams, type Opening } from '../../../platform/streams/event-streams.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
-import type { TranscriptHead } from './entry-row.js';
+import { SESSION_STEP, type TranscriptHead } from './entry-row.js';
 import { SessionFeed } from './session-feed.js';
 import { activityFrame, dataFrame, pendingFrame, plainId, type DataOptions, type View } from './session-frames.js';
 import { SessionHub } from './session-hub.js';
@@ -41,7 +42,7 @@ export class SessionStreams {
    * Nothing for a client that has had all of a session that has ended: an EventSource that found an empty stream would come
    * back for ever.
    *
-   * @throws ProblemError session_not_found, ambiguous, invalid_cursor, unavailable
+   * @throws ProblemError session_not_found, ambiguous, invalid_cursor, cursor_ahead, unavailable
    */
   async open(
     city: CityScope,
@@ -131,19 +132,22 @@ function place(subscriber: Subscriber, feed: SessionFeed, at: number, first: str
   feed.channel.attach(subscriber);
 }
 
-function startOf(head: TranscriptHead, view: View, afterCursor: string | undefined, lastEventId: string | undefined): Start {
+function startOf(
+  head: { readonly head: number; readonly ends: EpochEnds },
+  view: View,
+  afterCursor: string | undefined,
+  lastEventId: string | undefined,
+): Start {
   const header = lastEventId?.trim();
   const value = header === undefined || header === '' ? afterCursor?.trim() : header;
   if (value === undefined || value === '') return { operation: 'snapshot' };
   const what = value === header ? 'Last-Event-ID' : 'after_cursor';
   try {
     const after = parseSeq(value, what);
-    if (after <= head.head) return { after };
+    const newest = newestBefore(head, after, SESSION_STEP);
+    if (newest === undefined) return { after };
     if (view.format === 'structured') return { operation: 'reset', resetReason: 'cursor_invalidated' };
-    throw problem('invalid_cursor', `${what} is ahead of the transcript: ${after}, the head is ${head.head}`, {
-      at: placeOf(what),
-      value: after,
-    });
+    throw ahead(what, `${after}`, `${newest}`);
   } catch (error) {
     if (view.format === 'structured') return { operation: 'reset', resetReason: 'resume_invalid' };
     throw error;

@@ -83,7 +83,7 @@ export class TranscriptsController {
     ],
     ends: true,
     headers: ['SVC-Session-State', 'SVC-Session-Status'],
-    problems: [...missing, 'invalid_cursor', 'unavailable'],
+    problems: [...missing, 'invalid_cursor', 'cursor_ahead', 'unavailable'],
   })
   @Get('stream')
   async stream(

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import { entriesWithin, entryColumns, HEAD_COLUMNS, type EntryRow, type TranscriptHead } from './entry-row.js';
 
 /** Places between which entries are read, both exclusive. */
@@ -34,9 +35,11 @@ export class TranscriptsRepository {
     return rows[0]!.head;
   }
 
-  async head(pk: number): Promise<TranscriptHead | undefined> {
-    const { rows } = await sql<TranscriptHead>`
-      select ${HEAD_COLUMNS} from sessions s join session_logs l on l.session_pk = s.pk where s.pk = ${pk}`.execute(this.db);
+  async head(pk: number): Promise<(TranscriptHead & { readonly ends: EpochEnds }) | undefined> {
+    const { rows } = await sql<TranscriptHead & { readonly ends: EpochEnds }>`
+      select ${HEAD_COLUMNS}, l.epoch_ends::float8[] as ends from sessions s join session_logs l on l.session_pk = s.pk where s.pk = ${pk}`.execute(
+      this.db,
+    );
     return rows[0];
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fitting, type Fitted, type Room } from '../../../platform/database/page-bytes.js';
+import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import { cityEnvelope, wireBytes, wireText } from '../../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 
@@ -9,6 +10,7 @@ export interface CityStream {
   readonly id: number;
   readonly head: number;
   readonly floor: number;
+  readonly ends: EpochEnds;
 }
 
 export interface CityEvent {
@@ -32,7 +34,7 @@ export class CityEventsRepository {
   /** The stream of a running city. */
   async runningStream(city: string): Promise<CityStream | undefined> {
     const { rows } = await sql<CityStream>`
-      select s.id, s.head, s.floor from cities c join event_streams s on s.id = c.stream_id
+      select s.id, s.head, s.floor, s.epoch_ends::float8[] as ends from cities c join event_streams s on s.id = c.stream_id
       where c.name = ${city} and c.running`.execute(this.db);
     return rows[0];
   }

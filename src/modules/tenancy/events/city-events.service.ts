@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
+import { before, beginBelow, distance, endAbove, endOf, newestBefore, placeOf } from '../../../platform/event-log/epochs.js';
 import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
-import { parseSeq, placeOf } from '../../../platform/streams/cursor.js';
+import { ahead, parseSeq } from '../../../platform/streams/cursor.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { CityEventsRepository, type CityEvent, type CityStream, type SeqRange } from './city-events.repository.js';
 import { isUnindexed, toAge, toFilter, type EventFilter } from './event-filter.js';
@@ -50,8 +51,8 @@ export class CityEventsService {
           ? { ...whole, after: Math.max(whole.after, token.s) }
           : { ...whole, upto: Math.min(whole.upto, token.s - 1) };
     const limit = query.limit === 0 ? this.limits.defaultPage : query.limit;
-    const page = await this.#page(stream.id, left, filter, ascending, limit);
-    const total = await this.#total(stream.id, whole, filter);
+    const page = await this.#page(stream, left, filter, ascending, limit);
+    const total = await this.#total(stream, whole, filter);
     return { head: stream.head, json: body(page, ascending, total) };
   }
 
@@ -73,7 +74,7 @@ export class CityEventsService {
 
   /** `more` says from where the next page goes on. */
   async #page(
-    streamId: number,
+    { id, ends }: CityStream,
     range: SeqRange,
     filter: EventFilter,
     ascending: boolean,
@@ -84,10 +85,16 @@ export class CityEventsService {
     const started = performance.now();
     const order = ascending ? 'asc' : 'desc';
     let { after, upto } = range;
-    while (after < upto) {
+    for (;;) {
+      // There is nothing between two epochs to look at.
+      if (ascending) after = placeOf(ends, after);
+      else upto = endOf(ends, upto);
+      if (after >= upto) break;
       const stretch = isUnindexed(filter) ? this.limits.stretch : upto - after;
-      const part = ascending ? { after, upto: Math.min(upto, after + stretch) } : { after: Math.max(after, upto - stretch), upto };
-      const found = await this.repository.page(streamId, part, filter, order, room);
+      const part = ascending
+        ? { after, upto: endAbove(ends, after, Math.min(upto, after + stretch)) }
+        : { after: beginBelow(ends, Math.max(after, upto - stretch), upto), upto };
+      const found = await this.repository.page(id, part, filter, order, room);
       items.push(...found.items);
       if (found.more) return { items, more: items.at(-1)!.seq };
       room = roomAfter(room, found.items);
@@ -99,25 +106,22 @@ export class CityEventsService {
   }
 
   /** Exact without filters and while it has to look at no more than a stretch; a lower bound beyond. */
-  async #total(streamId: number, range: SeqRange, filter: EventFilter): Promise<Total> {
-    const size = Math.max(0, range.upto - range.after);
+  async #total({ id, ends }: CityStream, range: SeqRange, filter: EventFilter): Promise<Total> {
+    const size = Math.max(0, distance(ends, range.after, range.upto));
     if (filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
     if (isUnindexed(filter)) {
-      const counted = { after: Math.max(range.after, range.upto - this.limits.stretch), upto: range.upto };
-      return { total: await this.repository.count(streamId, counted, filter, this.limits.stretch), estimated: size > this.limits.stretch };
+      const counted = { after: Math.max(range.after, before(ends, range.upto, this.limits.stretch)), upto: range.upto };
+      return { total: await this.repository.count(id, counted, filter, this.limits.stretch), estimated: size > this.limits.stretch };
     }
-    const total = await this.repository.count(streamId, range, filter, this.limits.stretch + 1);
+    const total = await this.repository.count(id, range, filter, this.limits.stretch + 1);
     return { total, estimated: total > this.limits.stretch };
   }
 }
 
 function assertKept(what: string, position: number, stream: CityStream): void {
-  if (position > stream.head)
-    throw problem('invalid_cursor', `${what} is ahead of the log: ${position}, the head is ${stream.head}`, {
-      at: placeOf(what),
-      value: position,
-    });
-  if (position < stream.floor)
+  const newest = newestBefore(stream, position);
+  if (newest !== undefined) throw ahead(what, `${position}`, `${newest}`);
+  if (placeOf(stream.ends, position) < stream.floor)
     throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.floor}`);
 }
 

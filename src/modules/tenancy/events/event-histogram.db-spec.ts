@@ -4,6 +4,7 @@ import { cloneDatabase, type TestDatabase } from '../../../../test/support/datab
 import { registerCity } from '../../../../test/support/registry.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { EPOCH_STEP } from '../../../platform/event-log/epochs.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { EventHistogramRepository } from './event-histogram.repository.js';
 import { EventHistogramService } from './event-histogram.service.js';
@@ -54,6 +55,9 @@ beforeAll(async () => {
   await put(beta, 10);
   const { rows } = await sql<{ id: number }>`select id from event_streams where name = '__supervisor__'`.execute(db);
   for (const name of ['alpha', 'beta']) await put(rows[0]!.id, 1, name);
+  // In the middle of it an epoch began.
+  await sql`update events set seq = seq + ${EPOCH_STEP}::bigint where stream_id = ${alpha} and seq > 1500`.execute(db);
+  await sql`update event_streams set head = head + ${EPOCH_STEP}::bigint, epoch_ends = '{1500}' where id = ${alpha}`.execute(db);
   await sql`analyze events`.execute(db);
 });
 afterAll(async () => {

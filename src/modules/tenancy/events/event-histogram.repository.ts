@@ -58,23 +58,25 @@ export class EventHistogramRepository {
     const { bucket, most, filter, by, cities } = query;
     const each = Math.max(1, Math.ceil(most / (countOf(query) * Math.max(1, streams.length))));
     const found = isPlain(query)
-      ? sql`select w.at, ''::text as of, (w.upto - w.after)::float8 as weight, false as sampled from w where w.upto > w.after`
+      ? sql`select w.at, ''::text as of, w.size::float8 as weight, false as sampled from w where w.size > 0`
       : sql`
-        select w.at, ${groupOf(by)} as of, greatest(1, (w.upto - w.after)::float8 / ${each}) as weight, w.upto - w.after > ${each} as sampled
+        select w.at, ${groupOf(by)} as of, greatest(1, w.size::float8 / ${each}) as weight, w.size > ${each} as sampled
         from w join event_streams s on s.id = w.id cross join lateral (
-          select e.* from events e where w.upto - w.after <= ${each} and e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
+          select e.* from events e where w.size <= ${each} and e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
           union all
           select e.* from generate_series(0, ${each} - 1) as i
-            join events e on e.stream_id = w.id and e.seq = w.after + 1 + floor(i * ((w.upto - w.after)::float8 / ${each}))::bigint
-            where w.upto - w.after > ${each}
+            join events e on e.stream_id = w.id and e.seq = log_seek(s.epoch_ends, w.after, 1 + floor(i * (w.size::float8 / ${each}))::bigint)
+            where w.size > ${each}
         ) e where ${matches(filter)} and ${tagged(cities)}`;
     return this.#points(
       query,
       sql`edges as materialized (
           select s.id, n as at, event_seq_before(s.id, least(n, (select last from span))) as before
           from unnest(${[...streams]}::int[]) as s(id), generate_series((select first from span), (select last from span) + ${ms(bucket)}, ${ms(bucket)}) as n
-        ), w as materialized (
+        ), between as (
           select id, at, before as after, coalesce(lead(before) over (partition by id order by at), before) as upto from edges
+        ), w as materialized (
+          select b.*, log_distance(s.epoch_ends, b.after, b.upto) as size from between b join event_streams s on s.id = b.id
         ), found as (${found})`,
     );
   }

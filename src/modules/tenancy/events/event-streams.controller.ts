@@ -25,7 +25,7 @@ export class EventStreamsController {
       { event: 'event', data: TypedEventStreamEnvelope, id: 'integer' },
       { event: 'heartbeat', data: HeartbeatEvent, id: 'integer' },
     ],
-    problems: ['invalid_cursor', 'city_not_found', 'cursor_expired', 'no_providers'],
+    problems: ['invalid_cursor', 'city_not_found', 'cursor_expired', 'cursor_ahead', 'no_providers'],
   })
   @Get('city/:cityName/events/stream')
   async city(
@@ -48,7 +48,7 @@ export class EventStreamsController {
       { event: 'tagged_event', data: TypedTaggedEventStreamEnvelope },
       { event: 'heartbeat', data: HeartbeatEvent },
     ],
-    problems: ['invalid_cursor', 'cursor_expired', 'no_providers'],
+    problems: ['invalid_cursor', 'cursor_expired', 'cursor_ahead', 'no_providers'],
   })
   @Get('events/stream')
   async supervisor(

@@ -42,7 +42,7 @@ export class EventsController {
     tag: 'events',
     response: ListBodyWireEvent,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],
-    problems: ['invalid_request', 'invalid_cursor', 'city_not_found', 'cursor_expired'],
+    problems: ['invalid_request', 'invalid_cursor', 'city_not_found', 'cursor_expired', 'cursor_ahead'],
   })
   @Get('city/:cityName/events')
   @Header('content-type', JSON_TYPE)
@@ -108,7 +108,7 @@ export class EventsController {
       'a stream opened with it misses nothing that the list does not have. Pages end early as those of a city. Filters as for a city; `cities` is a comma-separated list.',
     tag: 'events',
     response: SupervisorEventListOutputBody,
-    problems: ['invalid_request', 'invalid_cursor', 'cursor_expired'],
+    problems: ['invalid_request', 'invalid_cursor', 'cursor_expired', 'cursor_ahead'],
   })
   @Get('events')
   @Header('content-type', JSON_TYPE)

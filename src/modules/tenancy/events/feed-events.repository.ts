@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { marked, type Room } from '../../../platform/database/page-bytes.js';
+import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 import { ofCities, tagged } from './supervisor-events.repository.js';
@@ -14,6 +15,7 @@ export interface FeedStream {
   readonly active: boolean;
   readonly joinedSeq: number;
   readonly joinedSupervisorSeq: number;
+  readonly ends: EpochEnds;
 }
 
 /** How far a reader is in one stream, and how far it may go. */
@@ -21,6 +23,7 @@ export interface Lag {
   readonly id: number;
   readonly after: number;
   readonly upto: number;
+  readonly ends: EpochEnds;
 }
 
 export interface FeedKey {
@@ -44,7 +47,8 @@ export class FeedEventsRepository {
 
   async streams(cities: readonly string[] | undefined, alsoIds: readonly number[], alsoNames: readonly string[]): Promise<FeedStream[]> {
     const { rows } = await sql<FeedStream>`
-      select s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq"
+      select s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq",
+        s.epoch_ends::float8[] as ends
       from event_streams s
       where (s.active and ${ofCities(cities)}) or s.id = any(${[...alsoIds]}::int[]) or s.name = any(${[...alsoNames]}::text[])
       order by s.name`.execute(this.db);
@@ -64,10 +68,10 @@ export class FeedEventsRepository {
     most: number,
   ): Promise<FeedPart> {
     const window = Math.ceil(stretch / Math.min(lags.length, most));
-    const { rows: chosen } = await sql<Lag & { readonly end: number }>`
-      select w.id, w.after, least(w.upto, w.after + ${window}::bigint) as upto, w.upto as end
+    const { rows: chosen } = await sql<Omit<Lag, 'ends'> & { readonly end: number }>`
+      select w.id, w.after, least(w.upto, f.seq - 1 + ${window}::bigint) as upto, w.upto as end
       from unnest(${lags.map((l) => l.id)}::int[], ${lags.map((l) => l.after)}::bigint[], ${lags.map((l) => l.upto)}::bigint[]) as w(id, after, upto)
-      join lateral (select e.ts from events e where e.stream_id = w.id and e.seq > w.after order by e.seq limit 1) f on true
+      join lateral (select e.seq, e.ts from events e where e.stream_id = w.id and e.seq > w.after order by e.seq limit 1) f on true
       order by f.ts, w.id limit ${most + 1}`.execute(this.db);
     const read = chosen.slice(0, most);
     // The first events that this part does not look at: of a stream left out, and of streams read up to a window.

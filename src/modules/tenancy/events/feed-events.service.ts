@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
+import { distance, lostAfter, newestBefore, placeOf } from '../../../platform/event-log/epochs.js';
 import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
-import { formatComposite, isOpaque, parseComposite, placeOf } from '../../../platform/streams/cursor.js';
+import { ahead, formatComposite, isOpaque, parseComposite } from '../../../platform/streams/cursor.js';
 import { StreamHub } from '../../../platform/streams/hub.js';
 import type { PositionSeal } from '../../../platform/streams/position-seal.js';
 import { COMPOSITE_LIMIT } from '../../../platform/streams/positions.js';
@@ -48,7 +49,10 @@ export class FeedEventsService {
       const part = await this.repository.next(left, scope.cities, scope.filter, room, stretch, this.limits.fewStreams);
       keys.push(...part.keys);
       if (part.reached.size === 0) break; // what was left has been dropped by retention meanwhile
-      for (const [id, pos] of part.reached) positions.get(id)!.pos = pos;
+      for (const [id, pos] of part.reached) {
+        const at = positions.get(id)!;
+        at.pos = lostAfter(at.stream.ends, pos) ?? pos; // a stretch may end between two epochs
+      }
       if (part.full) break;
       room = roomAfter(room, part.keys);
     }
@@ -82,7 +86,7 @@ export class FeedEventsService {
       const position = named(stream);
       if (position !== undefined) assertKept(what, stream, position);
       const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
-      const pos = position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head);
+      const pos = placeOf(stream.ends, position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head));
       if (stream.active || pos < stream.head) positions.set(stream.id, { pos, upto: stream.head, stream });
     }
     return positions;
@@ -100,7 +104,7 @@ export class FeedEventsService {
   }
 
   async #total(lags: readonly Lag[], { cities, filter }: Scope): Promise<Pick<Listed, 'total' | 'estimated'>> {
-    const size = lags.reduce((sum, l) => sum + (l.upto - l.after), 0);
+    const size = lags.reduce((sum, l) => sum + distance(l.ends, l.after, l.upto), 0);
     if (cities === undefined && filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
     if (size > this.limits.stretch) return { total: size, estimated: true };
     return { total: size === 0 ? 0 : await this.repository.count(lags, cities, filter), estimated: false };
@@ -115,15 +119,16 @@ export class FeedEventsService {
 
 function lagging(positions: Positions): Lag[] {
   const lags: Lag[] = [];
-  for (const [id, { pos, upto }] of positions) if (pos < upto) lags.push({ id, after: pos, upto });
+  for (const [id, { pos, upto, stream }] of positions) {
+    const after = placeOf(stream.ends, pos);
+    if (after < upto) lags.push({ id, after, upto, ends: stream.ends });
+  }
   return lags;
 }
 
 function assertKept(what: string, stream: FeedStream, position: number): void {
-  if (position > stream.head)
-    throw problem('invalid_cursor', `${what} is ahead of the log: ${stream.name}:${position}, the head is ${stream.name}:${stream.head}`, {
-      at: placeOf(what),
-    });
-  if (position < stream.floor)
+  const newest = newestBefore(stream, position);
+  if (newest !== undefined) throw ahead(what, `${stream.name}:${position}`, `${stream.name}:${newest}`);
+  if (placeOf(stream.ends, position) < stream.floor)
     throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${stream.name}:${stream.floor}`);
 }

@@ -36,6 +36,8 @@ export interface StreamBounds {
   readonly name: string;
   readonly after: number;
   readonly upto: number;
+  /** Events between them. */
+  readonly size: number;
   readonly page: number;
 }
 
@@ -88,7 +90,9 @@ export class SupervisorEventsRepository {
 
   /** Events held by every stream together. */
   async countAll(): Promise<number> {
-    const { rows } = await sql<{ n: number }>`select coalesce(sum(head - floor), 0)::bigint as n from event_streams`.execute(this.db);
+    const { rows } = await sql<{
+      n: number;
+    }>`select coalesce(sum(log_distance(epoch_ends, floor, head)), 0)::bigint as n from event_streams`.execute(this.db);
     return rows[0]!.n;
   }
 
@@ -103,11 +107,13 @@ export class SupervisorEventsRepository {
             else event_seq_before(s.id, ${instant(from.us)} + case when s.id < ${from.streamId} then interval '1 microsecond' else interval '0' end) end`;
     const { rows } = await sql<StreamBounds>`
       with s as materialized (
-        select s.id, s.name, s.head, s.floor from event_streams s
+        select s.id, s.name, s.head, s.floor, s.epoch_ends from event_streams s
         where ${ofCities(scope.cities)} and ${await this.#hasType(scope.filter.type, most)} limit ${most + 1}
       )
-      select s.id, s.name, ${before(scope.since, sql<number>`s.floor`)} as after, ${before(scope.until, sql<number>`s.head`)} as upto, ${page} as page
-      from s where (select count(*) from s) <= ${most}`.execute(this.db);
+      select b.*, log_distance(b.epoch_ends, b.after, b.upto) as size from (
+        select s.id, s.name, s.epoch_ends, ${before(scope.since, sql<number>`s.floor`)} as after, ${before(scope.until, sql<number>`s.head`)} as upto, ${page} as page
+        from s where (select count(*) from s) <= ${most}
+      ) b`.execute(this.db);
     if (rows.length > 0) return rows;
     return (await this.#anyStream(scope)) ? undefined : [];
   }

@@ -92,8 +92,7 @@ export class SupervisorEventsService {
       const { n, seen } = await this.repository.count(scope, this.limits.stretch + 1);
       return { total: n, estimated: seen > this.limits.stretch };
     }
-    if (scope.cities === undefined && plain)
-      return { total: streams.reduce((sum, s) => sum + Math.max(0, s.upto - s.after), 0), estimated: false };
+    if (scope.cities === undefined && plain) return { total: streams.reduce((sum, s) => sum + Math.max(0, s.size), 0), estimated: false };
     const each = Math.ceil(this.limits.stretch / Math.max(1, streams.length));
     const { n, most } = await this.repository.countOfStreams(streams, scope, each + 1);
     return { total: n, estimated: most > each };

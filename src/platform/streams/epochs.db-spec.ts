@@ -1,0 +1,130 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
+import { StreamReplica } from '../../../test/support/stream-replica.js';
+import { EPOCH_STEP } from '../event-log/epochs.js';
+
+const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
+const seqs = (s: OpenStream): unknown[] => s.frames.filter(isEvent).map((f) => f.data.seq);
+
+describe('a log that was set back under two replicas', () => {
+  let database: TestDatabase;
+  let a: StreamReplica;
+  let b: StreamReplica;
+  const opened: OpenStream[] = [];
+  let made = 0;
+
+  const open = async (url: string, headers: Record<string, string> = {}): Promise<OpenStream> => {
+    const stream = await openStream(url, { headers });
+    opened.push(stream);
+    return stream;
+  };
+  const city = async (events: number): Promise<string> => {
+    const name = `city${++made}`;
+    await a.join(name);
+    await a.emit(name, events - 1);
+    return name;
+  };
+  const epoch = async (): Promise<number> => (await sql<{ epoch: number }>`select epoch from deployment`.execute(a.db)).rows[0]!.epoch;
+  const place = async (name: string): Promise<{ head: number; floor: number; sealed_seq: number }> =>
+    a.db.selectFrom('event_streams').select(['head', 'floor', 'sealed_seq']).where('name', '=', name).executeTakeFirstOrThrow() as never;
+  /** What a standby has that takes over before it has got the last of it, or what is restored. */
+  const setBack = async (lost: Record<string, number>): Promise<void> => {
+    await a.db.transaction().execute(async (tx) => {
+      for (const [name, n] of Object.entries(lost)) {
+        await sql`delete from events e using event_streams s where s.name = ${name} and e.stream_id = s.id and e.seq > s.head - ${n}`.execute(
+          tx,
+        );
+        await sql`update event_streams set head = head - ${n} where name = ${name}`.execute(tx);
+      }
+      await sql`select begin_log_epoch()`.execute(tx);
+    });
+  };
+
+  beforeAll(async () => {
+    database = await cloneDatabase();
+    a = await StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' });
+    b = await StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' });
+  });
+  afterEach(() => Promise.all(opened.splice(0).map((s) => s.close())));
+  afterAll(async () => {
+    await Promise.all([a.stop(), b.stop()]);
+    await database.drop();
+  });
+
+  // Guards: a position that was lost is refused; a process forgets what it has in memory.
+  it('gives no number twice, refuses who has what was lost, and has the others go on', async () => {
+    const name = await city(10);
+    const base = (await place(name)).head;
+    const streams = await Promise.all([a, b].map(({ url }) => open(`${url}/${name}?after=${base - 10}`)));
+    for (const s of streams) await s.until((f) => isEvent(f) && f.data.seq === base);
+    await setBack({ [name]: 3 });
+    await Promise.all(streams.map((s) => s.untilEnd()));
+    for (const { url } of [a, b]) {
+      const refused = await fetch(`${url}/${name}`, { headers: { 'last-event-id': `${base}` } });
+      expect(refused.status).toBe(410);
+      expect(await refused.text()).toBe(
+        `cursor_ahead: Last-Event-ID is ahead of the log: ${base}, which has nothing after ${base - 3}; go on from ${base - 3}`,
+      );
+    }
+    const goOn = await Promise.all([a, b].map(({ url }) => open(`${url}/${name}`, { 'last-event-id': `${base - 3}` })));
+    const all = await open(`${b.url}/${name}?after=${base - 10}`);
+    await b.emit(name, 2);
+    const next = [EPOCH_STEP + base - 2, EPOCH_STEP + base - 1];
+    for (const s of [...goOn, all]) await s.until((f) => isEvent(f) && f.data.seq === next[1]);
+    for (const s of goOn) expect(seqs(s)).toEqual(next);
+    expect(seqs(all)).toEqual([...Array.from({ length: 7 }, (_, i) => base - 9 + i), ...next]);
+    expect((await fetch(`${a.url}/${name}?after=${base - 1}`)).status).toBe(410);
+    expect((await fetch(`${a.url}/${name}?after=${next[0]! - 2 + 1}`)).status).toBe(200);
+  });
+
+  it.each([
+    ['composite ids', 1],
+    ['opaque ids', 20],
+  ])('does so in the feed of all cities (%s)', async (_, others) => {
+    const names = [await city(5), ...(await Promise.all(Array.from({ length: others }, () => city(2))))];
+    const [lost, kept] = [names[0]!, names[1]!];
+    const stream = await open(`${a.url}/sup?after=${encodeURIComponent(await a.log.captureCursor(a.db))}`);
+    await a.emit(kept);
+    await a.emit(lost, 2);
+    await stream.untilAll((frames) => frames.filter(isEvent).length === 3);
+    const [keptId, , lostId] = stream.frames.filter(isEvent).map((f) => f.id!);
+    await setBack({ [lost]: 2 });
+    await stream.untilEnd();
+    const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': lostId! } });
+    const problem = await refused.text();
+    expect([refused.status, problem]).toEqual([410, expect.stringMatching(/^cursor_ahead: .*; go on from \S+$/)]);
+    const { head } = await place(lost);
+    const goOn = /go on from (\S+)$/.exec(problem)![1]!;
+    for (const id of [keptId!, goOn]) {
+      const again = await open(`${b.url}/sup`, { 'last-event-id': id });
+      await b.emit(lost);
+      await b.emit(kept);
+      await again.untilAll((frames) => frames.some((f) => f.data.city === lost) && frames.some((f) => f.data.city === kept));
+      expect(again.frames.filter((f) => f.data.city === lost).every((f) => (f.data.seq as number) > head)).toBe(true);
+    }
+  });
+
+  it('begins what is new in the epoch of its day, under a name that was lost too', async () => {
+    await setBack({});
+    const name = await city(3);
+    const base = ((await epoch()) - 1) * EPOCH_STEP;
+    expect(await place(name)).toMatchObject({ head: base + 3, floor: base });
+    // Somebody had read events of a city of this name, which the log does not have any more.
+    expect((await fetch(`${a.url}/${name}?after=2`)).status).toBe(410);
+    const all = await open(`${b.url}/${name}?after=0`);
+    await all.untilAll((frames) => frames.filter(isEvent).length === 3);
+    expect(seqs(all)).toEqual([base + 1, base + 2, base + 3]);
+  });
+
+  it('begins an epoch once for all who come to another server, and none for those that know it', async () => {
+    const before = await epoch();
+    await sql`update deployment set server = 'another'`.execute(a.db);
+    await Promise.all(Array.from({ length: 8 }, (_, i) => sql`select follow_log_server()`.execute((i % 2 === 0 ? a : b).db)));
+    expect(await epoch()).toBe(before + 1);
+    await sql`update deployment set server = null`.execute(a.db);
+    await sql`select follow_log_server()`.execute(a.db);
+    expect(await epoch()).toBe(before + 1);
+  });
+});
