@@ -89,6 +89,7 @@ const WIDE: readonly Part[] = [
   deep('helm', 'the Helm chart, rendered by helm and held against the schemas of Kubernetes; from npm', 'helm-chart'),
   deep('lists', 'lists and logs with the longest rows', 'long-'),
   deep('cities', 'three hundred real cities', 'many-cities'),
+  deep('failover', 'a primary of PostgreSQL killed under load, and its standby promoted', 'failover'),
   deep('memory', 'the memory of a server under attack', 'memory'),
   {
     name: 'scenario-day',

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { ensureBootstrapKey } from '../modules/administration/keys/bootstrap-key.js';
 import type { AppConfig } from '../platform/config/config.js';
-import { createDb, createPool } from '../platform/database/database.js';
+import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrator.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
 
@@ -17,9 +17,20 @@ export function keyFile(config: Pick<AppConfig, 'dataDir'>): string {
   return join(config.dataDir, 'admin.key');
 }
 
+async function setRole(url: string): Promise<void> {
+  const pool = createPool(url, { max: 1, applicationName: 'svc-migrate' });
+  try {
+    await pool.query(SETTINGS_OF_ROLE);
+  } finally {
+    await pool.end();
+  }
+}
+
 /** Migrates, and with `SVC_AUTH=keys` makes the first key. */
-export async function prepareDatabase(config: AppConfig, url: string): Promise<string[]> {
+export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
+  const url = config.databaseListenUrl ?? given;
   const applied = await migrateAll(url);
+  if (config.databaseListenUrl !== undefined) await setRole(url);
   if (config.auth === 'keys') {
     const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
     try {

@@ -368,6 +368,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'begins what is new in the epoch of its day',
   },
   {
+    guard: 'A pool that writes the log looks whose it is, on every new connection.',
+    file: 'src/platform/database/database.ts',
+    find: "if (log) await client.query('select follow_log_server()');",
+    replace: '',
+    test: 'src/platform/database/servers.db-spec.ts',
+    name: 'begin an epoch of the log once',
+  },
+  {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (cities !== undefined && !cities.includes(row.name)) continue;',

@@ -28,6 +28,8 @@ export interface Config {
   readonly citiesRoot: string;
   /** Absent means embedded: the process starts its own PostgreSQL in `dataDir`. */
   readonly databaseUrl: string | undefined;
+  /** The server itself, where `databaseUrl` is a pooler that gives a connection to another client after each transaction. */
+  readonly databaseListenUrl: string | undefined;
   /** Present means BullMQ on Redis, absent means BullMQ on Postgres. */
   readonly redisUrl: string | undefined;
   readonly logLevel: string;
@@ -103,6 +105,7 @@ export class AppConfig implements Config {
   readonly dataDir!: string;
   readonly citiesRoot!: string;
   readonly databaseUrl: string | undefined;
+  readonly databaseListenUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly logLevel!: string;
   readonly heartbeatMs!: number;
@@ -186,6 +189,8 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
       `wrong configuration:\n  SVC_DATABASE_URL: required with SVC_ROLE=${e.SVC_ROLE} (embedded mode runs every role in one process)`,
     );
   }
+  if (e.SVC_DATABASE_LISTEN_URL !== undefined && e.SVC_DATABASE_URL === undefined)
+    throw new ConfigError('wrong configuration:\n  SVC_DATABASE_LISTEN_URL: needs SVC_DATABASE_URL, the pooler in front of it');
   if ((e.SVC_TLS_CERT === undefined) !== (e.SVC_TLS_KEY === undefined))
     throw new ConfigError('wrong configuration:\n  SVC_TLS_CERT, SVC_TLS_KEY: one needs the other');
   const absolute = (p: string): string => (isAbsolute(p) ? p : resolve(cwd, p));
@@ -202,6 +207,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     dataDir,
     citiesRoot: e.SVC_CITIES_ROOT === undefined ? join(dataDir, 'cities') : absolute(e.SVC_CITIES_ROOT),
     databaseUrl: e.SVC_DATABASE_URL,
+    databaseListenUrl: e.SVC_DATABASE_LISTEN_URL,
     redisUrl: e.SVC_REDIS_URL,
     logLevel: e.SVC_LOG_LEVEL,
     heartbeatMs: e.SVC_HEARTBEAT_MS,

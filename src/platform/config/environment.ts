@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { z } from 'zod';
 import { DURATION_PATTERN, parseDuration } from '../../contract/duration.js';
+import { faultOf } from './database-address.js';
 import { parseTarget } from './target.js';
 
 const port = z.coerce.number().int().min(0).max(65535);
@@ -31,6 +32,10 @@ const directories = list.transform((entries, context) =>
     return at;
   }),
 );
+const database = z.string().check((context) => {
+  const fault = faultOf(context.value);
+  if (fault !== undefined) context.issues.push({ code: 'custom', message: fault, input: context.value });
+});
 const endpoint = z.url({ protocol: /^https?$/ }).optional();
 const exporter = z.enum(['otlp', 'none']).default('otlp');
 const duration = z
@@ -72,10 +77,17 @@ export const EnvSchema = z.object({
     .min(1)
     .optional()
     .describe('Where cities may lie; the same for every replica and worker. Without it `$SVC_DATA_DIR/cities`.'),
-  SVC_DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
+  SVC_DATABASE_URL: database
     .optional()
-    .describe('The database. Without it the embedded PostgreSQL. `options` in it add to the settings of every connection.'),
+    .describe(
+      'The database. Without it the embedded PostgreSQL. `options` in it add to the settings of every connection. With several hosts, as `postgres://svc@one,two/svc?target_session_attrs=read-write`, connections go to the one that takes writes.',
+    ),
+  // A pooler that hands connections on after each transaction cannot LISTEN.
+  SVC_DATABASE_LISTEN_URL: database
+    .optional()
+    .describe(
+      'The server itself, when `SVC_DATABASE_URL` is a pooler of transactions such as PgBouncer: for LISTEN, migrations and jobs on Postgres.',
+    ),
   SVC_REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()

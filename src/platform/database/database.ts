@@ -2,6 +2,7 @@ import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import type { DB } from './schema.gen.js';
+import { clientOf, serversOf, type DatabaseServers } from './servers.js';
 import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
 
 export { DEFAULT_POOL_SIZE, PgPool };
@@ -22,6 +23,8 @@ export interface PoolOptions {
   readonly beside?: number;
   /** It writes the log: each of its connections looks whether that is still the same one. */
   readonly log?: boolean;
+  /** The address is a pooler's, which gives a connection to another client after each transaction. */
+  readonly pooled?: boolean;
 }
 
 const INT8 = 20;
@@ -46,6 +49,34 @@ export function withSettings(url: string, settings: string): Required<Pick<pg.Cl
   return { connectionString: address.href, options: `${settings} ${own}` };
 }
 
+const SETTINGS = {
+  lock_timeout: '2000',
+  statement_timeout: '30000',
+  idle_in_transaction_session_timeout: '10000',
+  timezone: 'UTC',
+} as const;
+
+/**
+ * The same settings for a database behind a pooler, which connects for whoever comes and passes none on: the role has them there. Statement
+ * for the migrate step.
+ */
+export const SETTINGS_OF_ROLE = `do $$ begin ${Object.entries(SETTINGS)
+  .map(([name, value]) => `execute format('alter role current_user in database %I set ${name} = ''${value}''', current_database());`)
+  .join(' ')} end $$`;
+
+/**
+ * What a pooler of transactions can pass on: the next statement of a client may come to another connection, which knows no statement that
+ * was prepared. PgBouncer keeps account of them from 1.21 on; this asks nothing of it.
+ */
+class Unprepared extends pg.Client {
+  override query(...args: unknown[]): never {
+    const [config] = args;
+    if (typeof config === 'object' && config !== null && 'name' in config && !('submit' in config))
+      args[0] = { ...config, name: undefined };
+    return (super.query as (...given: unknown[]) => unknown)(...args) as never;
+  }
+}
+
 /** What the address says in seconds, as for every client of the server; the driver alone knows no such parameter. */
 function connectTimeoutMs(url: string): number | undefined {
   const said = URL.canParse(url) ? Number(new URL(url).searchParams.get('connect_timeout')) : NaN;
@@ -56,9 +87,10 @@ function connectTimeoutMs(url: string): number | undefined {
  * Connection settings of every connection of the project: `lock_timeout` 2 s, `statement_timeout` 30 s,
  * `idle_in_transaction_session_timeout` 10 s, TCP keepalive; 5 s to connect, unless the address has a `connect_timeout`.
  */
-export function connectionConfig(url: string, applicationName: string): pg.ClientConfig {
+export function connectionConfig(url: string, applicationName: string, pooled = false): pg.ClientConfig {
+  const settings = Object.entries(SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
   return {
-    ...withSettings(url, '-c lock_timeout=2000 -c statement_timeout=30000 -c idle_in_transaction_session_timeout=10000 -c timezone=UTC'),
+    ...(pooled ? { connectionString: url } : withSettings(url, settings.join(' '))),
     application_name: applicationName,
     types,
     keepAlive: true,
@@ -66,13 +98,21 @@ export function connectionConfig(url: string, applicationName: string): pg.Clien
   };
 }
 
+function clientFor(servers: DatabaseServers, pooled = false): typeof pg.Client {
+  const client = pooled ? (Unprepared as typeof pg.Client) : pg.Client;
+  return servers.many ? clientOf(servers, client) : client;
+}
+
+/** @param url may name several hosts: each connection then goes to the one that takes writes */
 export function createPool(url: string, options: PoolOptions = {}): PgPool {
+  const servers = serversOf(url);
   const pool = new PgPool({
-    ...connectionConfig(url, options.applicationName ?? 'svc'),
+    ...connectionConfig(servers.addresses[0]!, options.applicationName ?? 'svc', options.pooled),
+    ...(servers.many || options.pooled === true ? { Client: clientFor(servers, options.pooled) } : {}),
     max: options.max ?? DEFAULT_POOL_SIZE,
     beside: options.beside,
     idleTimeoutMillis: 30_000,
-    ...(options.log === true ? { onConnect: followLog } : {}),
+    onConnect: (client) => look(client, servers, options.log === true),
   });
   // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the
   // process: idle ones report through the pool, those that are checked out (between two queries) through the client.
@@ -82,11 +122,19 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
 }
 
 /**
- * Before anything is written over a new connection: a server that was promoted, or a database that was restored, may lack what was read.
- * The first who comes to it begins a new epoch of the log, and the others wait.
+ * Before anything is asked over a new connection. Of several servers it may be one that was a standby all along, or is one again. And a
+ * server that was promoted, or a database that was restored, may lack what was read: the first who comes to it begins a new epoch of the
+ * log, and the others wait.
  */
-async function followLog(client: pg.ClientBase): Promise<void> {
-  await client.query('select follow_log_server()');
+async function look(client: pg.ClientBase, servers: DatabaseServers, log: boolean): Promise<void> {
+  if (servers.many) {
+    const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
+    if (rows[0]!.standby) {
+      servers.forget();
+      throw new Error('this host of SVC_DATABASE_URL is a standby');
+    }
+  }
+  if (log) await client.query('select follow_log_server()');
 }
 
 export function createDb(pool: PgPool): Db {

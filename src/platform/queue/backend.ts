@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
 import { withSettings } from '../database/database.js';
+import { serversOf, streamOf } from '../database/servers.js';
 import { sleep } from '../time/clock.js';
 import { doubled } from '../time/doubled.js';
 import type { QueueTimings } from './timings.js';
@@ -124,9 +125,11 @@ function openRedis(url: string, times: QueueTimings, onError: OnError, options: 
 
 function postgresOptions(target: QueueTarget, times: QueueTimings, limits: { max: number; statementMs: number }) {
   if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
+  const servers = serversOf(target.databaseUrl);
   return {
+    ...(servers.many ? { stream: streamOf(servers) } : {}),
     ...withSettings(
-      target.databaseUrl,
+      servers.addresses[0]!,
       `-c statement_timeout=${limits.statementMs} -c lock_timeout=${times.commandMs} -c idle_in_transaction_session_timeout=10000`,
     ),
     max: limits.max,

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 import { AppConfig } from '../config/config.js';
+import { addressesOf } from '../config/database-address.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
@@ -10,10 +11,11 @@ import { KeptOpen } from './connection.js';
 import { QueueTimings } from './timings.js';
 
 /** The database's name is part of the prefix: two installations on one Redis must not take each other's jobs. */
-export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl'>): QueueTarget {
+export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl' | 'databaseListenUrl'>): QueueTarget {
   const { redisUrl, databaseUrl } = config;
-  const database = databaseUrl === undefined ? '' : new URL(databaseUrl).pathname.slice(1);
-  return { redisUrl, databaseUrl, prefix: `svc-${database || 'default'}` };
+  const database = databaseUrl === undefined ? '' : new URL(addressesOf(databaseUrl)[0]!).pathname.slice(1);
+  // BullMQ listens on PostgreSQL, too.
+  return { redisUrl, databaseUrl: config.databaseListenUrl ?? databaseUrl, prefix: `svc-${database || 'default'}` };
 }
 
 /**

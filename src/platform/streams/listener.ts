@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import pgListen, { type Subscriber } from 'pg-listen';
 import { connectionConfig, PgPool } from '../database/database.js';
+import { serversOf } from '../database/servers.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
@@ -112,7 +113,9 @@ export class HintListener {
   }
 
   async #connect(): Promise<void> {
-    const subscriber = createSubscriber(connectionConfig(this.target.url, 'svc-listen'), {
+    const servers = serversOf(this.target.url);
+    const address = await servers.current();
+    const subscriber = createSubscriber(connectionConfig(address, 'svc-listen'), {
       parse: (payload: string) => payload,
       paranoidChecking: false,
       retryLimit: 1,
@@ -124,7 +127,10 @@ export class HintListener {
     subscriber.events.on('error', () => broken.abort());
     subscriber.events.on('reconnect', () => broken.abort());
     subscriber.notifications.on(HINT_CHANNEL, (payload: unknown) => this.#receive(typeof payload === 'string' ? payload : '*'));
-    await subscriber.connect();
+    await subscriber.connect().catch((error: unknown) => {
+      servers.failed(address);
+      throw error;
+    });
     await subscriber.listenTo(HINT_CHANNEL);
   }
 

@@ -2,6 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
+import { serversOf } from '../../../platform/database/servers.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { OwnedSockets } from './owned-sockets.js';
 import { HopSecret } from './hop-secret.js';
@@ -166,7 +167,7 @@ export function hopTo(address: string, instance: string, secret: Buffer, limitMs
 
 /** The address that this host has towards the database, which every process of the deployment reaches: whatever network that is in. */
 async function ownAddress(databaseUrl: string): Promise<string> {
-  const url = new URL(databaseUrl);
+  const url = new URL(await serversOf(databaseUrl).current());
   const host = decodeURIComponent(url.hostname).replace(/^\[|]$/g, '') || url.searchParams.get('host') || '127.0.0.1';
   // A socket of this host: so are all the others.
   if (host.startsWith('/')) return '127.0.0.1';
