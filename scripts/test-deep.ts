@@ -90,6 +90,7 @@ const WIDE: readonly Part[] = [
   deep('lists', 'lists and logs with the longest rows', 'long-'),
   deep('cities', 'three hundred real cities', 'many-cities'),
   deep('failover', 'a primary of PostgreSQL killed under load, and its standby promoted', 'failover'),
+  deep('pgbouncer', 'the service behind PgBouncer, by transactions; needs a package of it', 'pgbouncer'),
   deep('memory', 'the memory of a server under attack', 'memory'),
   {
     name: 'scenario-day',
