@@ -13,6 +13,8 @@ const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spe
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
 const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
+const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
+const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
 const WORK_DIR = 'src/modules/sessions/launch/work-dir.spec.ts';
 const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 
@@ -119,6 +121,69 @@ export const SESSIONS: readonly Guard[] = [
     find: '(not p_fenced or l.generation = u.generation) for update',
     replace: '(not p_fenced or l.generation = u.generation)',
     test: LOG_SPEC,
+  },
+  {
+    guard: 'What an event tells of a session is what its transaction has made of it.',
+    file: 'src/modules/sessions/sessions/session-views.repository.ts',
+    find: 'where s.stream_id = ${streamId} and s.id = any(${[...ids]}::text[])`.execute(tx);',
+    replace: 'where s.stream_id = ${streamId} and s.id = any(${[...ids]}::text[])`.execute(tx === undefined ? tx : this.db);',
+    test: TELLING,
+  },
+  {
+    guard: 'Each change of a session that one sees has an event.',
+    file: 'src/modules/sessions/session-store/session-telling.ts',
+    find: 'named.has(after.id) ? [] : telling.changed(before, after);',
+    replace: 'named.has(after.id) ? [] : telling.changed(before === after ? before : after, after);',
+    test: TELLING,
+    name: 'is told of each change that one sees',
+  },
+  {
+    guard: 'What is very long is not told with each event.',
+    file: 'src/modules/sessions/session-store/session-telling.ts',
+    find: 'Buffer.byteLength(JSON.stringify(session)) > LONGEST',
+    replace: 'Buffer.byteLength(JSON.stringify(session)) > 9 * LONGEST',
+    test: TELLING,
+    name: 'leaves a session out that is very long',
+  },
+  {
+    guard: 'A client says of no session what it is like.',
+    file: 'src/modules/tenancy/events/emit.service.ts',
+    find: 'payload: isOfSession ? own : parsed.data',
+    replace: 'payload: isOfSession && own === undefined ? own : parsed.data',
+    test: 'src/modules/tenancy/events/emit.db-spec.ts',
+    name: 'lets no client say what a session is like',
+  },
+  {
+    guard: 'A turn is told once to have begun.',
+    file: 'src/modules/sessions/usage/usage-recorder.service.ts',
+    find: 'if (!(await this.repository.begin(changes.tx, row, turn))) return;',
+    replace: 'await this.repository.begin(changes.tx, row, turn);',
+    test: USAGE,
+    name: 'keeps a turn from its beginning',
+  },
+  {
+    guard: 'A turn is told once to have ended.',
+    file: 'src/modules/sessions/usage/usage-recorder.service.ts',
+    find: 'if (isOver) tellEnd(',
+    replace: 'tellEnd(',
+    test: USAGE,
+    name: 'keeps a turn from its beginning',
+  },
+  {
+    guard: 'The end of a process ends no turn that was over.',
+    file: 'src/modules/sessions/usage/turns.repository.ts',
+    find: 'and ended_at is null returning turn, generation',
+    replace: 'returning turn, generation',
+    test: USAGE,
+    name: 'ends the turns of a process that is gone',
+  },
+  {
+    guard: 'The turn of a runner that is gone is told to have ended.',
+    file: 'src/modules/sessions/usage/usage-recorder.service.ts',
+    find: "tellEnd(changes, row, turn, generation, 'lost');",
+    replace: 'void [turn, generation];',
+    test: FENCING,
+    name: 'loses its session to another',
   },
   {
     guard: 'A session moves from the state and generation that were read.',

@@ -3,7 +3,30 @@ import { contract } from '../registry.js';
 import { dateTime, int64 } from '../scalars.js';
 import { InteractionChoice } from '../interactions.schemas.js';
 import { SessionResponse } from '../sessions.schemas.js';
-import { defineEvent, NoPayload } from './define.js';
+import { defineEvent } from './define.js';
+
+/** In every event of a session, so that who follows them has to ask for nothing. */
+const told = {
+  session: SessionResponse.optional().describe(
+    'The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it ' +
+      'is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded.',
+  ),
+};
+export const SessionStatePayload = contract('SessionStatePayload', z.strictObject(told), 'What the session is like then.');
+export const SessionTurnPayload = contract(
+  'SessionTurnPayload',
+  z.strictObject({
+    session_id: z.string(),
+    turn: int64.describe('Counts the turns of the session.'),
+    generation: int64.describe('Counts its processes.'),
+    stop_reason: z
+      .string()
+      .optional()
+      .describe('Why it is over: what the agent says, `failed`, or `lost` with its process. Absent of one that begins.'),
+    ...told,
+  }),
+  'A turn of a session: what it does until it waits again.',
+);
 
 export const SessionCreateSucceededPayload = contract(
   'SessionCreateSucceededPayload',
@@ -22,7 +45,7 @@ export const SessionSubmitSucceededPayload = contract(
 );
 export const SessionLifecyclePayload = contract(
   'SessionLifecyclePayload',
-  z.strictObject({ session_id: z.string(), reason: z.string().optional(), template: z.string().optional() }),
+  z.strictObject({ session_id: z.string(), reason: z.string().optional(), template: z.string().optional(), ...told }),
   'The session that it happened to.',
 );
 export const SessionDrainAckedWithAssignedWorkPayload = contract(
@@ -33,6 +56,7 @@ export const SessionDrainAckedWithAssignedWorkPayload = contract(
     bead_status: z.string().optional().describe('The status of that bead.'),
     reason: z.string().optional(),
     template: z.string().optional(),
+    ...told,
   }),
   'A session has ended while it still had work.',
 );
@@ -43,6 +67,7 @@ export const SessionStrandedPayload = contract(
     session_name: z.string().optional(),
     template: z.string().optional(),
     work_bead_ids: z.array(z.string()).nullable().optional().describe('The beads that it has. Null is the same as none.'),
+    ...told,
   }),
   'A session has work and nothing goes on.',
 );
@@ -54,6 +79,7 @@ export const SessionUnknownStatePayload = contract(
     state: z.string(),
     first_seen: z.string().optional().describe('When it was seen first. RFC 3339 in UTC.'),
     session_name: z.string().optional(),
+    ...told,
   }),
   'A session is in a state that this release does not know.',
 );
@@ -64,6 +90,7 @@ export const SessionResetStalledPayload = contract(
     reset_committed_at: z.string().describe('When it was reset. RFC 3339 in UTC.'),
     session_name: z.string(),
     template: z.string(),
+    ...told,
   }),
   'A session that was reset does not come up.',
 );
@@ -76,6 +103,7 @@ export const SessionTransitionPayload = contract(
     to: z.string().describe('The state now.'),
     generation: int64,
     reason: z.string().optional(),
+    ...told,
   }),
   'A session went from one state to another. `generation` counts its processes.',
 );
@@ -90,13 +118,14 @@ export const SessionStartFailedPayload = contract(
     attempt: int64.optional().describe('How many starts in a row have failed.'),
     attempts: int64.optional().describe('How many are made.'),
     retry_at: dateTime.optional().describe('When it is tried again, at the soonest. RFC 3339 in UTC; absent when it is not.'),
+    ...told,
   }),
   'A start has failed; the message of the event says why. `attempt` counts those in a row. While it is tried again, `attempts` says how many of them ' +
     'are made, and `retry_at` when the next one is, at the soonest.',
 );
 export const SessionStartSlowPayload = contract(
   'SessionStartSlowPayload',
-  z.strictObject({ session_id: z.string(), generation: int64, until: dateTime.describe('When it is given up. RFC 3339 in UTC.') }),
+  z.strictObject({ session_id: z.string(), generation: int64, until: dateTime.describe('When it is given up. RFC 3339 in UTC.'), ...told }),
   'A start takes long; the message of the event says what is known of it. It is given up at `until`.',
 );
 export const SessionInteractionPayload = contract(
@@ -116,6 +145,7 @@ export const SessionInteractionPayload = contract(
     alias: z.string().optional(),
     title: z.string().optional(),
     template: z.string().optional(),
+    ...told,
   }),
   'A session asks a person something, or does no longer. `status` is open, answered, cancelled or expired. When it is opened, it says what the list of ' +
     'the city does; the prompt is for a glance, and `prompt_cut` says that there is more of it. Choices and metadata that are long together are left to the list.',
@@ -128,6 +158,7 @@ export const SessionMessagePayload = contract(
     status: z.string().describe('What became of it.'),
     intent: z.string(),
     reason: z.string().optional(),
+    ...told,
   }),
   'What became of a message that was queued for a session.',
 );
@@ -175,30 +206,52 @@ export const SessionMessageDropped = defineEvent(
   'A queued message was cancelled, expired, or nobody knows whether it came through.',
 );
 
-export const SessionWoke = defineEvent('session.woke', 1, NoPayload, 'The process of a session is ready.');
-export const SessionDraining = defineEvent('session.draining', 1, NoPayload, 'A session is to end: it gets nothing new.');
-export const SessionUndrained = defineEvent('session.undrained', 1, NoPayload, 'A session that was to end stays.');
-export const SessionQuarantined = defineEvent('session.quarantined', 1, NoPayload, 'A session fails again and again: it rests for a time.');
+export const SessionWoke = defineEvent('session.woke', 1, SessionStatePayload, 'The process of a session is ready.');
+export const SessionDraining = defineEvent('session.draining', 1, SessionStatePayload, 'A session is to end: it gets nothing new.');
+export const SessionUndrained = defineEvent('session.undrained', 1, SessionStatePayload, 'A session that was to end stays.');
+export const SessionQuarantined = defineEvent(
+  'session.quarantined',
+  1,
+  SessionStatePayload,
+  'A session fails again and again: it rests for a time.',
+);
 export const SessionIdleKilled = defineEvent(
   'session.idle_killed',
   1,
-  NoPayload,
+  SessionStatePayload,
   'A session had nothing to do for so long that it sleeps.',
 );
 export const SessionMaxAgeKilled = defineEvent(
   'session.max_age_killed',
   1,
-  NoPayload,
+  SessionStatePayload,
   'A session was so old that it begins a new process.',
 );
-export const SessionSuspended = defineEvent('session.suspended', 1, NoPayload, 'Somebody has suspended a session.');
+export const SessionSuspended = defineEvent('session.suspended', 1, SessionStatePayload, 'Somebody has suspended a session.');
 export const SessionUpdated = defineEvent(
   'session.updated',
   1,
-  NoPayload,
+  SessionStatePayload,
   'Something of a session has changed: its title, its alias, what it waits for.',
 );
-export const SessionColdStartTimeout = defineEvent('session.cold_start_timeout', 1, NoPayload, 'A session was not ready in time.');
+export const SessionColdStartTimeout = defineEvent(
+  'session.cold_start_timeout',
+  1,
+  SessionStatePayload,
+  'A session was not ready in time.',
+);
+export const SessionTurnStarted = defineEvent(
+  'session.turn.started',
+  1,
+  SessionTurnPayload,
+  'A turn of a session begins, whether somebody has sent it a message or not.',
+);
+export const SessionTurnEnded = defineEvent(
+  'session.turn.ended',
+  1,
+  SessionTurnPayload,
+  'A turn of a session is over, once each: also where its process, or its runner, is gone.',
+);
 export const SessionStopped = defineEvent('session.stopped', 1, SessionLifecyclePayload, 'The process of a session has ended.');
 export const SessionCrashed = defineEvent(
   'session.crashed',

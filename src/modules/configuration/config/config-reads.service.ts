@@ -85,10 +85,19 @@ export class ConfigReadsService {
     const row = await this.repository.current(city.streamId, 'none', tx);
     if (row === undefined) return undefined;
     const { revision, hash, head: index } = row;
-    const key = `${city.streamId}:${hash}`;
+    return { revision, hash, config: await this.at(city, row, tx), index };
+  }
+
+  /** The configuration of a revision that somebody has found to count, by its hash. For other families. */
+  async at(
+    { streamId }: Pick<CityScope, 'streamId'>,
+    { revision, hash }: Pick<CurrentConfig, 'revision' | 'hash'>,
+    tx?: Tx,
+  ): Promise<CityConfig> {
+    const key = `${streamId}:${hash}`;
     let known = this.#parsed.get(key);
     if (known === undefined) {
-      const pieces = await this.repository.pieces(city.streamId, revision, tx);
+      const pieces = await this.repository.pieces(streamId, revision, tx);
       if (pieces.length === 0) throw problem('unavailable', 'the configuration changed many times while it was read; try again');
       const size = pieces.reduce((sum, { text }) => sum + text.length, 0);
       known = { config: (await assembled(pieces)) as unknown as CityConfig, size };
@@ -101,7 +110,7 @@ export class ConfigReadsService {
       if (oldest === key || (this.#parsed.size <= CACHED && this.#characters <= CACHED_CHARACTERS)) break;
       this.#forget(oldest);
     }
-    return { revision, hash, config: known.config, index };
+    return known.config;
   }
 
   #forget(key: string): void {

@@ -41,6 +41,7 @@ describe('a runner that is gone', () => {
     expect(alive(id)).toEqual(['2']);
     expect(await fixture.activity(pk)).toBe('idle');
     expect((await fixture.events('session.stopped')).map(({ payload }) => payload.reason)).toEqual(['runner-lost']);
+    expect(await fixture.turns(pk)).toEqual(how === 'idle' ? [] : ['started 1 in-turn', 'ended 1 lost asleep']);
     const { rows } = await sql`select id, state from runners order by registered_at`.execute(fixture.db);
     expect(rows).toMatchObject([{ state: 'lost' }, { state: 'active' }]);
   });
@@ -135,6 +136,8 @@ describe('a runner that was paused', () => {
     expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', reason: 'runner-lost', last_turn_at: null, runner_id: null });
     expect((await fixture.transcript(pk)).join()).not.toContain('still here');
     expect(alive(id)).toEqual([]);
+    // What it believes of its turn ends no other turn, and that one not again.
+    expect(await fixture.turns(pk)).toEqual(['started 1 in-turn', 'ended 1 lost asleep']);
   });
 
   it('learns that it is given up, and registers anew', async () => {
@@ -180,6 +183,7 @@ describe('a runner that was paused', () => {
     await over(frozen, pk, 1);
     expect(fixture.host.told(id)).toEqual(told);
     expect((await fixture.message(message.pk)).status).toBe(status);
+    expect(await fixture.turns(pk)).toEqual(['started 1 in-turn', 'ended 1 lost asleep']);
   });
 
   it('does not record the end of a process that is somebody else’s by then', async () => {

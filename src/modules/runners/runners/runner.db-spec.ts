@@ -61,6 +61,7 @@ describe('a runner', () => {
       ['message', 'succeeded', true],
       ['message', 'succeeded', true],
     ]);
+    expect(await fixture.turns(pk)).toEqual(['started 1 in-turn', 'ended 1 end_turn idle', 'started 2 in-turn', 'ended 2 end_turn idle']);
   });
 
   it('begins a new conversation with its prompt and says it once', async () => {
@@ -69,6 +70,8 @@ describe('a runner', () => {
     const message = await runner.send(fixture.city, pk, 'hello');
     await fixture.untilMessage(message.pk, 'delivered');
     expect(fixture.host.told(id)).toEqual(['you are a test', 'hello']);
+    // Nobody has asked for the first.
+    expect((await fixture.turns(pk)).slice(0, 3)).toEqual(['started 1 in-turn', 'ended 1 end_turn idle', 'started 2 in-turn']);
     await runner.patch(fixture.city, pk, { stop_request: 'sleep' });
     await fixture.until(pk, 'asleep');
     const again = await runner.send(fixture.city, pk, 'again');

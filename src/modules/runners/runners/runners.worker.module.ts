@@ -7,7 +7,7 @@ import { InteractionsCoreModule } from '../../sessions/interactions/interactions
 import { LaunchModule } from '../../sessions/launch/launch.module.js';
 import { LaunchService } from '../../sessions/launch/launch.service.js';
 import { MessagesCoreModule } from '../../sessions/messages/messages-core.module.js';
-import { SessionStoreModule } from '../../sessions/session-store/session-store.module.js';
+import { SessionsCoreModule } from '../../sessions/sessions/sessions-core.module.js';
 import { EventLogModule } from '../../../platform/event-log/event-log.module.js';
 import { RunnerListCoreModule } from '../../hosts/runner-list/runner-list-core.module.js';
 import { ProvidersWorkerModule } from '../../hosts/providers/providers.worker.module.js';
@@ -34,7 +34,6 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
 /** What a worker does for sessions: it runs their processes, and takes over from workers that are gone. */
 @Module({
   imports: [
-    SessionStoreModule,
     ConfigCoreModule,
     InteractionsCoreModule,
     IsolationModule,
@@ -44,6 +43,7 @@ import { ShippedRuntimes } from './shipped-runtimes.js';
     OperationsModule,
     ProvidersWorkerModule,
     RunnerListCoreModule,
+    SessionsCoreModule,
     SessionTokensCoreModule,
     TranscriptLogModule,
     UsageCoreModule,

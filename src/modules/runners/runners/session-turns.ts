@@ -1,3 +1,4 @@
+import type { Tx } from '../../../platform/database/transactions.js';
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
 import { spanned, type Span } from '../../../platform/telemetry/spans.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
@@ -87,7 +88,7 @@ export class SessionTurns {
         return undefined;
       const number = await repository.nextTurn(changes.tx, row.pk);
       const text = first ?? message!.body;
-      await this.context.usage.begin(changes.tx, row, number);
+      await this.context.usage.begin(changes, row, number);
       await this.#log(changes.tx, row, 'in-turn', [userEntry(row, number, text, message)]);
       changes.touch(row);
       const id = message?.request_id ?? undefined;
@@ -97,7 +98,7 @@ export class SessionTurns {
   }
 
   /** Said once a conversation. One of which it is not known that the agent has it is said again. */
-  async #firstPrompt(tx: Parameters<RunnerContext['usage']['begin']>[0], row: SessionRow): Promise<string | undefined> {
+  async #firstPrompt(tx: Tx, row: SessionRow): Promise<string | undefined> {
     if (this.#prompt === undefined || !(await this.context.repository.hasEntry(tx, row.pk, promptEntry(row)))) return this.#prompt;
     this.#prompt = undefined;
     return undefined;
@@ -154,19 +155,14 @@ export class SessionTurns {
       const after = await changes.patch(row, { last_turn_at: now, ...(refused === undefined ? progress : {}) });
       if (refused !== undefined && !swallowed && message !== undefined)
         await messages.failed(changes, after, message.pk, { message: refused.message, ...codeOf(refused) });
-      await recorder.finish(changes.tx, after, number, stopReason, usage);
+      await recorder.finish(changes, after, number, stopReason, usage);
       await this.#log(changes.tx, after, 'idle', []);
       const error = refused?.message;
       changes.emit(workerOperation(changes, after, { operation: 'message', startedAt, error, delivered: refused === undefined, usage }));
     });
   }
 
-  async #log(
-    tx: Parameters<RunnerContext['log']['appendIn']>[0],
-    row: SessionRow,
-    activity: 'idle' | 'in-turn' | undefined,
-    entries: readonly EntryWrite[],
-  ): Promise<void> {
+  async #log(tx: Tx, row: SessionRow, activity: 'idle' | 'in-turn' | undefined, entries: readonly EntryWrite[]): Promise<void> {
     const { pk: sessionPk, generation, epoch } = row;
     if ((await this.context.log.appendIn(tx, { sessionPk, generation, epoch, entries, activity })) === 'fenced') throw new Fenced('fenced');
   }

@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely';
 import { problem } from '../../../contract/problems.js';
 import type { Database } from '../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import type { NewEvent } from '../../../platform/event-log/event.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -17,6 +18,7 @@ import {
   type SessionReactions,
 } from './session-changes.js';
 import type { SessionRow } from './session-row.js';
+import { withSessions, type SessionTelling } from './session-telling.js';
 import { SessionStore } from './session-store.repository.js';
 import { logTopic, runnerTopic, WANTED_TOPIC } from './topics.js';
 
@@ -31,6 +33,7 @@ export class SessionChangesService {
     ended: [] as EndReaction[],
     replaced: [] as ReplaceReaction[],
   } satisfies SessionReactions;
+  #telling: SessionTelling | undefined;
 
   constructor(
     private readonly transactions: Transactions,
@@ -53,6 +56,11 @@ export class SessionChangesService {
   /** Adds what another family does when a configured name gets another session. */
   onReplaced(reaction: ReplaceReaction): void {
     this.#reactions.replaced.push(reaction);
+  }
+
+  /** Who says what sessions look like: their events carry it. Every process that changes sessions has one. */
+  onTold(telling: SessionTelling): void {
+    this.#telling = telling;
   }
 
   /** As it is committed, without a lock. */
@@ -80,7 +88,7 @@ export class SessionChangesService {
         const changes = new SessionChanges(tx, city, actor, this.store, this.#reactions);
         const value = await body(changes);
         this.#announce(tx, changes);
-        await this.eventLog.append(tx, changes.events());
+        await this.eventLog.append(tx, await this.#events(changes));
         return value;
       },
       { key: city.name },
@@ -93,9 +101,14 @@ export class SessionChangesService {
       const changes = new SessionChanges(work.tx, city, actor, this.store, this.#reactions, work);
       const value = await body(changes, work);
       this.#announce(work.tx, changes);
-      work.emit(...changes.events());
+      work.emit(...(await this.#events(changes)));
       return value;
     });
+  }
+
+  async #events(changes: SessionChanges): Promise<readonly NewEvent[]> {
+    if (this.#telling === undefined) throw new Error('nobody says what sessions look like');
+    return withSessions(changes, this.#telling);
   }
 
   /** After the commit: readers of the session's log, its runner, and whoever may start it. */

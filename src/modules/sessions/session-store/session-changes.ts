@@ -75,6 +75,8 @@ export class SessionChanges {
   readonly #events: NewEvent[] = [];
   /** Sessions whose log or inbox has something new, by pk; told to everybody after the commit. */
   readonly touched = new Map<number, SessionRow>();
+  /** Sessions whose columns were changed without a move, by pk: as they were, and as they are. */
+  readonly patched = new Map<number, { readonly before: SessionRow; readonly after: SessionRow }>();
 
   constructor(
     readonly tx: Tx,
@@ -167,10 +169,11 @@ export class SessionChanges {
     await this.store.releaseName(this.tx, row, name);
   }
 
-  /** Changes columns and not the state. */
+  /** Changes columns and not the state. What one sees of that has an event, also where the caller emits none. */
   async patch(row: SessionRow, set: SessionPatch): Promise<SessionRow> {
     const after = (await this.store.update(this.tx, row, set))!;
     this.#touch(after);
+    this.patched.set(row.pk, { before: this.patched.get(row.pk)?.before ?? row, after });
     await this.#ended(row, after);
     return after;
   }

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 import { ProblemError, problem } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -7,16 +7,25 @@ import { ConfigReadsService } from '../../configuration/config/config-reads.serv
 import type { Template } from '../launch/launch.js';
 import { templateOf } from '../launch/template.js';
 import type { SessionCity } from '../session-store/session-changes.js';
-import { toSessionResponse, type SessionView } from './session-view.js';
+import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { changedMembers, toSessionResponse, type SessionView } from './session-view.js';
 import { SessionViewsRepository } from './session-views.repository.js';
+import { ShownTemplates } from './shown-templates.js';
 
 /** How a session is told: the same body for a read, a list and an event. */
 @Injectable()
-export class SessionAnswers {
+export class SessionAnswers implements OnModuleInit {
+  readonly #templates = new ShownTemplates();
+
   constructor(
     private readonly repository: SessionViewsRepository,
     private readonly config: ConfigReadsService,
+    private readonly sessions: SessionChangesService,
   ) {}
+
+  onModuleInit(): void {
+    this.sessions.onTold({ tell: (tx, city, ids) => this.#told(tx, city, ids), changed: changedMembers });
+  }
 
   /** A session as it is now, or as it is in the transaction. @throws ProblemError session_not_found when it was deleted meanwhile. */
   async of(
@@ -40,6 +49,22 @@ export class SessionAnswers {
       if (!templates.has(key)) templates.set(key, known && knownTemplate(known.config, row));
       return toSessionResponse(row, templates.get(key), lines);
     });
+  }
+
+  /** By one statement, as a rule: each start and each end of a turn has this. */
+  async #told(tx: Tx, city: SessionCity, ids: readonly string[]): Promise<ReadonlyMap<string, SessionResponse>> {
+    const rows = await this.repository.told(tx, city.streamId, ids);
+    const { config_revision: revision, config_hash: hash } = rows[0] ?? { config_revision: null, config_hash: null };
+    const templates =
+      revision === null || hash === null
+        ? []
+        : await this.#templates.of(
+            { streamId: city.streamId, hash },
+            rows,
+            () => this.config.at(city, { revision, hash }, tx),
+            knownTemplate,
+          );
+    return new Map(rows.map((row, n) => [row.id, toSessionResponse(row, templates[n])]));
   }
 }
 

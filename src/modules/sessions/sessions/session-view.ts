@@ -19,13 +19,19 @@ export type SessionView = Omit<SessionRow, 'stderr_tail' | 'launch_options' | 'a
   readonly now: Date;
 };
 
+/** What of a template is told. */
+export type ShownTemplate = Pick<Template, 'optionDefaults' | 'isPool'> & {
+  readonly spec: Pick<Template['spec'], 'display_name'>;
+  readonly agent?: Pick<NonNullable<Template['agent']>, 'dir'> | undefined;
+};
+
 const METADATA = 'real_world_app_';
 const HIDDEN = 'real_world_app_session_kind';
 const SHOWN = 'template_overrides';
 const TIMED = new Set(['quarantine', 'circuit-open', 'rate_limit', 'user-hold', 'wait-hold', 'context-churn']);
 
 /** `template` is undefined when the configuration does not have it any more; `lines` is how much of the output is asked for. */
-export function toSessionResponse(row: SessionView, template: Template | undefined, lines?: number): SessionResponse {
+export function toSessionResponse(row: SessionView, template: ShownTemplate | undefined, lines?: number): SessionResponse {
   const closed = row.state === 'closed';
   const reason = reasonOf(row);
   const rest = restOf(row, row.now);
@@ -72,6 +78,26 @@ export function toSessionResponse(row: SessionView, template: Template | undefin
   };
 }
 
+/** What is not in its row, as if it were always the same; a bead, since what its rest is depends on having one. */
+const BESIDE = {
+  activity: 'idle',
+  model: null,
+  context_used: null,
+  context_window: null,
+  active_bead: 'one',
+  nudged_at: null,
+  output: null,
+} as const;
+
+/** Members of the answer about a session that a change of its row has made others. */
+export function changedMembers(before: SessionRow, after: SessionRow): string[] {
+  // Compared at one instant: what time alone changes is no change.
+  const answer = (row: SessionRow): Readonly<Record<string, unknown>> =>
+    toSessionResponse({ ...row, ...BESIDE, now: after.updated_at }, undefined);
+  const [was, is] = [answer(before), answer(after)];
+  return Object.keys({ ...was, ...is }).filter((member) => JSON.stringify(was[member]) !== JSON.stringify(is[member]));
+}
+
 /** The state that is shown: nobody is active without a process. */
 export function stateOf({ state, live }: Pick<SessionRow, 'state' | 'live'>): string {
   return state === 'active' && !live ? 'asleep' : state;
@@ -97,13 +123,13 @@ function circuitOf(row: SessionView): Pick<SessionResponse, 'circuit'> {
   };
 }
 
-function agentKindOf(row: SessionView, template: Template | undefined): string {
+function agentKindOf(row: SessionView, template: ShownTemplate | undefined): string {
   const dir = template?.agent?.dir ?? row.template.slice(0, Math.max(0, row.template.lastIndexOf('/')));
   if (dir.split('/').at(-1) === 'crew') return 'crew';
   return isPooled(row, template) ? 'pool' : 'role';
 }
 
-function isPooled(row: SessionView, template: Template | undefined): boolean {
+function isPooled(row: SessionView, template: ShownTemplate | undefined): boolean {
   return row.kind === 'agent' && (template?.isPool ?? row.origin === 'pool');
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage } from '../../../platform/database/page-bytes.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import type { Place } from '../../work/work/page-token.js';
 import type { SessionCounts, LiveSession } from './session-facts.js';
 import type { SessionState } from '../session-store/session-states.js';
@@ -16,6 +17,9 @@ export interface SessionFilter {
   readonly running?: boolean | undefined;
   readonly pending?: boolean | undefined;
 }
+
+/** A session with what its configuration is known by; null before the first revision. */
+export type ToldView = SessionView & { readonly config_revision: number | null; readonly config_hash: string | null };
 
 export type SessionSort = 'created_at' | 'updated_at';
 
@@ -80,6 +84,17 @@ export class SessionViewsRepository {
       select ${view(entries)}, e.head from sessions s join session_logs l on l.session_pk = s.pk join event_streams e on e.id = s.stream_id
       where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(db);
     return rows[0];
+  }
+
+  /** Sessions as they are in a transaction, without what they said, and the revision of the configuration that their city runs. */
+  async told(tx: Tx, streamId: number, ids: readonly string[]): Promise<ToldView[]> {
+    const { rows } = await sql<ToldView>`
+      select ${view(0)}, r.revision as config_revision, r.hash as config_hash
+      from sessions s join session_logs l on l.session_pk = s.pk
+        left join config_states c on c.stream_id = s.stream_id
+        left join config_revisions r on r.stream_id = c.stream_id and r.revision = c.revision
+      where s.stream_id = ${streamId} and s.id = any(${[...ids]}::text[])`.execute(tx);
+    return rows;
   }
 
   /** Newest first by the instant `by`; `createdAt` of a place is that. */

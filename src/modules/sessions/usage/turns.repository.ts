@@ -5,15 +5,22 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import type { TurnUsage } from '../../../platform/runtime/port.js';
 import type { TurnOwner } from './turn.js';
 
+export interface AbandonedTurn {
+  readonly turn: number;
+  readonly generation: number;
+}
+
 /** What is written of turns. */
 @Injectable()
 export class TurnsRepository {
   constructor(private readonly db: Db) {}
 
-  async begin(tx: Tx, { pk, stream_id, agent, generation }: TurnOwner, turn: number): Promise<void> {
-    await sql`
+  /** False when it had begun before. */
+  async begin(tx: Tx, { pk, stream_id, agent, generation }: TurnOwner, turn: number): Promise<boolean> {
+    const { numAffectedRows } = await sql`
       insert into session_turns (session_pk, turn, stream_id, agent, generation)
       values (${pk}, ${turn}, ${stream_id}, ${agent}, ${generation}) on conflict do nothing`.execute(tx);
+    return numAffectedRows === 1n;
   }
 
   /** Figures only ever replace what was known; with `stop` the turn is over. */
@@ -36,10 +43,11 @@ export class TurnsRepository {
     return numAffectedRows === 1n;
   }
 
-  /** The process is gone, and with it the turn that it was in. */
-  async abandon(tx: Tx, sessionPk: number): Promise<void> {
-    await sql`
+  /** The process is gone, and with it the turn that it was in. Answers what has ended so. */
+  async abandon(tx: Tx, sessionPk: number): Promise<readonly AbandonedTurn[]> {
+    const { rows } = await sql<AbandonedTurn>`
       update session_turns set ended_at = clock_timestamp(), stop_reason = 'lost'
-      where session_pk = ${sessionPk} and ended_at is null`.execute(tx);
+      where session_pk = ${sessionPk} and ended_at is null returning turn, generation`.execute(tx);
+    return rows;
   }
 }

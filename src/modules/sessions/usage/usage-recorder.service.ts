@@ -1,11 +1,17 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import type { Tx } from '../../../platform/database/transactions.js';
+import { SessionTurnEnded, SessionTurnStarted } from '../../../contract/events/sessions.events.js';
+import { event } from '../../../platform/event-log/event.js';
 import type { TurnEnd, TurnUsage } from '../../../platform/runtime/port.js';
+import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { TurnOwner, TurnStop } from './turn.js';
 import { TurnsRepository } from './turns.repository.js';
 
-/** Keeps account of turns: when each began and ended, and what it has cost as far as the agent says so. */
+/**
+ * Keeps account of turns: when each began and ended, and what it has cost as far as the agent says so. The row of a turn begins once and
+ * ends once, whoever ends it; the events go with that.
+ */
 @Injectable()
 export class UsageRecorder implements OnModuleInit {
   constructor(
@@ -15,13 +21,16 @@ export class UsageRecorder implements OnModuleInit {
 
   onModuleInit(): void {
     this.changes.onEnded(async (changes, row, how) => {
-      if (how === 'stopped') await this.repository.abandon(changes.tx, row.pk);
+      if (how !== 'stopped') return;
+      for (const { turn, generation } of await this.repository.abandon(changes.tx, row.pk)) tellEnd(changes, row, turn, generation, 'lost');
     });
   }
 
   /** A turn begins. Repeating it changes nothing. */
-  begin(tx: Tx, row: TurnOwner, turn: number): Promise<void> {
-    return this.repository.begin(tx, row, turn);
+  async begin(changes: SessionChanges, row: SessionRow, turn: number): Promise<void> {
+    if (!(await this.repository.begin(changes.tx, row, turn))) return;
+    const payload = { session_id: row.id, turn, generation: row.generation };
+    changes.emit(event(SessionTurnStarted, { ...changes.facts(row), payload }));
   }
 
   /** What the turn has cost so far; without members that are unknown. False when it is not this process's any more, or over. */
@@ -30,7 +39,15 @@ export class UsageRecorder implements OnModuleInit {
   }
 
   /** The turn is over. False when it was over already, or is not this process's. */
-  finish(tx: Tx, row: TurnOwner, turn: number, stop: TurnStop | TurnEnd, usage: TurnUsage = {}): Promise<boolean> {
-    return this.repository.update(tx, row, turn, usage, typeof stop === 'string' ? stop : stop.stopReason);
+  async finish(changes: SessionChanges, row: SessionRow, turn: number, stop: TurnStop | TurnEnd, usage: TurnUsage = {}): Promise<boolean> {
+    const reason = typeof stop === 'string' ? stop : stop.stopReason;
+    const isOver = await this.repository.update(changes.tx, row, turn, usage, reason);
+    if (isOver) tellEnd(changes, row, turn, row.generation, reason);
+    return isOver;
   }
+}
+
+function tellEnd(changes: SessionChanges, row: SessionRow, turn: number, generation: number, reason: string): void {
+  const payload = { session_id: row.id, turn, generation, stop_reason: reason };
+  changes.emit(event(SessionTurnEnded, { ...changes.facts(row), payload }));
 }

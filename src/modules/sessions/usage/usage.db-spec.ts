@@ -3,7 +3,8 @@ import { sql } from 'kysely';
 import { ConfigFixture } from '../../../../test/support/config-fixture.js';
 import { putSession, type StoredSession } from '../../../../test/support/session-examples.js';
 import type { UsageBody } from '../../../contract/usage.schemas.js';
-import type { SessionChanges } from '../session-store/session-changes.js';
+import type { NewEvent } from '../../../platform/event-log/event.js';
+import type { EventFacts, SessionChanges } from '../session-store/session-changes.js';
 import type { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
@@ -30,7 +31,10 @@ let usage: UsageService;
 let recorder: UsageRecorder;
 let mayor: StoredSession;
 let react: Parameters<SessionChangesService['onEnded']>[0];
+/** Events that were emitted. */
+let told: NewEvent[];
 beforeEach(async () => {
+  told = [];
   fixture = await ConfigFixture.open();
   await fixture.write('city.toml', CITY);
   await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
@@ -45,13 +49,18 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const owner = ({ pk }: StoredSession, generation = 1): Pick<SessionRow, 'pk' | 'stream_id' | 'agent' | 'generation'> => ({
-  pk,
-  stream_id: fixture.city.streamId,
-  agent: 'mayor',
-  generation,
-});
-const inTx = <T>(work: (tx: Parameters<UsageRecorder['begin']>[0]) => Promise<T>): Promise<T> => fixture.a.transactions.run(work);
+const owner = ({ pk }: StoredSession, generation = 1): SessionRow =>
+  ({ id: 'al-1', pk, stream_id: fixture.city.streamId, agent: 'mayor', generation }) as SessionRow;
+const inTx = <T>(work: (changes: SessionChanges) => Promise<T>): Promise<T> =>
+  fixture.a.transactions.run((tx) => {
+    const facts = ({ id }: Pick<SessionRow, 'id'>): EventFacts => ({ stream: 'alpha', actor: 'runner', subject: id, session_id: id });
+    return work({ tx, facts, emit: (...events: NewEvent[]) => void told.push(...events) } as unknown as SessionChanges);
+  });
+const tellings = (): unknown[] =>
+  told.map(({ type, payload }) => {
+    const { turn, stop_reason } = payload as { turn: number; stop_reason?: string };
+    return [type, turn, stop_reason];
+  });
 
 /** A turn that ended so long ago. */
 async function turn(session: StoredSession, n: number, ago: string, more: Record<string, unknown> = {}): Promise<void> {
@@ -177,12 +186,12 @@ it('the usage of a session is of all its processes', async () => {
 
 describe('recording', () => {
   it('keeps a turn from its beginning to its end', async () => {
-    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
-    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
+    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
     expect((await city()).recent.compute_facts).toBe(0);
     expect(await recorder.update(owner(mayor), 1, { inputTokens: 10, model: 'small' })).toBe(true);
     expect(await recorder.update(owner(mayor), 1, { outputTokens: 2, costUsd: 0.5 })).toBe(true);
-    expect(await inTx((tx) => recorder.finish(tx, owner(mayor), 1, { stopReason: 'end_turn' }, { inputTokens: 20 }))).toBe(true);
+    expect(await inTx((changes) => recorder.finish(changes, owner(mayor), 1, { stopReason: 'end_turn' }, { inputTokens: 20 }))).toBe(true);
     expect(await tables()).toMatchObject([
       {
         turn: 1,
@@ -198,25 +207,35 @@ describe('recording', () => {
     expect((await city()).recent).toMatchObject({ invocations: 1, compute_facts: 1, input_tokens: 20 });
     // Over is over.
     expect(await recorder.update(owner(mayor), 1, { inputTokens: 99 })).toBe(false);
-    expect(await inTx((tx) => recorder.finish(tx, owner(mayor), 1, 'failed'))).toBe(false);
+    expect(await inTx((changes) => recorder.finish(changes, owner(mayor), 1, 'failed'))).toBe(false);
+    expect(tellings()).toEqual([
+      ['session.turn.started', 1, undefined],
+      ['session.turn.ended', 1, 'end_turn'],
+    ]);
   });
 
   it('is fenced by the process', async () => {
-    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
     expect(await recorder.update(owner(mayor, 2), 1, { inputTokens: 1 })).toBe(false);
-    expect(await inTx((tx) => recorder.finish(tx, owner(mayor, 2), 1, 'end_turn'))).toBe(false);
+    expect(await inTx((changes) => recorder.finish(changes, owner(mayor, 2), 1, 'end_turn'))).toBe(false);
   });
 
   it('leaves out figures that are none', async () => {
-    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
+    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
     await recorder.update(owner(mayor), 1, { inputTokens: -1, outputTokens: NaN, cacheReadTokens: 1.6, costUsd: Infinity });
     expect(await tables()).toMatchObject([{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 2, cost_usd: null, reported: true }]);
   });
 
   it('ends the turns of a process that is gone', async () => {
-    await inTx((tx) => recorder.begin(tx, owner(mayor), 1));
-    await inTx((tx) => react({ tx } as SessionChanges, { pk: mayor.pk } as SessionRow, 'stopped'));
+    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
+    await inTx((changes) => react(changes, owner(mayor, 2), 'stopped'));
+    await inTx((changes) => react(changes, owner(mayor, 2), 'stopped'));
     expect(await tables()).toMatchObject([{ stop_reason: 'lost' }]);
     expect((await tables())[0]!.ended_at).not.toBeNull();
+    expect(await inTx((changes) => recorder.finish(changes, owner(mayor), 1, 'end_turn'))).toBe(false);
+    expect(tellings()).toEqual([
+      ['session.turn.started', 1, undefined],
+      ['session.turn.ended', 1, 'lost'],
+    ]);
   });
 });

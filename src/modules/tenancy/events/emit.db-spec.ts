@@ -102,6 +102,17 @@ describe('emitting events', () => {
     await expect(emit('cityscape.painted', { any: ['thing'] })).resolves.toMatchObject({ seq: 3 });
   });
 
+  it('lets no client say what a session is like', async () => {
+    const { emits } = aProcess();
+    const told = { id: 'al-1', state: 'closed', template: 'x', title: 'x', provider: 'x', session_name: 'x' };
+    const session = { ...told, created_at: '2026-01-01T00:00:00Z', attached: false, running: false };
+    const emit = (type: string, payload: Record<string, unknown>) => emits.emit('alpha', { type, actor: 'a', payload }, undefined, ANYBODY);
+    await expect(emit('session.of_mine', { session })).rejects.toMatchObject({ errors: [{ location: 'body.payload.session' }] });
+    await emit('session.stopped', { session_id: 'al-1', session });
+    await emit('shop.sold', { session });
+    expect((await log()).map(({ payload }) => payload)).toEqual([{ session_id: 'al-1' }, { session }]);
+  });
+
   it('has one effect for a key, over processes, batches and repeats', async () => {
     const [a, b] = [aProcess(), aProcess()];
     const one = anEvent(1);

@@ -48,11 +48,18 @@ function checked(body: EventEmitRequest): { version: number; payload: unknown } 
   }
   const payload = body.payload ?? {};
   if (isDeeper(payload, MAX_DEPTH)) throw refused({ message: `is nested deeper than ${MAX_DEPTH} levels`, location: 'body.payload' });
+  // Who keeps a list believes what these say of a session.
+  const isOfSession = body.type.startsWith('session.');
   const definition = knownEvents().get(body.type);
-  if (definition === undefined) return { version: 1, payload };
+  if (definition === undefined) {
+    if (isOfSession && Object.hasOwn(payload, 'session'))
+      throw refused({ message: 'is recorded by the supervisor itself', location: 'body.payload.session' });
+    return { version: 1, payload };
+  }
   const parsed = definition.payload.safeParse(payload);
   if (!parsed.success) throw invalid(parsed.error, 'body.payload', payload);
-  return { version: definition.version, payload: parsed.data };
+  const { session: _, ...own } = parsed.data as Readonly<Record<string, unknown>>;
+  return { version: definition.version, payload: isOfSession ? own : parsed.data };
 }
 
 /** Escapes of NUL and of lone surrogates; also matches some harmless texts, which are then looked at. */

@@ -19,7 +19,9 @@ export const EventEmitRequest = contract(
     payload: z
       .record(z.string(), z.unknown())
       .optional()
-      .describe('The facts: for a known kind what its schema asks for, for a custom one any JSON object.'),
+      .describe(
+        'The facts: for a known kind what its schema asks for, for a custom one any JSON object. What a session is like (`session` of a `session.*` kind) is told by the supervisor alone: it is left out of a known kind, and refused in a custom one.',
+      ),
   }),
   'An event to be recorded.',
 );

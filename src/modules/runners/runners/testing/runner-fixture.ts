@@ -101,6 +101,18 @@ export class RunnerFixture {
     return rows;
   }
 
+  /** The turns that events tell of, in their order: what has happened to which, why, and what the session is doing then. */
+  async turns(pk: number): Promise<string[]> {
+    const { id } = await this.row(pk);
+    return (await this.events())
+      .filter(({ type, subject }) => type.startsWith('session.turn.') && subject === id)
+      .map(({ type, payload: { turn, stop_reason: why, session } }) =>
+        [type.slice('session.turn.'.length), turn, why, session.running ? session.activity : session.state]
+          .filter((one) => one !== undefined)
+          .join(' '),
+      );
+  }
+
   /** Ends everything, runners that were killed, too, and leaves nothing behind. */
   async close(): Promise<void> {
     this.host.immortal = false;

@@ -26,6 +26,7 @@ import { OperationSweeper } from '../../../../platform/operations/sweeper.js';
 import { OperationTimings } from '../../../../platform/operations/timings.js';
 import type { HintListener } from '../../../../platform/streams/listener.js';
 import { Signals } from '../../../../platform/streams/signals.js';
+import type { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { InteractionsRepository } from '../../interactions/interactions.repository.js';
 import { Interactions } from '../../interactions/interactions.service.js';
@@ -36,6 +37,8 @@ import { SessionChangesService } from '../../session-store/session-changes.servi
 import type { SessionResolver } from '../../session-names/session-resolver.service.js';
 import type { SessionPatch, SessionRow } from '../../session-store/session-row.js';
 import { SessionStore } from '../../session-store/session-store.repository.js';
+import { SessionAnswers } from '../../sessions/session-answers.service.js';
+import { SessionViewsRepository } from '../../sessions/session-views.repository.js';
 import { WorkRepository } from '../../../work/work/work.repository.js';
 import { WorkService } from '../../../work/work/work.service.js';
 import { MessageListService } from '../message-list.service.js';
@@ -48,6 +51,7 @@ import { MessagesService } from '../messages.service.js';
 /** What one process has, over a pool of its own. */
 export interface SessionProcess {
   readonly sessions: SessionChangesService;
+  readonly answers: SessionAnswers;
   readonly queue: MessageQueue;
   readonly messages: MessagesService;
   readonly list: MessageListService;
@@ -243,6 +247,9 @@ function processOn(
   signals.onTopics((topics) => signalled.push(...(topics === 'all' ? ['all'] : topics)));
   const work = new WorkService(transactions, eventLog, new WorkRepository());
   const sessions = new SessionChangesService(transactions, eventLog, store, work, signals);
+  const unconfigured = { known: () => Promise.resolve(undefined) } as unknown as ConfigReadsService;
+  const answers = new SessionAnswers(new SessionViewsRepository(db), unconfigured, sessions);
+  answers.onModuleInit();
   const metrics = new Metrics();
   const registry = new OperationRegistry(new DeclaredKinds());
   const operationRows = twins.operations ?? new OperationsRepository();
@@ -265,6 +272,7 @@ function processOn(
   const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
   return {
     sessions,
+    answers,
     queue,
     messages: new MessagesService(db, resolver, suspension, sessions, queue, repository, operations, idempotency),
     list: new MessageListService(db, resolver, sessions, queue, repository),
