@@ -186,6 +186,30 @@ described("the operator's page", () => {
     await close(page);
   });
 
+  it('keeps the list of sessions by its events, without asking for any of them', async () => {
+    const session = await ask('hello');
+    const page = await open('/ui/c/alpha/sessions');
+    const row = page.locator(`[data-session="${session}"]`);
+    await row.getByText(/^\W*ready$/).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname } = new URL(request.url());
+      if (/^\/v0\/city\/alpha\/sessions?(\/|$)/.test(pathname)) asked.push(pathname);
+    });
+    const act = async (step: string, body: object = {}): Promise<void> =>
+      expect((await a.post(`${city}/session/${session}/${step}`, body)).status).toBeLessThan(300);
+    await act('messages', { message: 'wait 3600000' });
+    await row.getByText(/^\W*working$/).waitFor();
+    await act('rename', { title: 'Stopped soon' });
+    await row.getByText('Stopped soon').waitFor();
+    await act('stop');
+    await row.getByText(/^\W*ready$/).waitFor();
+    await act('close');
+    await row.waitFor({ state: 'detached' });
+    expect(asked).toEqual([]);
+    await close(page);
+  });
+
   it('makes, changes, assigns and closes a bead, each seen at once by a second page', async () => {
     const other = await open('/ui/c/alpha/beads', { base: stack.urls[1]! });
     const page = await open('/ui/c/alpha/beads');

@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const LIST = 'ui/src/live/list.spec.ts';
+const SESSIONS = 'ui/src/live/session-events.spec.ts';
 const STREAMS = 'ui/src/live/streams.spec.ts';
 const TRANSCRIPT = 'ui/src/live/transcript.spec.ts';
 const MARKDOWN = 'ui/src/markdown/read.spec.ts';
@@ -34,6 +35,35 @@ export const PAGE: readonly Guard[] = [
     find: '      this.#error = error;\n    }',
     replace: '      this.#error = error;\n      this.#rows.clear();\n    }',
     test: LIST,
+  },
+  {
+    guard: 'Of two states of a session the one counts that the log has last.',
+    file: 'ui/src/live/list.ts',
+    find: 'this.source.version?.(item) ?? asOf(page.index) ?? stamp, round',
+    replace: 'this.source.version?.(item) ?? stamp, round',
+    test: SESSIONS,
+  },
+  {
+    guard: 'A service that goes on from a backup is believed.',
+    file: 'ui/src/live/list.ts',
+    find: 'page.index < head) this.#forgetAll();',
+    replace: 'page.index < -head) this.#forgetAll();',
+    test: SESSIONS,
+    name: 'goes on from a backup',
+  },
+  {
+    guard: 'Which bead a session works on is said by the events of beads.',
+    file: 'ui/src/live/session-events.ts',
+    find: "session.active_bead) : known.active_bead) ?? '';",
+    replace: "session.active_bead) : session.active_bead) ?? '';",
+    test: SESSIONS,
+  },
+  {
+    guard: 'What an event of a session does not tell is read.',
+    file: 'ui/src/live/session-events.ts',
+    find: 'this.want(subject);',
+    replace: 'void this.want;',
+    test: SESSIONS,
   },
   {
     guard: 'A stream that was lost goes on where it was.',

@@ -38,6 +38,13 @@ export async function getStamped<T>(path: string, call: Call = {}): Promise<{ re
   return { body: answer as T, revision: tag === undefined ? undefined : Number(tag) };
 }
 
+/** What is read together with the position of its city's log that it is as of. @throws Refusal */
+export async function getIndexed<T>(path: string, call: Call = {}): Promise<{ readonly body: T; readonly index: number | undefined }> {
+  const { answer, headers } = await send('GET', path, call);
+  const index = headers.get('x-svc-index');
+  return { body: answer as T, index: index === null ? undefined : Number(index) };
+}
+
 /** @throws Refusal */
 export const request = async <T>(method: string, path: string, call: Call): Promise<T> => (await send(method, path, call)).answer as T;
 

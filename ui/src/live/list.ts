@@ -3,13 +3,18 @@ export interface Page<T> {
   readonly items: readonly T[];
   readonly total: number;
   readonly next?: string | undefined;
+  /** The position of the log that it is as of, where things are versioned by that. */
+  readonly index?: number | undefined;
 }
 
 export interface Source<T> {
   /** A page of what the service has. */
   readonly read: (cursor: string | undefined) => Promise<Page<T>>;
   readonly id: (item: T) => string;
-  /** Of two states of one thing the higher counts. Where things have no version, the time of the read that brought them does. */
+  /**
+   * Of two states of one thing the higher counts. Where things have no version, the position of the log does that tells them, and where
+   * reads have none, their order.
+   */
   readonly version?: (item: T) => number;
   /** Whether it belongs to the list. */
   readonly matches?: (item: T) => boolean;
@@ -41,6 +46,13 @@ interface Row<T> {
 
 const MOST = 20_000;
 
+/** What was read as of a position knows all up to there, and may know more of it than the event there. */
+export function asOf(index: number): number;
+export function asOf(index: number | undefined): number | undefined;
+export function asOf(index: number | undefined): number | undefined {
+  return index === undefined ? undefined : index + 0.5;
+}
+
 export class LiveList<T> {
   readonly #rows = new Map<string, Row<T>>();
   /** What is gone is gone: ids are never used twice. */
@@ -51,6 +63,8 @@ export class LiveList<T> {
   #scheduled = false;
   #round = 0;
   #stamp = 0;
+  /** How far the log was seen. */
+  #head = 0;
   #phase: Snapshot<T>['phase'] = 'first';
   #error: unknown;
   #cut = false;
@@ -80,9 +94,13 @@ export class LiveList<T> {
       let cut = false;
       for (let cursor: string | undefined; ;) {
         const stamp = ++this.#stamp;
+        const head = this.#head;
         const page = await this.source.read(cursor);
         if (round !== this.#round) return;
-        for (const item of page.items) this.#put(item, this.source.version?.(item) ?? stamp, round);
+        // A log that ends before what was seen of it is another one: its service goes on from a backup.
+        if (page.index !== undefined && page.index < head) this.#forgetAll();
+        this.#head = Math.max(this.#head, page.index ?? 0);
+        for (const item of page.items) this.#put(item, this.source.version?.(item) ?? asOf(page.index) ?? stamp, round);
         seen += page.items.length;
         this.#counted = page.total;
         cursor = page.next;
@@ -113,9 +131,24 @@ export class LiveList<T> {
     return ++this.#stamp;
   }
 
-  /** What an event, an answer or a read of its own tells. */
-  put(item: T, stamp?: number): void {
-    this.#put(item, this.source.version?.(item) ?? stamp ?? ++this.#stamp, this.#round);
+  /** What an event, an answer or a read of its own tells; `at` is its position in the log, or its stamp. */
+  put(item: T, at?: number): void {
+    this.#put(item, this.source.version?.(item) ?? at ?? ++this.#stamp, this.#round);
+  }
+
+  /** A part of it that has a version of its own is another one; of the rest a read that is on its way may know more. */
+  amend(id: string, change: (item: T) => T): void {
+    const row = this.#rows.get(id);
+    if (row === undefined) return;
+    const item = change(row.item);
+    if (item === row.item) return;
+    this.#rows.set(id, { ...row, item, shown: this.source.matches?.(item) ?? true });
+    this.#changed();
+  }
+
+  /** The log was followed so far. */
+  reach(head: number): void {
+    this.#head = Math.max(this.#head, head);
   }
 
   remove(id: string): void {
@@ -158,6 +191,13 @@ export class LiveList<T> {
     if (this.#rows.size - rows.length <= most) return;
     // Their versions mattered to pages that were on their way.
     for (const [id, { shown }] of this.#rows) if (!shown) this.#rows.delete(id);
+  }
+
+  #forgetAll(): void {
+    this.#head = 0;
+    this.#rows.clear();
+    this.#gone.clear();
+    this.#changed();
   }
 
   /** Makes what has changed visible. */

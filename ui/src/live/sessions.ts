@@ -1,45 +1,68 @@
-import { get, inCity, part, Refusal } from '../api/client.js';
-import type { LoggedEvent, Session } from '../api/types.js';
+import { getIndexed, inCity, part, Refusal } from '../api/client.js';
+import type { Session } from '../api/types.js';
 import { onFrame } from './frame.js';
-import { LiveList } from './list.js';
+import { asOf, LiveList } from './list.js';
 import { Reader } from './reader.js';
+import { SessionEvents } from './session-events.js';
 import type { Made } from './use-list.js';
 
 const PAGE = 500;
 /** Without a state the service leaves out what is closed. */
 const isOpen = ({ state }: Session): boolean => state !== 'closed';
 
-/** The sessions of a city, or one of them. Their events name them only, so each that one names is read. */
-export function sessionsOf(city: string, state: string | undefined, only?: string): Made<Session> {
+export interface SessionFilter {
+  /** As it is shown; `all` for any. */
+  readonly state?: string | undefined;
+  readonly template?: string | undefined;
+  /** One alone, by one of its names. */
+  readonly only?: string;
+  readonly most?: number;
+}
+
+/** The sessions of a city, or some of them, kept by their events alone. */
+export function sessionsOf(city: string, { state, template, only, most }: SessionFilter): Made<Session> {
+  const one = async (id: string): Promise<{ session: Session; index: number }> => {
+    const { head } = events;
+    const { body, index = 0 } = await getIndexed<Session>(inCity(city, `session/${part(id)}`));
+    return { session: events.read([body], index, head)[0]!, index };
+  };
   const list: LiveList<Session> = new LiveList<Session>({
     read: async (cursor) => {
-      if (only !== undefined) return { items: [await get<Session>(inCity(city, `session/${part(only)}`))], total: 1 };
-      const page = await get<{ items: Session[] | null; total: number; next_cursor?: string }>(inCity(city, 'sessions'), {
-        query: { limit: PAGE, cursor, state },
-      });
-      return { items: page.items ?? [], total: page.total, next: page.next_cursor };
+      if (only !== undefined) {
+        const { session, index } = await one(only);
+        return { items: [session], total: 1, index };
+      }
+      const { head } = events;
+      const { body, index = 0 } = await getIndexed<{ items: Session[] | null; total: number; next_cursor?: string }>(
+        inCity(city, 'sessions'),
+        {
+          query: { limit: Math.min(PAGE, most ?? PAGE), cursor, state, template },
+        },
+      );
+      return { items: events.read(body.items ?? [], index, head), total: body.total, next: body.next_cursor, index };
     },
     id: ({ id }) => id,
-    matches: (session) => (state === undefined ? isOpen(session) : state === 'all' || session.state === state),
+    matches: (session) =>
+      (state === undefined ? isOpen(session) : state === 'all' || session.state === state) &&
+      (template === undefined || session.template === template),
     order: (a, b) => b.created_at.localeCompare(a.created_at) || b.id.localeCompare(a.id),
     schedule: onFrame,
+    ...(most === undefined ? {} : { most }),
   });
   const reader = new Reader(async (id) => {
-    const stamp = list.stamp();
     try {
-      list.put(await get<Session>(inCity(city, `session/${part(id)}`)), stamp);
+      const { session, index } = await one(id);
+      list.put(session, asOf(index));
     } catch (error) {
       if (error instanceof Refusal && error.status === 404) list.remove(id);
       else throw error;
     }
   });
-  const event = ({ type, session_id, subject, payload }: LoggedEvent): void => {
-    if (!/^session\.|^worker\.operation$|^request\.result\.session\./.test(type)) return;
-    const id =
-      session_id ??
-      (typeof payload.session_id === 'string' ? payload.session_id : undefined) ??
-      (type.startsWith('session.') ? subject : undefined);
-    if (id !== undefined && id !== '' && (only === undefined || list.get(id) !== undefined)) reader.want(id);
-  };
-  return { list, event, stop: () => reader.stop() };
+  const events = new SessionEvents(
+    list,
+    (id) => reader.want(id),
+    () => void list.read(),
+    only,
+  );
+  return { list, event: (event) => events.apply(event), stop: () => reader.stop() };
 }

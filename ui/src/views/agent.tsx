@@ -7,7 +7,9 @@ import { agentPath } from '../lib/agent-path.js';
 import { useKeys } from '../lib/keys.js';
 import { plain, visible } from '../lib/text.js';
 import { follow, whyOf } from '../live/operations.js';
+import { sessionsOf } from '../live/sessions.js';
 import { done } from '../live/undo.js';
+import { useCityList } from '../live/use-list.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { AgentState } from '../parts/agent-state.js';
@@ -164,21 +166,19 @@ export function AgentPage(): ReactNode {
   );
 }
 
+const SESSIONS = 200;
+
 interface PartProps {
   readonly city: string;
   readonly name: string;
 }
 
 function AgentSessions({ city, name }: PartProps): ReactNode {
-  const { data, error, again } = useCityRead(
-    city,
-    `sessions of ${name}`,
-    (signal) =>
-      get<Schemas['ListBodySessionResponse']>(inCity(city, 'sessions'), { query: { template: name, state: 'all', limit: 200 }, signal }),
-    kinds('session.', 'worker.operation'),
+  const { list, snapshot } = useCityList(city, `sessions of ${name}`, () =>
+    sessionsOf(city, { state: 'all', template: name, most: SESSIONS }),
   );
-  if (data === undefined) return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={again} />;
-  const rows = data.items ?? [];
+  const { rows, phase, error } = snapshot;
+  if (phase === 'first') return error === undefined ? <Loading rows={3} /> : <Problem error={error} onRetry={() => void list.read()} />;
   if (rows.length === 0) return <Empty title="It has had no session yet" />;
   return (
     <Rows label={`Sessions of ${name}`}>

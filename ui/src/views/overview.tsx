@@ -55,7 +55,7 @@ export function Overview(): ReactNode {
     () => true,
     OVERVIEW_PAUSE_MS,
   );
-  const { snapshot: sessions } = useCityList(city, 'overview', () => sessionsOf(city, undefined));
+  const { snapshot: sessions } = useCityList(city, 'overview', () => sessionsOf(city, {}));
   const { snapshot: events } = useCityList(city, 'newest', () => newestOf(city));
   const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
   const mine = useMemo(() => waiting.rows.filter((ask) => ask.city === city), [waiting, city]);

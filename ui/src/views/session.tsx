@@ -177,7 +177,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
 
 /** The session as the city's list would have it, kept as that is. */
 function useOneSession(city: string, id: string): Session | undefined {
-  const { snapshot } = useCityList(city, `one ${id}`, () => sessionsOf(city, 'all', id));
+  const { snapshot } = useCityList(city, `one ${id}`, () => sessionsOf(city, { state: 'all', only: id }));
   return snapshot.rows[0];
 }
 

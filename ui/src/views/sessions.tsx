@@ -16,7 +16,7 @@ export function Sessions(): ReactNode {
   const { city } = useParams({ from: '/c/$city/sessions' });
   const { state, q = '', new: creating } = useSearch({ from: '/c/$city/sessions' });
   const navigate = useNavigate({ from: '/c/$city/sessions' });
-  const { list, snapshot } = useCityList(city, state ?? '', () => sessionsOf(city, state));
+  const { list, snapshot } = useCityList(city, state ?? '', () => sessionsOf(city, { state }));
   const stream = useStreamState(streamOf(city));
   const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
   const [at, setAt] = useState(0);
