@@ -3,6 +3,7 @@ import type { CityContext } from './command.js';
 import { InterruptedError } from './errors.js';
 import { nameOfItem } from './item-name.js';
 import { pagesOf, type ListPage } from '../client/pages.js';
+import type { SomeEvent } from '../client/events.js';
 import { sleep } from '../client/sleep.js';
 import { failing, telling } from './api.js';
 import { numberOf } from './values.js';
@@ -23,8 +24,16 @@ export interface Listing<T> {
   readonly empty: string;
   /** The most that the operation gives in one page; 500 unless told. */
   readonly pageSize?: number;
+  /** What was read, kept by the events that tell it; without one it is read again after each. */
+  readonly followed?: Followed<T>;
   /** What no event tells of is read again so often, in milliseconds, where it is watched. */
   readonly everyMs?: number;
+}
+
+export interface Followed<T> {
+  /** What an event changes: what `items` has, or what only another read tells; undefined for what the list does not show. */
+  take(event: SomeEvent<'city' | 'supervisor'>): 'shown' | 'read' | undefined;
+  items(): readonly T[];
 }
 
 const PAGE_SIZE = 500;
@@ -97,8 +106,8 @@ const CLEAR = '\u001b[H\u001b[2J';
 
 /**
  * Lists, then again whatever changes, until Ctrl-C: a terminal shows all of it anew, elsewhere the items follow that have changed or
- * are new. The streams tell that something has; where they begin is known before the first look, so nothing is missed. What no event
- * tells of is read again and again.
+ * are new. The streams tell that something has, and where they can, what; where they begin is known before the first look, so nothing is
+ * missed. What no event tells of is read again and again.
  */
 async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
   const { io, api, city, flags } = context;
@@ -106,8 +115,14 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
   const scope = city === '' ? {} : { city };
   const after = listing.everyMs === undefined ? await api.client.head(scope).catch(failing(api)) : undefined;
   let known: Map<string, string> | undefined;
+  const { followed } = listing;
+  const limit = numberOf('--limit', flags.limit) || Infinity;
+  let stale = true;
   const look = async (): Promise<void> => {
-    const items = await itemsUpTo(listing, numberOf('--limit', flags.limit) || Infinity);
+    const reads = stale || followed === undefined;
+    stale = false;
+    const read = reads ? await itemsUpTo(listing, limit) : [];
+    const items = followed?.items().slice(0, limit) ?? read;
     const before = known;
     known = new Map(items.map((item, at) => [nameOfItem(item)[0] ?? String(at), JSON.stringify(item)]));
     const texts = new Set(before?.values());
@@ -139,8 +154,11 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     }
     looking = undefined;
   };
-  for await (const _event of telling(api, api.client.events({ ...scope, after, signal }))) {
+  for await (const event of telling(api, api.client.events({ ...scope, after, signal }))) {
     if (failure !== undefined) throw failure.error;
+    const effect = followed === undefined ? 'read' : followed.take(event);
+    if (effect === undefined) continue;
+    stale ||= effect === 'read';
     dirty = true;
     looking ??= lookAgain().catch((error: unknown) => void (failure = { error }));
   }

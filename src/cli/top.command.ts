@@ -4,7 +4,8 @@ import { citiesOf } from './cities/cities-of.js';
 import { contextOf, flagsOf, pathOf, withCity, withExamples, withTarget } from './command.js';
 import { ApiError } from './errors.js';
 import type { Io } from './io.js';
-import { listAll, type AllFlags } from './listing.js';
+import { listAll, type AllFlags, type Followed } from './listing.js';
+import { matching, SessionRows } from './sessions/session-rows.js';
 import { stateOf, type Session } from './sessions/view.js';
 import { table } from './table.js';
 
@@ -45,10 +46,12 @@ export function addTop(program: Command, io: Io): void {
         show: (loads) => cityTable(loads, io),
         page: async () => ({ items: await cityLoads(context.api) }),
       });
+    const loads = new SessionLoads(context.api, city);
     return listAll<SessionLoad>(common, {
       empty: 'no session is open',
-      show: (loads) => sessionTable(loads, io),
-      page: async () => ({ items: await sessionLoads(context.api, city) }),
+      show: (of) => sessionTable(of, io),
+      page: async () => ({ items: await loads.read() }),
+      followed: loads,
     });
   });
 }
@@ -89,28 +92,51 @@ function gone(error: unknown): undefined {
 
 const SESSIONS = 500;
 
-async function sessionLoads(api: Api, city: string): Promise<SessionLoad[]> {
-  const path = { cityName: city };
-  const [{ data: sessions }, { data: usage }] = await Promise.all([
-    ask(api, (signal) => api.http.GET('/v0/city/{cityName}/sessions', { params: { path, query: { limit: SESSIONS } }, signal })),
-    ask(api, (signal) => api.http.GET('/v0/city/{cityName}/usage', { params: { path }, signal })),
-  ]);
-  const used = new Map((usage.recent_by_session ?? []).map((of) => [of.session_id ?? of.session, of]));
-  const load = (session: Session): SessionLoad => {
-    const { input_tokens, output_tokens, cost_usd_estimate } = used.get(session.id) ?? NONE;
-    return {
-      id: session.id,
-      of: session.template,
-      state: stateOf(session),
-      ...(session.active_bead === undefined ? {} : { bead: session.active_bead }),
-      ...(session.context_pct === undefined ? {} : { context_pct: session.context_pct }),
-      input_tokens,
-      output_tokens,
-      cost_usd_estimate,
-    };
+const busy = ({ state }: SessionLoad): number => (state.includes('in-turn') ? 1 : 0);
+
+/** The open sessions of a city and what they use. Events tell the sessions; what is used is read again when a turn has ended. */
+class SessionLoads implements Followed<SessionLoad> {
+  readonly #rows = new SessionRows(matching({}));
+  #used: ReadonlyMap<string, Tokens> = new Map();
+
+  constructor(
+    private readonly api: Api,
+    private readonly city: string,
+  ) {}
+
+  async read(): Promise<readonly SessionLoad[]> {
+    const path = { cityName: this.city };
+    const { http } = this.api;
+    const [{ data: sessions, response }, { data: usage }] = await Promise.all([
+      ask(this.api, (signal) => http.GET('/v0/city/{cityName}/sessions', { params: { path, query: { limit: SESSIONS } }, signal })),
+      ask(this.api, (signal) => http.GET('/v0/city/{cityName}/usage', { params: { path }, signal })),
+    ]);
+    this.#used = new Map((usage.recent_by_session ?? []).map((of) => [of.session_id ?? of.session, of]));
+    this.#rows.read(sessions.items ?? [], { response, first: true, whole: sessions.next_cursor === undefined });
+    return this.items();
+  }
+
+  take(event: Parameters<Followed<SessionLoad>['take']>[0]): ReturnType<Followed<SessionLoad>['take']> {
+    return event.type === 'session.turn.ended' ? 'read' : this.#rows.take(event);
+  }
+
+  items(): readonly SessionLoad[] {
+    const loads = this.#rows.items().map((session) => loadOf(session, this.#used.get(session.id) ?? NONE));
+    return loads.sort((a, b) => busy(b) - busy(a) || total(b) - total(a));
+  }
+}
+
+function loadOf(session: Session, { input_tokens, output_tokens, cost_usd_estimate }: Tokens): SessionLoad {
+  return {
+    id: session.id,
+    of: session.template,
+    state: stateOf(session),
+    ...(session.active_bead === undefined ? {} : { bead: session.active_bead }),
+    ...(session.context_pct === undefined ? {} : { context_pct: session.context_pct }),
+    input_tokens,
+    output_tokens,
+    cost_usd_estimate,
   };
-  const busy = ({ state }: SessionLoad): number => (state.includes('in-turn') ? 1 : 0);
-  return (sessions.items ?? []).map(load).sort((a, b) => busy(b) - busy(a) || total(b) - total(a));
 }
 
 function cityTable(loads: readonly CityLoad[], io: Io): string {

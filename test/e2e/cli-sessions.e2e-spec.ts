@@ -129,6 +129,25 @@ describe('svc session', () => {
     expect((await watching.exited).code).toBe(0);
   });
 
+  it('is listed as it is, by its events', async () => {
+    const id = await make();
+    const watching = start('session', 'list', '--watch', '--json', '--limit', '0');
+    const line = (with_: string): RegExp => new RegExp(`^{.*"id":"${id}".*${with_}.*}$`, 'm');
+    await watching.untilOut(line(''));
+    const act = async (step: string, body: object = {}): Promise<void> =>
+      expect((await other.post(`${CITY}/session/${id}/${step}`, body)).status).toBeLessThan(300);
+    await act('messages', { message: 'wait 3600000' });
+    await watching.untilOut(line('"activity":"in-turn"'));
+    await act('stop');
+    await act('rename', { title: 'Stopped' });
+    await watching.untilOut(line('"title":"Stopped"'));
+    watching.interrupt();
+    expect((await watching.exited).code).toBe(130);
+    const last = lines(watching.stdout()).findLast((one) => one.id === id);
+    expect(last).toEqual(await session(id));
+    expect(last.activity).toBe('idle');
+  });
+
   it('goes on behind a watch that is interrupted', async () => {
     const id = await make();
     const watching = start('session', 'watch', id);

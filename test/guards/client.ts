@@ -30,6 +30,20 @@ export const CLIENT: readonly Guard[] = [
     name: 'leave out what they have told',
   },
   {
+    guard: 'A list that is watched takes nothing older than what it has.',
+    file: 'src/cli/sessions/session-rows.ts',
+    find: 'if (known !== undefined && known.at >= event.seq) return undefined;',
+    replace: '',
+    test: 'src/cli/sessions/session-rows.spec.ts',
+  },
+  {
+    guard: 'A read that is on its way takes nothing back that an event has told.',
+    file: 'src/cli/sessions/session-rows.ts',
+    find: 'if (row.at <= at) this.#rows.delete(id);',
+    replace: 'if (row.at >= 0) this.#rows.delete(id);',
+    test: 'src/cli/sessions/session-rows.spec.ts',
+  },
+  {
     guard: 'A stream that begins now begins at one position, whichever connection is the first to say something.',
     file: 'src/client/events.ts',
     find: 'return this.options.after === undefined ? feed.head(signal) : String(this.options.after);',

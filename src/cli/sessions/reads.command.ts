@@ -13,6 +13,7 @@ import { lastFailure } from './last-failure.js';
 import { asked, questionsOf } from './questions.js';
 import { because } from '../why/why-lines.js';
 import { sessionReasons } from '../why/why-session.js';
+import { matching, SessionRows } from './session-rows.js';
 import { sessionDetails, sessionTable, type Session } from './view.js';
 
 interface Flags extends ListFlags {
@@ -56,6 +57,7 @@ function addList(session: Command, io: Io): void {
     const sort = flags.sort === undefined ? undefined : SORTS[flags.sort];
     const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking, sort });
     let questions: ReadonlyMap<string, Question> = new Map();
+    const rows = new SessionRows(flags.asking === undefined && sort !== 'updated_at' ? matching(filter) : undefined);
     await list<Session>(context, {
       plural: 'sessions',
       empty: nothing('sessions', 'svc session create', state === undefined ? '--state all' : undefined),
@@ -63,7 +65,14 @@ function addList(session: Command, io: Io): void {
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filter, ...page } };
         if (flags.json !== true) questions = (await asked(api, city)).of;
-        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/sessions', { params, signal }))).data;
+        const { data, response } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/sessions', { params, signal }));
+        rows.read(data.items ?? [], { response, first: page.cursor === undefined, whole: data.next_cursor === undefined });
+        return data;
+      },
+      followed: {
+        // What they ask is read with them.
+        take: (event) => (flags.json !== true && event.type.startsWith('session.interaction.') ? 'read' : rows.take(event)),
+        items: () => rows.items(),
       },
     });
   });
