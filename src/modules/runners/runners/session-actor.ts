@@ -1,23 +1,20 @@
-import { StartError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeEvent } from '../../../platform/runtime/port.js';
-import { printable } from '../../../platform/runtime/printable.js';
+import { StartError, UnconfirmedDead, type Exit, type RunningAgent } from '../../../platform/runtime/port.js';
 import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import { createTarget } from '../../sessions/sessions/sessions.operations.js';
-import { afterExit, afterFailedStart, EXIT_SETTINGS, type Decision } from './after-exit.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
-import { withBreaker } from './circuit-breaker.js';
 import type { InboxItem } from './inbox.repository.js';
 import { Fenced, OwnedSession } from './owned-session.js';
-import { Recorder } from './recorder.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
+import { failedStart, processEnded, tail, type OwnEnd } from './session-ends.js';
+import type { Ended } from './session-exits.js';
 import { SessionInbox } from './session-inbox.js';
+import { readAgent, recorderOf } from './session-reading.js';
 import { startSession, type Started } from './session-start.js';
 import { SessionTurns, type TurnOutcome } from './session-turns.js';
-import type { Ended } from './session-exits.js';
-import { workerOperation } from './worker-operation.js';
 
 type Stopping = { hard: boolean; readonly startedAt: Date; readonly done: Promise<Exit> };
 
@@ -45,7 +42,7 @@ export class SessionActor {
   readonly #opening = Promise.withResolvers<void>();
   #exit: Exit | undefined;
   /** Why this runner itself ends the process. */
-  #own: 'handover' | 'handover now' | 'stuck' | 'broken' | 'rate_limited' | 'auth_required' | undefined;
+  #own: OwnEnd | undefined;
 
   constructor(
     private readonly context: RunnerContext,
@@ -104,7 +101,7 @@ export class SessionActor {
     try {
       await this.context.failpoints.hit('runner.after_claim');
       const started = await this.#start();
-      if (started === undefined) await this.#settle({ decide: this.#failedStart('aborted') });
+      if (started === undefined) await this.#settle({ decide: failedStart('aborted', this.claimed.breaker) });
       else await this.#serve(started);
     } catch (error) {
       if (error instanceof Fenced) return;
@@ -134,36 +131,28 @@ export class SessionActor {
     const { failure, message, stderrTail } = error;
     if (failure === 'unconfirmed_dead') {
       await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
-      return this.#settle({ decide: this.#failedStart('died'), how: 'start_failed', message });
+      return this.#settle({ decide: failedStart('died', this.claimed.breaker), how: 'start_failed', message });
     }
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
     await this.#recordFailure(stderrTail);
-    await this.#settle({ decide: this.#failedStart(failure), how, message: tail(message, stderrTail), stderrTail });
+    await this.#settle({ decide: failedStart(failure, this.claimed.breaker), how, message: tail(message, stderrTail), stderrTail });
   }
 
   /** What a program that was not ready yet has shown is output as well; of those that speak a protocol it is the error output. */
   async #recordFailure(shown: string): Promise<void> {
     const { transport, epoch } = this.claimed.row;
     if (transport === 'acp' || shown.trim() === '' || !this.#owner.held) return;
-    const recorder = this.#recorder(epoch);
+    const recorder = recorderOf(this.context, this.#owner, epoch, () => this.fence());
     const blocks = [{ type: 'text', text: shown }] as const;
     recorder.entry({ type: 'entry', id: 'start', kind: 'message', role: 'assistant', status: 'final', blocks });
     await recorder.flush();
     recorder.end();
   }
 
-  #failedStart(failure: Parameters<typeof afterFailedStart>[1]): Ended['decide'] {
-    return (row, facts) => {
-      const fruitless = row.stop_request === null && failure !== 'aborted' && failure !== 'auth_required';
-      const decision = afterFailedStart(row, failure, { ...facts, productive: false });
-      return withBreaker(row, decision, { fruitless, now: facts.now }, this.claimed.breaker);
-    };
-  }
-
   async #serve({ agent, plan, row }: Started): Promise<void> {
     this.#phase = 'serving';
     this.started();
-    const recorder = this.#recorder(row.epoch);
+    const recorder = recorderOf(this.context, this.#owner, row.epoch, () => this.fence());
     const turns = new SessionTurns(this.context, this.#owner, agent, recorder, plan.prompt, this.#traceparent);
     const current = {
       given: (pk: number) => turns.given.has(pk),
@@ -173,7 +162,12 @@ export class SessionActor {
     const desk = new SessionInbox(this.context, this.#owner, agent, current, this.#broken);
     // What one has said that has done its work already belongs to the turn which it did that in.
     const mayRead = agent.hasFinished === true ? this.#opening.promise : Promise.resolve();
-    const reading = mayRead.then(() => this.#read(agent, recorder, turns, desk));
+    const reading = mayRead
+      .then(() => readAgent({ owner: this.#owner, agent, recorder, turns, desk }, this.#broken))
+      .then((exit) => {
+        this.#exit = exit ?? this.#exit;
+        this.#woken.set();
+      });
     const fenced = (): void => void agent.stop({ hard: true }).catch(() => undefined);
     this.#owner.lease.signal.addEventListener('abort', fenced, { once: true });
     let stopping: Stopping | undefined;
@@ -259,73 +253,6 @@ export class SessionActor {
       });
   }
 
-  async #read(agent: RunningAgent, recorder: Recorder, turns: SessionTurns, desk: SessionInbox): Promise<void> {
-    try {
-      for await (const event of agent.events) {
-        if (event.type === 'exit') this.#exit = event.exit;
-        else await this.#handle(event, recorder, turns, desk);
-        await recorder.room();
-      }
-    } catch (error) {
-      this.#broken(error);
-      // Its pipes must not fill: what it says from now on is nobody's, but its end still has to be seen.
-      await agent.stop({ hard: true }).then(
-        (exit) => (this.#exit ??= exit),
-        () => undefined,
-      );
-    } finally {
-      this.#woken.set();
-    }
-  }
-
-  async #handle(
-    event: Exclude<RuntimeEvent, { type: 'exit' }>,
-    recorder: Recorder,
-    turns: SessionTurns,
-    desk: SessionInbox,
-  ): Promise<void> {
-    switch (event.type) {
-      case 'text':
-        return recorder.text(event);
-      case 'entry':
-        return recorder.entry(event);
-      case 'usage':
-        return turns.use(event.usage);
-      case 'interaction':
-        recorder.closeText();
-        await recorder.flush();
-        return desk.asked(event);
-      case 'interaction_cleared':
-        return desk.cleared(event.requestId);
-      case 'title':
-        return this.#retitle(event.title);
-      case 'options':
-        await this.#owner.change((changes, row) => changes.patch(row, { option_schema: event.options }));
-    }
-  }
-
-  /** A title that a person gave stays. */
-  async #retitle(title: string): Promise<void> {
-    const text = title.trim().slice(0, 200);
-    await this.#owner.change(async (changes, row) => {
-      if (text !== '' && text !== row.title && (row.title === row.template || row.title === row.provider))
-        await changes.patch(row, { title: text });
-    });
-  }
-
-  #recorder(epoch: number): Recorder {
-    const { pk: sessionPk, generation } = this.#owner.owned;
-    return new Recorder(this.context.log, {
-      sessionPk,
-      generation,
-      epoch,
-      joinMs: this.context.timings.joinMs,
-      held: () => this.#owner.held,
-      fenced: () => this.fence(),
-      lost: (error) => this.context.logger.error({ err: error, session: this.pk }, 'entries of a session could not be stored and are lost'),
-    });
-  }
-
   #end(why: 'stuck' | 'broken' | 'rate_limited' | 'auth_required'): void {
     if (this.#own === undefined || this.#own === 'handover') this.#own = why;
     this.#woken.set();
@@ -368,41 +295,9 @@ export class SessionActor {
   async #gone(agent: RunningAgent, exit: Exit, stopping: Stopping | undefined, restarts: LaunchPlan['restarts']): Promise<void> {
     // A process that ended by itself may have left children.
     if (stopping === undefined) await this.#confirmed(agent);
-    const own = this.#own;
-    const cause = own === 'rate_limited' || own === 'auth_required' ? own : stopping === undefined ? exit.cause : 'stopped';
-    const crashed = cause === 'crashed' || own === 'broken';
-    const { stderrTail } = exit;
-    await this.#settle({
-      decide: (row, facts): Decision => {
-        const handed = row.stop_request === null && (own === 'handover' || own === 'handover now');
-        const decision = afterExit(
-          handed ? { ...row, stop_request: 'handover', stop_reason: null } : row,
-          { cause: crashed ? 'crashed' : cause },
-          {
-            ...facts,
-            inTurn: facts.inTurn || this.#diedInTurn,
-            productive: facts.turns > 0,
-          },
-          { ...EXIT_SETTINGS, ...restarts },
-        );
-        const itself = row.stop_request === null && !handed && (crashed || cause === 'clean');
-        const stalled = row.stop_request === 'kill' && row.stop_reason === 'stalled';
-        const fruitless = facts.turns === 0 && (itself || stalled);
-        return withBreaker(row, decision, { fruitless, now: facts.now }, this.claimed.breaker);
-      },
-      ...(cause === 'clean' ? { message: 'ended by itself with 0' } : {}),
-      ...(crashed
-        ? { how: 'crashed' as const, message: tail(`exited with ${exit.signal ?? exit.code ?? 'nothing'}`, stderrTail), stderrTail }
-        : {}),
-      ...(stopping === undefined
-        ? {}
-        : {
-            also: (changes, row) =>
-              changes.emit(
-                workerOperation(changes, row, { operation: row.stop_request === 'kill' ? 'kill' : 'stop', startedAt: stopping.startedAt }),
-              ),
-          }),
-    });
+    const { breaker } = this.claimed;
+    const stoppedFrom = stopping?.startedAt;
+    await this.#settle(processEnded({ exit, own: this.#own, stoppedFrom, diedInTurn: this.#diedInTurn, restarts, breaker }));
   }
 
   async #confirmed(agent: RunningAgent): Promise<void> {
@@ -417,9 +312,4 @@ export class SessionActor {
     await this.context.failpoints.hit('runner.before_exit_recorded');
     await this.#owner.trying(() => this.context.exits.settle(this.claimed.city, this.#owner.owned, ended));
   }
-}
-
-function tail(message: string, stderr: string): string {
-  const last = printable(stderr).trim().slice(-800);
-  return last === '' ? message : `${message}:\n${last}`;
 }
