@@ -93,7 +93,7 @@ export async function costs(postgres: BenchPostgres): Promise<Costs> {
 }
 
 /** As each replica does each second. */
-const looked = ({ pool }: Watched): Promise<unknown> => new StreamLogRepository(createDb(pool), pool).recent(Number.MAX_SAFE_INTEGER);
+const looked = ({ pool }: Watched): Promise<unknown> => new StreamLogRepository(createDb(pool), pool).recent(Number.MAX_SAFE_INTEGER, 1);
 
 async function readCosts(
   watched: Watched,

@@ -5682,7 +5682,7 @@ export interface components {
             actor: string;
             /** @description One line for people. */
             message?: string;
-            /** @description The facts: for a known kind what its schema asks for, for a custom one any JSON object. */
+            /** @description The facts: for a known kind what its schema asks for, for a custom one any JSON object. What a session is like (`session` of a `session.*` kind) is told by the supervisor alone: it is left out of a known kind, and refused in a custom one. */
             payload?: {
                 [key: string]: unknown;
             };
@@ -5729,7 +5729,7 @@ export interface components {
         /** @description One line for people. */
         EventMessage: string;
         /** @description What an event carries: the payload of its kind. */
-        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["ExtmsgDeliveryFailedPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["Runner"] | components["schemas"]["ServiceStatePayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
+        EventPayload: components["schemas"]["AgentConfigPayload"] | components["schemas"]["AgentSwitchPayload"] | components["schemas"]["BackendCredentialResolvedPayload"] | components["schemas"]["BeadClaimRejectedPayload"] | components["schemas"]["BeadEventPayload"] | components["schemas"]["BeadDeadAssigneeReopenedPayload"] | components["schemas"]["BeadWorktreeReapSkippedPayload"] | components["schemas"]["BeadWorktreeReapedPayload"] | components["schemas"]["ConditionalWritesDegradedPayload"] | components["schemas"]["CityLifecyclePayload"] | components["schemas"]["NoPayload"] | components["schemas"]["ConfigRejectedPayload"] | components["schemas"]["ConfigReloadedPayload"] | components["schemas"]["ConvoyClosedPayload"] | components["schemas"]["Record"] | components["schemas"]["RotatedPayload"] | components["schemas"]["AdapterEventPayload"] | components["schemas"]["BoundEventPayload"] | components["schemas"]["ExtmsgDeliveryFailedPayload"] | components["schemas"]["GroupCreatedEventPayload"] | components["schemas"]["InboundEventPayload"] | components["schemas"]["OutboundEventPayload"] | components["schemas"]["OutboundChannelMismatchPayload"] | components["schemas"]["UnboundEventPayload"] | components["schemas"]["StoreDiskCriticalPayload"] | components["schemas"]["StoreDiskWarnPayload"] | components["schemas"]["StoreMaintenanceDonePayload"] | components["schemas"]["StoreMaintenanceFailedPayload"] | components["schemas"]["MailEventPayload"] | components["schemas"]["MoleculeResolvedPayload"] | components["schemas"]["PackConfigPayload"] | components["schemas"]["PatchConfigPayload"] | components["schemas"]["ProjectIdentityStampedPayload"] | components["schemas"]["ProviderConfigPayload"] | components["schemas"]["RequestFailedPayload"] | components["schemas"]["CityCreateSucceededPayload"] | components["schemas"]["CityRegisterSucceededPayload"] | components["schemas"]["CityStartSucceededPayload"] | components["schemas"]["CityStopSucceededPayload"] | components["schemas"]["CityUnregisterSucceededPayload"] | components["schemas"]["RigCreateSucceededPayload"] | components["schemas"]["SessionCreateSucceededPayload"] | components["schemas"]["SessionMessageSucceededPayload"] | components["schemas"]["SessionSubmitSucceededPayload"] | components["schemas"]["RigConfigPayload"] | components["schemas"]["RigProvisionProgressPayload"] | components["schemas"]["RigSwitchPayload"] | components["schemas"]["Runner"] | components["schemas"]["ServiceStatePayload"] | components["schemas"]["SessionTransitionPayload"] | components["schemas"]["SessionStatePayload"] | components["schemas"]["SessionLifecyclePayload"] | components["schemas"]["SessionDrainAckedWithAssignedWorkPayload"] | components["schemas"]["SessionInteractionPayload"] | components["schemas"]["SessionMessagePayload"] | components["schemas"]["SessionResetStalledPayload"] | components["schemas"]["SessionStartFailedPayload"] | components["schemas"]["SessionStartSlowPayload"] | components["schemas"]["SessionStrandedPayload"] | components["schemas"]["SessionTurnPayload"] | components["schemas"]["SessionUnknownStatePayload"] | components["schemas"]["StorageBindingOutcomePayload"] | components["schemas"]["SupervisorFSPressureSkippedTickPayload"] | components["schemas"]["SupervisorRequestPayload"] | components["schemas"]["SupervisorShutdownPayload"] | components["schemas"]["SupervisorStartedPayload"] | components["schemas"]["WebhookReceivedPayload"] | components["schemas"]["WebhookRejectedPayload"] | components["schemas"]["WorkerOperationEventPayload"] | components["schemas"]["CustomEventPayload"];
         /** @description The event that says so. */
         EventRotateAnchor: {
             /** @description The position of the event that says so. */
@@ -8820,6 +8820,8 @@ export interface components {
             bead_status?: string;
             /** @description Why, as one word or a short sentence. */
             reason?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The agent or provider that the session was made of. */
@@ -8899,6 +8901,8 @@ export interface components {
             prompt_cut?: boolean;
             /** @description Names the question. */
             request_id: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description `open`, `answered`, `cancelled` or `expired`. */
@@ -8912,6 +8916,8 @@ export interface components {
         SessionLifecyclePayload: {
             /** @description Why, as one word or a short sentence. */
             reason?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The agent or provider that the session was made of. */
@@ -8930,6 +8936,8 @@ export interface components {
             message_id: string;
             /** @description Why, as one word or a short sentence. */
             reason?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description What became of it. */
@@ -9027,6 +9035,8 @@ export interface components {
             elapsed_s: number;
             /** @description When it was reset. RFC 3339 in UTC. */
             reset_committed_at: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The name under which the session is known to its process. */
             session_name: string;
             /** @description The agent or provider that the session was made of. */
@@ -9169,6 +9179,8 @@ export interface components {
              * @description When it is tried again, at the soonest. RFC 3339 in UTC; absent when it is not.
              */
             retry_at?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The state now. */
@@ -9178,6 +9190,8 @@ export interface components {
         SessionStartSlowPayload: {
             /** @description Counts the processes of the session, from 1. */
             generation: number;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /**
@@ -9186,8 +9200,15 @@ export interface components {
              */
             until: string;
         };
+        /** @description What the session is like then. */
+        SessionStatePayload: {
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
+        };
         /** @description A session has work and nothing goes on. */
         SessionStrandedPayload: {
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The name under which the session is known to its process. */
@@ -10553,10 +10574,25 @@ export interface components {
             generation: number;
             /** @description Why, as one word or a short sentence. */
             reason?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The state now. */
             to: string;
+        };
+        /** @description A turn of a session: what it does until it waits again. */
+        SessionTurnPayload: {
+            /** @description Counts its processes. */
+            generation: number;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
+            /** @description The id of the session. */
+            session_id: string;
+            /** @description Why it is over: what the agent says, `failed`, or `lost` with its process. Absent of one that begins. */
+            stop_reason?: string;
+            /** @description Counts the turns of the session. */
+            turn: number;
         };
         /** @description A session is in a state that this release does not know. */
         SessionUnknownStatePayload: {
@@ -10564,6 +10600,8 @@ export interface components {
             escalated: boolean;
             /** @description When it was seen first. RFC 3339 in UTC. */
             first_seen?: string;
+            /** @description The session as lists have it once this has happened, without its last output; several events of one change carry the same. Absent where it is longer than 16 KiB, of events of earlier releases, and of those that a client has recorded. */
+            session?: components["schemas"]["SessionResponse"];
             /** @description The id of the session. */
             session_id: string;
             /** @description The name under which the session is known to its process. */
@@ -12208,7 +12246,7 @@ export interface components {
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         /** @description An event of a known kind; `type` says of which. */
-        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRunnerDraining"] | components["schemas"]["TypedEventStreamEnvelopeRunnerLost"] | components["schemas"]["TypedEventStreamEnvelopeRunnerRegistered"] | components["schemas"]["TypedEventStreamEnvelopeRunnerStopped"] | components["schemas"]["TypedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
+        TypedEventStreamEnvelopeKnown: components["schemas"]["TypedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedEventStreamEnvelopeRunnerDraining"] | components["schemas"]["TypedEventStreamEnvelopeRunnerLost"] | components["schemas"]["TypedEventStreamEnvelopeRunnerRegistered"] | components["schemas"]["TypedEventStreamEnvelopeRunnerStopped"] | components["schemas"]["TypedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedEventStreamEnvelopeSessionTurnEnded"] | components["schemas"]["TypedEventStreamEnvelopeSessionTurnStarted"] | components["schemas"]["TypedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedEventStreamEnvelopeWorkerOperation"];
         /** @description A message was put away. */
         TypedEventStreamEnvelopeMailArchived: {
             actor: components["schemas"]["EventActor"];
@@ -13050,7 +13088,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13126,7 +13164,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13145,7 +13183,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13202,7 +13240,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13240,7 +13278,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13392,7 +13430,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13406,12 +13444,50 @@ export interface components {
             type: "session.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        /** @description A turn of a session is over, once each: also where its process, or its runner, is gone. */
+        TypedEventStreamEnvelopeSessionTurnEnded: {
+            actor: components["schemas"]["EventActor"];
+            depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
+            message?: components["schemas"]["EventMessage"];
+            payload: components["schemas"]["SessionTurnPayload"];
+            run_id?: components["schemas"]["EventRun"];
+            seq: components["schemas"]["EventSeq"];
+            session_id?: components["schemas"]["EventSession"];
+            step_id?: components["schemas"]["EventStep"];
+            subject?: components["schemas"]["EventSubject"];
+            ts: components["schemas"]["EventTime"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.turn.ended";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        /** @description A turn of a session begins, whether somebody has sent it a message or not. */
+        TypedEventStreamEnvelopeSessionTurnStarted: {
+            actor: components["schemas"]["EventActor"];
+            depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
+            message?: components["schemas"]["EventMessage"];
+            payload: components["schemas"]["SessionTurnPayload"];
+            run_id?: components["schemas"]["EventRun"];
+            seq: components["schemas"]["EventSeq"];
+            session_id?: components["schemas"]["EventSession"];
+            step_id?: components["schemas"]["EventStep"];
+            subject?: components["schemas"]["EventSubject"];
+            ts: components["schemas"]["EventTime"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.turn.started";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         /** @description A session that was to end stays. */
         TypedEventStreamEnvelopeSessionUndrained: {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13449,7 +13525,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -13487,7 +13563,7 @@ export interface components {
             actor: components["schemas"]["EventActor"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -14695,7 +14771,7 @@ export interface components {
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
         /** @description An event of a known kind; `type` says of which. */
-        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerLost"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerRegistered"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
+        TypedTaggedEventStreamEnvelopeKnown: components["schemas"]["TypedTaggedEventStreamEnvelopeAgentCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeAgentUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBackendCredentialResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClaimRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeadAssigneeReopened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReapSkipped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadWorktreeReaped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeBeadsConditionalWritesDegraded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCitySuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeCityUnregisterRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConfigReloaded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeControllerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeConvoyCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencyAcked"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEmergencySignaled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeEventsRotated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepDefined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionStepStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExecutionWorkAssociated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgAdapterRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgBound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgDeliveryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgGroupCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgInbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgOutboundChannelMismatch"] | components["schemas"]["TypedTaggedEventStreamEnvelopeExtmsgUnbound"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskCritical"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreDiskWarn"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceDone"] | components["schemas"]["TypedTaggedEventStreamEnvelopeGcStoreMaintenanceFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailMarkedUnread"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailRead"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailReplied"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMailSent"] | components["schemas"]["TypedTaggedEventStreamEnvelopeMoleculeResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderCompleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeOrderFired"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackAdded"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackRemoved"] | components["schemas"]["TypedTaggedEventStreamEnvelopePackUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopePatchSet"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProjectIdentityStamped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderSwapped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeProviderUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityRegister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStart"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityStop"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultCityUnregister"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultRigCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionCreate"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionMessage"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRequestResultSessionSubmit"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigDeleted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigProvisionProgress"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigResumed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRigUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerLost"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerRegistered"] | components["schemas"]["TypedTaggedEventStreamEnvelopeRunnerStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeServiceStateChanged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionArchived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionClosed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionColdStartTimeout"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCrashed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionCreated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDrainAckedWithAssignedWork"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionDraining"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionIdleKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionOpened"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionInteractionResolved"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMaxAgeKilled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionMessageDropped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionQuarantined"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionResetStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStalled"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStartSlow"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStarting"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStopped"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionStranded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionSuspended"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionTurnEnded"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionTurnStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUndrained"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUnknownState"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionUpdated"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWakeRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWoke"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSessionWorkQueryFailed"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingConverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingGenesis"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUncheckable"] | components["schemas"]["TypedTaggedEventStreamEnvelopeStorageBindingUnconverged"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorFsPressureSkippedTick"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorRequest"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorShutdownRequested"] | components["schemas"]["TypedTaggedEventStreamEnvelopeSupervisorStarted"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookReceived"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWebhookRejected"] | components["schemas"]["TypedTaggedEventStreamEnvelopeWorkerOperation"];
         /** @description A message was put away. */
         TypedTaggedEventStreamEnvelopeMailArchived: {
             actor: components["schemas"]["EventActor"];
@@ -15626,7 +15702,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -15710,7 +15786,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -15731,7 +15807,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -15794,7 +15870,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -15836,7 +15912,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -16004,7 +16080,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -16019,13 +16095,55 @@ export interface components {
             type: "session.suspended";
             workflow?: components["schemas"]["WorkflowEventProjection"];
         };
+        /** @description A turn of a session is over, once each: also where its process, or its runner, is gone. */
+        TypedTaggedEventStreamEnvelopeSessionTurnEnded: {
+            actor: components["schemas"]["EventActor"];
+            city: components["schemas"]["EventCity"];
+            depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
+            message?: components["schemas"]["EventMessage"];
+            payload: components["schemas"]["SessionTurnPayload"];
+            run_id?: components["schemas"]["EventRun"];
+            seq: components["schemas"]["EventSeq"];
+            session_id?: components["schemas"]["EventSession"];
+            step_id?: components["schemas"]["EventStep"];
+            stream: components["schemas"]["EventStream"];
+            subject?: components["schemas"]["EventSubject"];
+            ts: components["schemas"]["EventTime"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.turn.ended";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
+        /** @description A turn of a session begins, whether somebody has sent it a message or not. */
+        TypedTaggedEventStreamEnvelopeSessionTurnStarted: {
+            actor: components["schemas"]["EventActor"];
+            city: components["schemas"]["EventCity"];
+            depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
+            message?: components["schemas"]["EventMessage"];
+            payload: components["schemas"]["SessionTurnPayload"];
+            run_id?: components["schemas"]["EventRun"];
+            seq: components["schemas"]["EventSeq"];
+            session_id?: components["schemas"]["EventSession"];
+            step_id?: components["schemas"]["EventStep"];
+            stream: components["schemas"]["EventStream"];
+            subject?: components["schemas"]["EventSubject"];
+            ts: components["schemas"]["EventTime"];
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "session.turn.started";
+            workflow?: components["schemas"]["WorkflowEventProjection"];
+        };
         /** @description A session that was to end stays. */
         TypedTaggedEventStreamEnvelopeSessionUndrained: {
             actor: components["schemas"]["EventActor"];
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -16067,7 +16185,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
@@ -16109,7 +16227,7 @@ export interface components {
             city: components["schemas"]["EventCity"];
             depends_on_step_ids?: components["schemas"]["EventStepNeeds"];
             message?: components["schemas"]["EventMessage"];
-            payload: components["schemas"]["NoPayload"];
+            payload: components["schemas"]["SessionStatePayload"];
             run_id?: components["schemas"]["EventRun"];
             seq: components["schemas"]["EventSeq"];
             session_id?: components["schemas"]["EventSession"];
