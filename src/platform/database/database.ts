@@ -106,13 +106,15 @@ function clientFor(servers: DatabaseServers, pooled = false): typeof pg.Client {
 /** @param url may name several hosts: each connection then goes to the one that takes writes */
 export function createPool(url: string, options: PoolOptions = {}): PgPool {
   const servers = serversOf(url);
+  const looking = (client: pg.ClientBase): Promise<void> => look(client, servers, options.log === true);
   const pool = new PgPool({
     ...connectionConfig(servers.addresses[0]!, options.applicationName ?? 'svc', options.pooled),
     ...(servers.many || options.pooled === true ? { Client: clientFor(servers, options.pooled) } : {}),
     max: options.max ?? DEFAULT_POOL_SIZE,
     beside: options.beside,
     idleTimeoutMillis: 30_000,
-    onConnect: (client) => look(client, servers, options.log === true),
+    // The pool waits for it; its types do not say so.
+    onConnect: looking as (client: pg.ClientBase) => unknown as (client: pg.ClientBase) => void,
   });
   // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the
   // process: idle ones report through the pool, those that are checked out (between two queries) through the client.
