@@ -100,7 +100,7 @@ const WIDE: readonly Part[] = [
   { name: 'scenario-night', what: 'a night with crashes', run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'night'] },
   {
     name: 'scenario-backup',
-    what: 'a database of one’s own backed up and restored as the guide says it; needs a package of PostgreSQL',
+    what: 'backups restored as the guide says it; for a database of one’s own it needs a package of PostgreSQL',
     run: [...JEST, '--selectProjects', 'scenarios', '--testPathPatterns', 'scenarios/backup'],
   },
   {

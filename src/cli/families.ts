@@ -45,6 +45,8 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   context: async () => (await import('./contexts/context.command.js')).addContext,
   health: async () => (await import('./health.command.js')).addHealth,
   doctor: async () => (await import('./doctor/doctor.command.js')).addDoctor,
+  backup: async () => (await import('./backup.command.js')).addBackup,
+  restore: async () => (await import('./backup.command.js')).addRestore,
   serve: async () => (await import('./serve.command.js')).addServe,
   names: async () => (await import('./names.command.js')).addNames,
 };

@@ -3,6 +3,7 @@ import { addAgent } from './agents/agent.command.js';
 import { addOutput } from './agents/output.command.js';
 import { addAttach } from './attach/attach.command.js';
 import { addAudit } from './audit/audit.command.js';
+import { addBackup, addRestore } from './backup.command.js';
 import { addBead } from './beads/bead.command.js';
 import { addCity } from './cities/city.command.js';
 import { addOverview } from './cities/overview.command.js';
@@ -84,6 +85,8 @@ export function buildProgram(io: Io): Command {
   addContext(program, io);
   addHealth(program, io);
   addDoctor(program, io);
+  addBackup(program, io);
+  addRestore(program, io);
   addServe(program, io);
   addUi(program, io);
   addCompletion(program, io);

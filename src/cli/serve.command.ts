@@ -13,7 +13,6 @@ interface ServeFlags {
   readonly dataDir?: string;
 }
 
-const SERVER = fileURLToPath(new URL('../entry/serve.js', import.meta.url));
 /** The Node that the project pins; the client itself also runs on older ones. */
 const PINNED_NODE = fileURLToPath(new URL('../../../node_modules/.bin/node', import.meta.url));
 
@@ -28,13 +27,18 @@ export function addServe(program: Command, io: Io): void {
   serve.action(async (_options, command: Command) => {
     const { host, port, dataDir } = flagsOf<ServeFlags>(command);
     const own = { SVC_HOST: host, SVC_PORT: port, SVC_DATA_DIR: dataDir };
-    const code = await run({ ...io.env, ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)) });
+    const code = await runEntry('serve', [], {
+      ...io.env,
+      ...Object.fromEntries(Object.entries(own).filter(([, value]) => value !== undefined)),
+    });
     if (code !== 0) throw new CliError('', code);
   });
 }
 
-function run(env: NodeJS.ProcessEnv): Promise<number> {
-  const child = spawn(existsSync(PINNED_NODE) ? PINNED_NODE : process.execPath, [SERVER], { stdio: 'inherit', env });
+/** Runs a program of `src/entry` in the foreground, and ends as it does. */
+export function runEntry(name: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const program = fileURLToPath(new URL(`../entry/${name}.js`, import.meta.url));
+  const child = spawn(existsSync(PINNED_NODE) ? PINNED_NODE : process.execPath, [program, ...args], { stdio: 'inherit', env });
   // Ctrl-C on a terminal reaches the child by itself; passed on as well it would count as the second one.
   const relay = (signal: NodeJS.Signals): void => {
     if (signal !== 'SIGINT' || process.stdin.isTTY !== true) child.kill(signal);

@@ -42,7 +42,8 @@ const SETTINGS = {
   unix_socket_directories: '',
   max_connections: '100',
   shared_buffers: '128MB',
-  wal_level: 'minimal',
+  // Enough for a copy of the files while it runs.
+  wal_level: 'replica',
   max_wal_senders: '0',
   jit: 'off',
   timezone: 'UTC',

@@ -1,0 +1,63 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { run } from './programs.js';
+
+/** What a backup says of itself, first in its archive. */
+export interface Manifest {
+  readonly format: 1;
+  /** `files`: the folder of an embedded server; `dump`: what pg_dump has written. */
+  readonly database: 'files' | 'dump';
+  readonly at: string;
+  /** Of PostgreSQL. */
+  readonly server: number;
+  /** Where the cities were; they are known by their paths. */
+  readonly citiesRoot: string;
+  /** The folder of the archive that has them. */
+  readonly cities?: string;
+}
+
+export const MANIFEST = 'svc-backup.json';
+/** What is there beside the manifest, in the archive as in the folder it is made from. */
+export const FILES = 'database';
+export const DUMP = 'database.dump';
+export const PASSWORD = 'password';
+export const KEY = 'admin.key';
+
+/** Packs a prepared folder and the cities into `file`, which is there only once it is whole. Nobody else may read it. */
+export async function pack(file: string, folder: string, manifest: Manifest): Promise<number> {
+  await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`);
+  const { citiesRoot, cities } = manifest;
+  const part = `${resolve(file)}.part`;
+  const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY].filter((name) => existsSync(join(folder, name)))];
+  try {
+    await writeFile(part, '', { mode: 0o600 });
+    await chmod(part, 0o600);
+    const args = ['-czf', part, '-C', folder, ...members];
+    // A file that changes while it is read is noticed by its city after the restore: tar says so with 1.
+    await run('tar', [...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])]).catch((error: Error) => {
+      if (!/failed \(1\)/.test(error.message) || /Cannot|Error is not/.test(error.message)) throw error;
+    });
+    await rename(part, resolve(file));
+  } finally {
+    await rm(part, { force: true });
+  }
+  return (await stat(file)).size;
+}
+
+/** Unpacks `file` into a new folder beside the data. @throws Error for what is none */
+export async function unpack(file: string, folder: string): Promise<Manifest> {
+  if (!existsSync(file)) throw new Error(`there is no file ${file}`);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await run('tar', ['-xzf', resolve(file), '-C', folder]).catch((error: Error) => {
+    throw new Error(`${file} is no backup of svc, or it is cut off: ${error.message}`);
+  });
+  const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => '{}');
+  const manifest = JSON.parse(text) as Partial<Manifest>;
+  if (manifest.format !== 1) throw new Error(`${file} is no backup that this release of svc can read`);
+  return manifest as Manifest;
+}
+
+export const citiesOf = (citiesRoot: string): { citiesRoot: string; cities?: string } =>
+  existsSync(citiesRoot) ? { citiesRoot, cities: basename(citiesRoot) } : { citiesRoot };

@@ -1,0 +1,74 @@
+import { existsSync } from 'node:fs';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import pg from 'pg';
+import type { AppConfig } from '../../platform/config/config.js';
+import { serversOf } from '../../platform/database/servers.js';
+import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
+import { DirectoryInUse } from '../../platform/embedded/lock.js';
+import { citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './archive.js';
+import { addressOf, copyRunning } from './embedded-copy.js';
+import { programFor, run } from './programs.js';
+
+/**
+ * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
+ * after it, since a file that is newer than the database is noticed and read. Returns what to say.
+ */
+export async function backUp(config: AppConfig, file: string, tell: (line: string) => void): Promise<string> {
+  const folder = await mkdtemp(join(dirname(resolve(file)), '.svc-backup-'));
+  try {
+    const at = new Date().toISOString();
+    const database = config.databaseUrl === undefined ? await ofEmbedded(config, folder, tell) : await ofServer(config.databaseUrl, folder);
+    const key = join(config.dataDir, KEY);
+    if (existsSync(key)) await copyFile(key, join(folder, KEY));
+    const size = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) });
+    return `${file}: the database and the cities of ${config.citiesRoot}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function ofEmbedded(config: AppConfig, folder: string, tell: (line: string) => void): Promise<Pick<Manifest, 'database' | 'server'>> {
+  const home = join(config.dataDir, 'postgres');
+  const data = join(home, 'data');
+  if (!existsSync(join(data, 'PG_VERSION')))
+    throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
+  const copy = async (url: string): Promise<number> => {
+    const server = await copyRunning(url, data, join(folder, FILES));
+    await copyFile(join(home, 'password'), join(folder, PASSWORD));
+    return server;
+  };
+  let own: Awaited<ReturnType<typeof startEmbedded>>;
+  try {
+    own = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID });
+  } catch (error) {
+    if (!(error instanceof DirectoryInUse)) throw error;
+    return { database: 'files', server: await copy(await addressOf(home)) };
+  }
+  tell('the service does not run; its database is started for the backup …');
+  try {
+    return { database: 'files', server: await copy(own.url) };
+  } finally {
+    await own.stop();
+  }
+}
+
+async function ofServer(databaseUrl: string, folder: string): Promise<Pick<Manifest, 'database' | 'server'>> {
+  const url = await serversOf(databaseUrl).current();
+  const server = await versionOf(url);
+  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--file=${join(folder, DUMP)}`, url]);
+  return { database: 'dump', server };
+}
+
+/** The version of PostgreSQL at an address. */
+export async function versionOf(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ n: string }>(`select current_setting('server_version_num') as n`);
+    return Math.floor(Number(rows[0]!.n) / 10_000);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,64 @@
+import { constants } from 'node:fs';
+import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+
+/** What a base backup is without: what a server makes anew, or must not find. */
+const EMPTY = new Set(['wal', 'replslot', 'dynshmem', 'notify', 'serial', 'snapshots', 'stat_tmp', 'subtrans'].map((name) => `pg_${name}`));
+const LEFT_OUT = /^(postmaster\.(pid|opts)|backup_label.*|tablespace_map.*|pg_internal\.init.*|pgsql_tmp.*)$/;
+const WAL = /^([0-9A-F]{24}|[0-9A-F]{8}\.history)$/;
+const SLOT = 'svc_backup';
+
+/**
+ * Copies the files of a server that runs, as its manual has it: between the two calls they may change under the copy, and the log of
+ * that time, which goes with it, brings them to one moment. A slot of this connection keeps the log meanwhile.
+ */
+export async function copyRunning(url: string, data: string, into: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ level: string; version: string }>(
+      `select current_setting('wal_level') as level, current_setting('server_version_num') as version`,
+    );
+    if (rows[0]!.level === 'minimal') throw new Error('the server was started by an earlier release: start it again, then back it up');
+    await client.query('select pg_create_physical_replication_slot($1, true, true)', [SLOT]);
+    await client.query("select pg_backup_start('svc backup', true)");
+    await copyFolder(data, into, 0);
+    const { rows: ended } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
+    await writeFile(join(into, 'backup_label'), ended[0]!.labelfile, { mode: 0o600 });
+    for (const name of await readdir(join(data, 'pg_wal')))
+      if (WAL.test(name)) await copyIfThere(join(data, 'pg_wal', name), join(into, 'pg_wal', name));
+    return Math.floor(Number(rows[0]!.version) / 10_000);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+async function copyFolder(from: string, into: string, depth: number): Promise<void> {
+  await mkdir(into, { mode: 0o700 });
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(into, entry.name)];
+    if (LEFT_OUT.test(entry.name)) continue;
+    if (entry.isDirectory()) {
+      if (depth === 0 && EMPTY.has(entry.name)) await mkdir(target, { mode: 0o700 });
+      else await copyFolder(source, target, depth + 1);
+    } else if (entry.isFile()) await copyIfThere(source, target);
+  }
+}
+
+/** Files come and go while it is copied: the log knows of both. */
+async function copyIfThere(from: string, into: string): Promise<void> {
+  await copyFile(from, into, constants.COPYFILE_FICLONE).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
+
+/** The address of the server that another process has started on these files. */
+export async function addressOf(home: string): Promise<string> {
+  const [pid, password] = await Promise.all([
+    readFile(join(home, 'data', 'postmaster.pid'), 'utf8'),
+    readFile(join(home, 'password'), 'utf8'),
+  ]);
+  return `postgres://svc:${password.trim()}@127.0.0.1:${pid.split('\n')[3]!.trim()}/svc`;
+}

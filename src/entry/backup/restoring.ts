@@ -1,0 +1,144 @@
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import pg from 'pg';
+import type { AppConfig } from '../../platform/config/config.js';
+import { serversOf } from '../../platform/database/servers.js';
+import { chooseAccount } from '../../platform/embedded/account.js';
+import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
+import { makeWay, prepareHome } from '../../platform/embedded/home.js';
+import { lockDirectory } from '../../platform/embedded/lock.js';
+import { prepareDatabase } from '../schema.js';
+import { DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
+import { versionOf } from './backing-up.js';
+import { programFor, run } from './programs.js';
+
+/**
+ * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
+ * meanwhile. What is there already stays unless it shall be replaced; files are then moved aside. Returns what to say.
+ */
+export async function restore(config: AppConfig, file: string, replace: boolean, tell: (line: string) => void): Promise<string> {
+  await makeWay(config.dataDir, undefined);
+  const lock = await lockDirectory(config.dataDir);
+  const folder = join(config.dataDir, 'restore.new');
+  let locked = true;
+  const unlock = async (): Promise<void> => {
+    if (locked) await lock.release();
+    locked = false;
+  };
+  try {
+    const manifest = await unpack(file, folder);
+    assertFits(config, manifest);
+    const stamp = new Date().toISOString().replace(/[:.]/g, '-');
+    const aside = async (path: string): Promise<void> => {
+      if (!existsSync(path)) return;
+      await rename(path, `${path}.before-${stamp}`);
+      tell(`${path} is now ${path}.before-${stamp}`);
+    };
+    await assertFree(config, replace);
+    let epoch: number;
+    if (config.databaseUrl === undefined) {
+      await aside(join(config.dataDir, 'postgres'));
+      await placeFiles(config, folder);
+      await putCities(config, manifest, folder, aside);
+      // The server takes the lock itself.
+      await unlock();
+      const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID });
+      try {
+        epoch = await beginEpoch(config, server.url);
+      } finally {
+        await server.stop();
+      }
+    } else {
+      const url = await serversOf(config.databaseUrl).current();
+      await load(url, join(folder, DUMP));
+      await putCities(config, manifest, folder, aside);
+      epoch = await beginEpoch(config, url);
+    }
+    if (existsSync(join(folder, KEY))) {
+      await copyFile(join(folder, KEY), join(config.dataDir, KEY));
+      await chmod(join(config.dataDir, KEY), 0o600);
+    }
+    return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;
+  } finally {
+    await unlock();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function assertFits(config: AppConfig, { database, citiesRoot }: Manifest): void {
+  if (database === 'files' && config.databaseUrl !== undefined)
+    throw new Error('this is the backup of an embedded database: restore it without SVC_DATABASE_URL');
+  if (database === 'dump' && config.databaseUrl === undefined)
+    throw new Error('this is the backup of a database of your own: name the one to restore it to with SVC_DATABASE_URL');
+  if (citiesRoot !== config.citiesRoot)
+    throw new Error(`its cities were in ${citiesRoot}, and are known by that: restore it there (SVC_CITIES_ROOT or SVC_DATA_DIR)`);
+}
+
+async function assertFree(config: AppConfig, replace: boolean): Promise<void> {
+  const refuse = (what: string): never => {
+    throw new Error(`${what}; --replace takes the place of it`);
+  };
+  if (config.databaseUrl === undefined) {
+    if (!replace && existsSync(join(config.dataDir, 'postgres', 'data'))) refuse(`there is a database in ${config.dataDir}`);
+  } else {
+    await withClient(await serversOf(config.databaseUrl).current(), async (client) => {
+      const { rows } = await client.query<{ used: boolean; there: boolean }>(
+        `select exists (select from pg_stat_activity where datname = current_database() and application_name like 'svc-%'
+            and application_name not like 'svc-backup%') as used, exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
+      );
+      if (rows[0]!.used) throw new Error('the service runs on this database: stop all of it first');
+      if (rows[0]!.there && !replace) refuse('the database is not empty');
+      if (!rows[0]!.there) return;
+      for (const schema of ['bullmq', 'public']) await client.query(`drop schema if exists ${schema} cascade`);
+      await client.query('create schema public');
+    });
+  }
+  if (!replace && existsSync(config.citiesRoot)) refuse(`there is a folder ${config.citiesRoot}`);
+}
+
+async function placeFiles(config: AppConfig, folder: string): Promise<void> {
+  const account = await chooseAccount(join(config.dataDir, 'postgres', 'data'), process.env.SUDO_UID);
+  await makeWay(config.dataDir, account);
+  const home = await prepareHome(config.dataDir, account);
+  const data = join(home.directory, 'data');
+  await move(join(folder, FILES), data);
+  await copyFile(join(folder, PASSWORD), join(home.directory, 'password'));
+  await chmod(data, 0o700);
+  if (account !== undefined) await run('chown', ['-R', `${account.uid}:${account.gid}`, home.directory]);
+}
+
+async function putCities(config: AppConfig, { cities }: Manifest, folder: string, aside: (path: string) => Promise<void>): Promise<void> {
+  if (cities === undefined) return;
+  await aside(config.citiesRoot);
+  await mkdir(dirname(config.citiesRoot), { recursive: true });
+  await move(join(folder, cities), config.citiesRoot);
+}
+
+async function move(from: string, to: string): Promise<void> {
+  await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EXDEV') throw error;
+    await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  });
+}
+
+async function load(url: string, dump: string): Promise<void> {
+  const program = await programFor('pg_restore', await versionOf(url));
+  await run(program, ['--no-owner', '--exit-on-error', `--dbname=${url}`, dump]);
+}
+
+async function beginEpoch(config: AppConfig, url: string): Promise<number> {
+  await prepareDatabase(config, url);
+  return withClient(url, async (client) => (await client.query<{ epoch: number }>('select begin_log_epoch() as epoch')).rows[0]!.epoch);
+}
+
+async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
