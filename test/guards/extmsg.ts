@@ -43,11 +43,19 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Messages of a batch do not wait for the conversation of another.',
-    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
-    find: 'this.repository.look(tx, intakes, false)',
-    replace: 'this.repository.look(tx, intakes, true)',
+    file: 'src/modules/integrations/extmsg/inbound/inbound.repository.ts',
+    find: 'return this.#look(tx, asked, false)',
+    replace: 'return this.#look(tx, asked, true)',
     test: BATCHES,
     name: 'keeps its conversation from a batch',
+  },
+  {
+    guard: 'Who waits for a conversation has the lock of one that is made while it looks.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound.repository.ts',
+    find: 'if (!found!.busy) return found!;',
+    replace: 'return found!;',
+    test: BATCHES,
+    name: 'has the lock of a conversation that is made while it looks',
   },
   {
     guard: 'Who sends much keeps no other from a place in a batch.',
