@@ -38,11 +38,11 @@ const isConcurrent = (name: string): boolean => name.endsWith('_concurrently');
 export type MigrateTarget = 'latest' | 'none';
 
 /** Migrates the database at `url`. Concurrent callers wait for each other. @throws the first failing migration's error. */
-export async function migrate(url: string, target: MigrateTarget = 'latest'): Promise<string[]> {
+export async function migrate(url: string, target: MigrateTarget = 'latest', given?: Migrations): Promise<string[]> {
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
-    const migrations = await allMigrations();
+    const migrations = given ?? (await allMigrations());
     return await inTurn(url, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
@@ -96,18 +96,28 @@ const TURN = 7_305_441_823;
 const TURN_ASKED_MS = 100;
 
 /**
- * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built
- * concurrently waits for in turn.
+ * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built concurrently
+ * waits for in turn; a transaction that does nothing has none. It ends with its transaction, so that it is given back through a pooler, too.
  */
 async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionConfig(url, 'svc-migrate'));
   client.on('error', () => undefined);
   await client.connect();
   try {
-    while (!(await client.query<{ mine: boolean }>('select pg_try_advisory_lock($1) as mine', [TURN])).rows[0]!.mine)
+    while (!(await mine(client))) {
+      await client.query('rollback');
       await sleep(TURN_ASKED_MS);
+    }
     return await work();
   } finally {
+    await client.query('rollback').catch(() => undefined);
     await client.end();
   }
+}
+
+async function mine(client: pg.Client): Promise<boolean> {
+  await client.query('begin');
+  await client.query('set local idle_in_transaction_session_timeout = 0');
+  // Without parameters: a portal of the extended protocol keeps its snapshot until the next statement.
+  return (await client.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${TURN}) as mine`)).rows[0]!.mine;
 }
