@@ -430,6 +430,8 @@ withBrowser("views of work on the operator's page", () => {
     await dialog.getByRole('button', { name: 'Mine over theirs' }).click();
     await eventually(async () => ((await read('formulas/wave/source')).source as string).includes('Wave a hand') || undefined);
     await dialog.waitFor({ state: 'detached' });
+    // It is deleted as the page knows it.
+    await page.locator('pre').getByText('Wave a hand').first().waitFor();
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByRole('button', { name: 'Delete wave' }).click();
     await page.waitForURL(/\/formulas$/);
