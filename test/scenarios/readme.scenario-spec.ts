@@ -168,15 +168,4 @@ describe('the README and the guide', () => {
       });
     }
   });
-
-  it('are restored from a backup, as its page makes it of a service that has stopped', async () => {
-    const [backup, restore] = consoleBlocks(read('docs/how-to/backup.md')).map(({ steps }) =>
-      steps.map(({ command }) => command).filter((command) => /^(tar|mv) /.test(command)),
-    );
-    await user.stop();
-    for (const command of [...backup!, ...restore!]) await user.run(command);
-    await user.start();
-    await user.sees('svc city list', /^works +running/m);
-    expect(await user.run('svc bead list --all --city works')).toMatch(/closed .* Mend the build/);
-  });
 });
