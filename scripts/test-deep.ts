@@ -81,8 +81,13 @@ const WIDE: readonly Part[] = [
   },
   {
     name: 'page',
-    what: 'every view of the page in each theme and width, its lists under many more faults and a server that is killed',
-    run: [...JEST, '--selectProjects', 'e2e', 'deep', '--testPathPatterns', 'e2e/ui'],
+    what: 'what is done on the page, its lists under many more faults and a server that is killed',
+    run: [...JEST, '--selectProjects', 'e2e', 'deep', '--testPathPatterns', 'e2e/ui(-(?!views)\\w+)?\\.'],
+  },
+  {
+    name: 'page-views',
+    what: 'every view of the page in each theme and width',
+    run: [...JEST, '--selectProjects', 'e2e', '--testPathPatterns', 'e2e/ui-views'],
   },
   deep('agents', 'agents of others, from npm', 'conformance'),
   deep('clients', 'clients that generators of others make of the document', 'generated-clients'),
