@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { Migrator, NO_MIGRATIONS, type Migration, type MigrationResultSet } from 'kysely/migration';
 import pg from 'pg';
 import { connectionConfig, createDb, createPool, type Db } from './database.js';
+import { serversOf } from './servers.js';
 
 /** Where the migrations lie beside this file, in the sources as in the build (`src/…` and `dist/src/…`). */
 const MIGRATIONS_DIR = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../db/migrations');
@@ -100,7 +101,7 @@ const TURN_ASKED_MS = 100;
  * waits for in turn; a transaction that does nothing has none. It ends with its transaction, so that it is given back through a pooler, too.
  */
 async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
-  const client = new pg.Client(connectionConfig(url, 'svc-migrate'));
+  const client = new pg.Client(connectionConfig(await serversOf(url).current(), 'svc-migrate'));
   client.on('error', () => undefined);
   await client.connect();
   try {
