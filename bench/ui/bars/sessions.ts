@@ -13,7 +13,7 @@ async function transcript(stage: Stage): Promise<Line[]> {
   const seconds = stage.seconds(18);
   await page.evaluate('__long.length = 0');
   await stage.ask('POST', `session/${session}/messages`, { message: `stream ${Math.round(seconds * 100)} 10` });
-  await page.locator('[data-transcript] [role="status"]').waitFor();
+  await page.getByText('the agent works').waitFor();
   const away = await page.evaluate<number[]>(`new Promise((resolve) => {
     const box = document.querySelector('[data-transcript]'); const found = [];
     const look = () => { found.push(box.scrollHeight - box.scrollTop - box.clientHeight); if (found.length < 30) setTimeout(look, 100); else resolve(found); };

@@ -62,7 +62,8 @@ export function Frame({ title, about, city, actions, tabs, wide = false, childre
           {stopped === undefined && tabs}
         </div>
       </header>
-      <div ref={body} className="min-h-0 flex-1 overflow-auto">
+      {/* Where there is nothing to focus, the keys that scroll need it. */}
+      <div ref={body} tabIndex={0} role="group" aria-label={title} className="min-h-0 flex-1 overflow-auto">
         {city !== undefined && stopped !== undefined ? (
           <CityStopped city={city} why={stopped} />
         ) : (
