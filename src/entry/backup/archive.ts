@@ -55,6 +55,8 @@ export async function unpack(file: string, folder: string): Promise<Manifest> {
   });
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => '{}');
   const manifest = JSON.parse(text) as Partial<Manifest>;
+  if (manifest.cities !== undefined && manifest.cities !== basename(manifest.citiesRoot ?? ''))
+    throw new Error(`${file} does not have its cities where it says`);
   if (manifest.format !== 1) throw new Error(`${file} is no backup that this release of svc can read`);
   return manifest as Manifest;
 }

@@ -1,14 +1,13 @@
 import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
 import { citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
-import { programFor, run } from './programs.js';
+import { connectionOf, programFor, run, versionOf } from './programs.js';
 
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
@@ -56,19 +55,7 @@ async function ofEmbedded(config: AppConfig, folder: string, tell: (line: string
 async function ofServer(databaseUrl: string, folder: string): Promise<Pick<Manifest, 'database' | 'server'>> {
   const url = await serversOf(databaseUrl).current();
   const server = await versionOf(url);
-  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--file=${join(folder, DUMP)}`, url]);
+  const { address, env } = connectionOf(url);
+  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--file=${join(folder, DUMP)}`, address], env);
   return { database: 'dump', server };
-}
-
-/** The version of PostgreSQL at an address. */
-export async function versionOf(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ n: string }>(`select current_setting('server_version_num') as n`);
-    return Math.floor(Number(rows[0]!.n) / 10_000);
-  } finally {
-    await client.end();
-  }
 }

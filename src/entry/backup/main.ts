@@ -1,5 +1,4 @@
-import { ConfigError, loadConfig } from '../../platform/config/config.js';
-import { DirectoryInUse } from '../../platform/embedded/lock.js';
+import { loadConfig } from '../../platform/config/config.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
 
@@ -10,8 +9,7 @@ try {
   const config = loadConfig(process.env, process.cwd());
   console.log(what === 'backup' ? await backUp(config, file, tell) : await restore(config, file, replace !== undefined, tell));
 } catch (error) {
-  const known = error instanceof ConfigError || error instanceof DirectoryInUse || error instanceof Error;
-  console.error(known ? error.message : String(error));
+  console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
 }
 // What a failed attempt has left open shall not keep it.

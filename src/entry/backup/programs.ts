@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import pg from 'pg';
 
 /** Runs a program to its end; what it writes is shown when it fails. @throws Error */
 export function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {
@@ -12,6 +13,33 @@ export function run(program: string, args: readonly string[], env: NodeJS.Proces
     child.stderr.on('data', (chunk: Buffer) => (err = (err + chunk.toString()).slice(-4_000)));
     child.once('error', reject);
     child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${program} failed (${code}):\n${err.trim()}`))));
+  });
+}
+
+/** How such a program is told where the database is: the password is for nobody who looks at a list of processes. */
+export function connectionOf(url: string): { readonly address: string; readonly env: NodeJS.ProcessEnv } {
+  const at = new URL(url);
+  const { password } = at;
+  at.password = '';
+  return { address: at.href, env: password === '' ? process.env : { ...process.env, PGPASSWORD: decodeURIComponent(password) } };
+}
+
+export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The version of PostgreSQL at an address. */
+export function versionOf(url: string): Promise<number> {
+  return withClient(url, async (client) => {
+    const { rows } = await client.query<{ n: string }>(`select current_setting('server_version_num') as n`);
+    return Math.floor(Number(rows[0]!.n) / 10_000);
   });
 }
 

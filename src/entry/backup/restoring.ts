@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import pg from 'pg';
 import type { AppConfig } from '../../platform/config/config.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { chooseAccount } from '../../platform/embedded/account.js';
@@ -10,8 +9,7 @@ import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
 import { prepareDatabase } from '../schema.js';
 import { DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
-import { versionOf } from './backing-up.js';
-import { programFor, run } from './programs.js';
+import { connectionOf, programFor, run, versionOf, withClient } from './programs.js';
 
 /**
  * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
@@ -124,21 +122,11 @@ async function move(from: string, to: string): Promise<void> {
 
 async function load(url: string, dump: string): Promise<void> {
   const program = await programFor('pg_restore', await versionOf(url));
-  await run(program, ['--no-owner', '--exit-on-error', `--dbname=${url}`, dump]);
+  const { address, env } = connectionOf(url);
+  await run(program, ['--no-owner', '--exit-on-error', `--dbname=${address}`, dump], env);
 }
 
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {
   await prepareDatabase(config, url);
   return withClient(url, async (client) => (await client.query<{ epoch: number }>('select begin_log_epoch() as epoch')).rows[0]!.epoch);
-}
-
-async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
 }
