@@ -25,9 +25,23 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What no page of a new read has is gone.',
     file: 'ui/src/live/list.ts',
-    find: 'if (row.round < round) this.#rows.delete(id);',
-    replace: 'if (row.round < round - 1) this.#rows.delete(id);',
+    find: 'if (row.round < round) this.#drop(id);',
+    replace: 'if (row.round < round - 1) this.#drop(id);',
     test: LIST,
+  },
+  {
+    guard: 'What leaves a list is no longer shown, also where the rest of it stays as it was.',
+    file: 'ui/src/live/list.ts',
+    find: '    this.#touch(id);\n    return this.#rows.delete(id);',
+    replace: '    return this.#rows.delete(id);',
+    test: LIST,
+  },
+  {
+    guard: 'A row that a change moves is shown in its new place.',
+    file: 'ui/src/live/ordered.ts',
+    find: 'this.#fits(rows, at, after)) rows',
+    replace: '(at >= 0 || this.#fits(rows, at, after))) rows',
+    test: 'ui/src/live/ordered.spec.ts',
   },
   {
     guard: 'A read that fails takes nothing away.',

@@ -41,7 +41,6 @@ class Service {
   }
 }
 
-const PAGE = 2;
 const listOf = (read: (cursor: string | undefined) => Promise<Page<Thing>>): LiveList<Thing> =>
   new LiveList<Thing>({
     read,
@@ -54,8 +53,8 @@ const listOf = (read: (cursor: string | undefined) => Promise<Page<Thing>>): Liv
 const apply = (list: LiveList<Thing>, event: Service['log'][number]): void =>
   'put' in event ? list.put(event.put) : list.remove(event.gone);
 
-/** What happens next: to the service, to the frames on their way, to a page that is asked for, to the connection. */
-type Step = 'create' | 'change' | 'close' | 'remove' | 'deliver' | 'duplicate' | 'page' | 'fail' | 'lose';
+/** What happens next: to the service, to the frames on their way, to a page that is asked for, to the connection, to what is shown. */
+type Step = 'create' | 'change' | 'close' | 'remove' | 'deliver' | 'duplicate' | 'page' | 'fail' | 'lose' | 'flush';
 const STEPS: readonly Step[] = [
   'create',
   'create',
@@ -69,12 +68,20 @@ const STEPS: readonly Step[] = [
   'page',
   'fail',
   'lose',
+  'flush',
 ];
+/** How many there are before anybody looks, and how many come with a page: all of a few are put in order anew, of many those that have changed. */
+const SIZES = [
+  { fewest: 0, most: 8, size: 2 },
+  { fewest: 64, most: 80, size: 50 },
+] as const;
 
 describe('a list that is joined, read and kept', () => {
-  it('is the service’s, whatever the interleaving of pages, frames and lost connections', async () => {
+  it.each(SIZES)('is the service’s, whatever the interleaving of pages, frames and lost connections: from $fewest', async (sizes) => {
+    const { fewest: min, most: max, size } = sizes;
+    const steps = fc.array(fc.tuple(fc.constantFrom(...STEPS), fc.nat(max + 12)), { maxLength: 80 });
     await fc.assert(
-      fc.asyncProperty(fc.nat(8), fc.array(fc.tuple(fc.constantFrom(...STEPS), fc.nat(20)), { maxLength: 80 }), async (before, steps) => {
+      fc.asyncProperty(fc.integer({ min, max }), steps, async (before, steps) => {
         const service = new Service();
         for (let i = 0; i < before; i++) service.create();
         const asked: ((fails: boolean) => void)[] = [];
@@ -82,7 +89,7 @@ describe('a list that is joined, read and kept', () => {
           (cursor) =>
             new Promise((resolve, reject) => {
               // The service looks when the request arrives; the answer comes later, or never.
-              asked.push((fails) => (fails ? reject(new Error('away')) : resolve(service.page(cursor, PAGE))));
+              asked.push((fails) => (fails ? reject(new Error('away')) : resolve(service.page(cursor, size))));
             }),
         );
         let delivered = service.log.length;
@@ -103,6 +110,7 @@ describe('a list that is joined, read and kept', () => {
             apply(list, service.log[joined + (nth % (delivered - joined))]!);
           else if (step === 'page') await answer();
           else if (step === 'fail') await answer(true);
+          else if (step === 'flush') list.flush();
           else if (step === 'lose') {
             // Frames on their way are gone, and with them the position: joined again, then read again.
             joined = delivered = service.log.length;

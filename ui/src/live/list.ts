@@ -1,3 +1,5 @@
+import { Ordered } from './ordered.js';
+
 /** A list that is exact to the last event: joined first, read second, and what comes applied by version. Knows neither React nor a browser. */
 export interface Page<T> {
   readonly items: readonly T[];
@@ -26,6 +28,8 @@ export interface Source<T> {
 
 export interface Snapshot<T> {
   readonly rows: readonly T[];
+  /** Of the rows; the same for as long as they are in the same order. */
+  readonly ids: readonly string[];
   readonly total: number;
   /** `first`: nothing was read yet. */
   readonly phase: 'first' | 'reading' | 'live';
@@ -44,6 +48,8 @@ interface Row<T> {
   readonly round: number;
 }
 
+const shownOf = <T>(row: Row<T> | undefined): T | undefined => (row?.shown === true ? row.item : undefined);
+
 const MOST = 20_000;
 
 /** What was read as of a position knows all up to there, and may know more of it than the event there. */
@@ -57,8 +63,11 @@ export class LiveList<T> {
   readonly #rows = new Map<string, Row<T>>();
   /** What is gone is gone: ids are never used twice. */
   readonly #gone = new Set<string>();
+  /** Which have changed since the last flush, and what of them was shown then. */
+  readonly #touched = new Map<string, T | undefined>();
+  readonly #shown: Ordered<T>;
   readonly #listeners = new Set<() => void>();
-  #snapshot: Snapshot<T> = { rows: [], total: 0, phase: 'first', error: undefined, asOf: 0, cut: false };
+  #snapshot: Snapshot<T> = { rows: [], ids: [], total: 0, phase: 'first', error: undefined, asOf: 0, cut: false };
   #dirty = false;
   #scheduled = false;
   #round = 0;
@@ -71,7 +80,9 @@ export class LiveList<T> {
   /** What the service counts, while not everything is here. */
   #counted = 0;
 
-  constructor(private readonly source: Source<T>) {}
+  constructor(private readonly source: Source<T>) {
+    this.#shown = new Ordered(source.id, source.order);
+  }
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -115,7 +126,7 @@ export class LiveList<T> {
         }
       }
       // What no page had, and no event has brought meanwhile, is no longer there.
-      for (const [id, row] of this.#rows) if (row.round < round) this.#rows.delete(id);
+      for (const [id, row] of this.#rows) if (row.round < round) this.#drop(id);
       this.#cut = cut;
       this.#error = undefined;
     } catch (error) {
@@ -142,6 +153,7 @@ export class LiveList<T> {
     if (row === undefined) return;
     const item = change(row.item);
     if (item === row.item) return;
+    this.#touch(id);
     this.#rows.set(id, { ...row, item, shown: this.source.matches?.(item) ?? true });
     this.#changed();
   }
@@ -154,7 +166,7 @@ export class LiveList<T> {
   remove(id: string): void {
     this.#gone.add(id);
     if (this.#gone.size > MOST) this.#gone.delete(this.#gone.values().next().value!);
-    if (this.#rows.delete(id)) this.#changed();
+    if (this.#drop(id)) this.#changed();
   }
 
   removeWhere(fits: (item: T) => boolean): void {
@@ -169,8 +181,20 @@ export class LiveList<T> {
       if (before.round < round) this.#rows.set(id, { ...before, round });
       return;
     }
+    this.#touch(id);
     this.#rows.set(id, { item, version, shown: this.source.matches?.(item) ?? true, round });
     this.#changed();
+  }
+
+  #touch(id: string): void {
+    if (this.#touched.has(id)) return;
+    this.#touched.set(id, shownOf(this.#rows.get(id)));
+  }
+
+  #drop(id: string): boolean {
+    if (!this.#rows.has(id)) return false;
+    this.#touch(id);
+    return this.#rows.delete(id);
   }
 
   #changed(): void {
@@ -181,21 +205,22 @@ export class LiveList<T> {
   }
 
   /** Events go on for as long as somebody looks: neither what is shown nor what is only known grows without end. */
-  #forget(rows: T[]): void {
+  #forget(): void {
     const most = this.source.most ?? MOST;
-    if (rows.length > most) {
-      this.#counted = Math.max(this.#counted, rows.length);
+    const count = this.#shown.rows.length;
+    for (const item of this.#shown.keep(most)) this.#rows.delete(this.source.id(item));
+    if (count > most) {
+      this.#counted = Math.max(this.#counted, count);
       this.#cut = true;
-      for (const item of rows.splice(most)) this.#rows.delete(this.source.id(item));
     }
-    if (this.#rows.size - rows.length <= most) return;
+    if (this.#rows.size - this.#shown.rows.length <= most) return;
     // Their versions mattered to pages that were on their way.
     for (const [id, { shown }] of this.#rows) if (!shown) this.#rows.delete(id);
   }
 
   #forgetAll(): void {
     this.#head = 0;
-    this.#rows.clear();
+    for (const id of this.#rows.keys()) this.#drop(id);
     this.#gone.clear();
     this.#changed();
   }
@@ -205,13 +230,15 @@ export class LiveList<T> {
     this.#scheduled = false;
     if (!this.#dirty) return;
     this.#dirty = false;
-    const rows: T[] = [];
-    for (const row of this.#rows.values()) if (row.shown) rows.push(row.item);
-    rows.sort(this.source.order);
-    if (this.#phase === 'live') this.#forget(rows);
+    const changes = [...this.#touched].map(([id, before]) => [before, shownOf(this.#rows.get(id))] as const);
+    this.#touched.clear();
+    this.#shown.apply(changes, () => [...this.#rows.values()].flatMap(({ shown, item }) => (shown ? [item] : [])));
+    if (this.#phase === 'live') this.#forget();
+    const { rows, ids } = this.#shown;
     const whole = this.#phase === 'live' && !this.#cut;
     this.#snapshot = {
       rows,
+      ids,
       total: whole ? rows.length : Math.max(rows.length, this.#counted),
       phase: this.#phase,
       error: this.#error,

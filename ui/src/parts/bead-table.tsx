@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useMemo, useRef, useState, type ReactNode } from 'react';
+import { memo, useCallback, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { Bead } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { extend, toggle, type Selection } from '../lib/selection.js';
@@ -11,6 +11,8 @@ const ROW_PX = 44;
 
 interface TableProps {
   readonly rows: readonly Bead[];
+  /** Of the rows; the same for as long as they are in the same order. */
+  readonly ids: readonly string[];
   readonly label: string;
   /** The one that is shown beside the list. */
   readonly open: string | undefined;
@@ -20,16 +22,17 @@ interface TableProps {
 }
 
 /** Beads, thousands of them, of which those in sight are drawn. They are marked to do the same to many. */
-export function BeadTable({ rows, label, open, onOpen, selection, onSelect }: TableProps): ReactNode {
+export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect }: TableProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, choose] = useState<string>();
-  const order = useMemo(() => rows.map(({ id }) => id), [rows]);
-  const at = Math.max(0, order.indexOf(chosen ?? open ?? ''));
+  const at = useMemo(() => Math.max(0, ids.indexOf(chosen ?? open ?? '')), [ids, chosen, open]);
+  // Another one has all rows measured anew.
+  const keyOf = useCallback((i: number) => ids[i]!, [ids]);
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
-    getItemKey: (i) => rows[i]!.id,
+    getItemKey: keyOf,
     overscan: 12,
     useFlushSync: false,
   });
@@ -39,19 +42,19 @@ export function BeadTable({ rows, label, open, onOpen, selection, onSelect }: Ta
     if (row === undefined) return;
     choose(row.id);
     virtual.scrollToIndex(next);
-    if (mark) onSelect(extend(selection.anchor === undefined ? toggle(selection, order[at]!) : selection, order, row.id));
+    if (mark) onSelect(extend(selection.anchor === undefined ? toggle(selection, ids[at]!) : selection, ids, row.id));
     else if (open !== undefined) onOpen(row.id, true);
   };
-  const latest = useRef({ order, selection });
-  latest.current = { order, selection };
+  const latest = useRef({ ids, selection });
+  latest.current = { ids, selection };
   const mark = useRef((id: string, range: boolean): void => {
     const now = latest.current;
     choose(id);
-    onSelectNow.current(range ? extend(now.selection, now.order, id) : toggle(now.selection, id));
+    onSelectNow.current(range ? extend(now.selection, now.ids, id) : toggle(now.selection, id));
   });
   const onSelectNow = useRef(onSelect);
   onSelectNow.current = onSelect;
-  const here = order[at];
+  const here = ids[at];
   useKeys(label, [
     { keys: 'j', label: 'next', run: () => move(1) },
     { keys: 'k', label: 'previous', run: () => move(-1) },
@@ -61,7 +64,7 @@ export function BeadTable({ rows, label, open, onOpen, selection, onSelect }: Ta
     { keys: 'X', label: 'mark from the last mark to here', run: () => (here === undefined ? undefined : mark.current(here, true)) },
     { keys: 'J', label: 'mark downwards', run: () => move(1, true) },
     { keys: 'K', label: 'mark upwards', run: () => move(-1, true) },
-    { keys: 'mod+a', label: 'mark all of the list', run: () => onSelect({ ids: new Set(order), anchor: order[0] }) },
+    { keys: 'mod+a', label: 'mark all of the list', run: () => onSelect({ ids: new Set(ids), anchor: ids[0] }) },
   ]);
   return (
     <div

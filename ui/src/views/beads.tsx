@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { useStreamState } from '../app/connection.js';
 import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
@@ -19,25 +19,24 @@ const TYPING_MS = 250;
 /** The beads of a city: thousands of rows, of which those in sight are drawn, each as its last event has it. */
 export function Beads(): ReactNode {
   const { city } = useParams({ from: '/c/$city/beads' });
-  const { bead: open, new: creating, sort: sorted, ...filter } = useSearch({ from: '/c/$city/beads' });
+  const search = useSearch({ from: '/c/$city/beads' });
+  const { bead: open, new: creating, sort: sorted } = search;
+  const filter = useMemo(() => filterOf(search), [search]);
   const navigate = useNavigate({ from: '/c/$city/beads' });
   const sort = sortOf(sorted);
   const { list, snapshot } = useCityList(city, JSON.stringify([filter, sort]), () => beadsOf(city, filter, sort));
   const stream = useStreamState(streamOf(city));
-  const { rows, total, phase } = snapshot;
+  const { rows, ids, total, phase } = snapshot;
   const [marked, mark] = useState(NOTHING);
-  const selection = useMemo(
-    () =>
-      within(
-        marked,
-        rows.map(({ id }) => id),
-      ),
-    [marked, rows],
-  );
-  const chosen = useMemo(() => rows.filter(({ id }) => selection.ids.has(id)), [rows, selection]);
+  const selection = useMemo(() => within(marked, ids), [marked, ids]);
+  const chosen = useMemo(() => (selection.ids.size === 0 ? [] : rows.filter(({ id }) => selection.ids.has(id))), [rows, selection]);
   const show = useCallback(
     (id: string | undefined, replace = false): void =>
       void navigate({ search: ({ bead: _, ...rest }) => (id === undefined ? rest : { ...rest, bead: id }), replace }),
+    [navigate],
+  );
+  const change = useCallback<FiltersProps['onChange']>(
+    (next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true }),
     [navigate],
   );
   const create = (on: boolean): void =>
@@ -66,11 +65,7 @@ export function Beads(): ReactNode {
               {phase === 'reading' && ' …'}
             </span>
           )}
-          <Filters
-            filter={filter}
-            sort={sorted}
-            onChange={(next) => void navigate({ search: (before) => ({ ...before, ...next }), replace: true })}
-          />
+          <Filters filter={filter} sort={sorted} onChange={change} />
           <Button look="primary" hotkey="c" className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
             New bead
           </Button>
@@ -97,7 +92,7 @@ export function Beads(): ReactNode {
             )}
           </Empty>
         )}
-        <BeadTable rows={rows} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
+        <BeadTable rows={rows} ids={ids} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
         <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
       </section>
       {open !== undefined && (
@@ -116,6 +111,10 @@ export function Beads(): ReactNode {
       )}
     </div>
   );
+}
+
+function filterOf({ bead: _, new: __, sort: ___, ...filter }: BeadFilter & Partial<Record<'bead' | 'new' | 'sort', unknown>>): BeadFilter {
+  return filter;
 }
 
 interface FiltersProps {
@@ -138,7 +137,7 @@ const SORTS = [
   ['priority', 'Most urgent'],
 ] as const;
 
-function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {
+const Filters = memo(function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {
   return (
     <div className="order-last flex w-full flex-wrap items-center gap-2 @5xl:order-none @5xl:ml-auto @5xl:w-auto">
       <Which label="Status" value={filter.status} options={STATUSES} onChange={(status) => onChange({ status })} />
@@ -161,7 +160,7 @@ function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {
       <Typed id="bead-text" label="Search" value={filter.text} onChange={(text) => onChange({ text })} className="w-36" />
     </div>
   );
-}
+});
 
 interface TypedProps {
   readonly id: string;

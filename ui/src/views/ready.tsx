@@ -16,6 +16,7 @@ import { CityStopped } from '../parts/city-stopped.js';
 import { Loading } from '../parts/page.js';
 
 const MOST = 1000;
+const NONE: readonly Bead[] = [];
 
 /** What can be worked on now, and what waits for the workers of each route. */
 export function Ready(): ReactNode {
@@ -37,16 +38,10 @@ export function Ready(): ReactNode {
     },
     kinds('bead.', 'convoy.'),
   );
-  const rows = data?.rows ?? [];
+  const rows = data?.rows ?? NONE;
   const [marked, mark] = useState(NOTHING);
-  const selection = useMemo(
-    () =>
-      within(
-        marked,
-        rows.map(({ id }) => id),
-      ),
-    [marked, rows],
-  );
+  const ids = useMemo(() => rows.map(({ id }) => id), [rows]);
+  const selection = useMemo(() => within(marked, ids), [marked, ids]);
   const chosen = useMemo(() => rows.filter(({ id }) => selection.ids.has(id)), [rows, selection]);
   const show = useCallback(
     (id: string | undefined, replace = false): void =>
@@ -124,7 +119,9 @@ export function Ready(): ReactNode {
             )}
           </Empty>
         )}
-        {rows.length > 0 && <BeadTable rows={rows} label="Ready" open={open} onOpen={show} selection={selection} onSelect={mark} />}
+        {rows.length > 0 && (
+          <BeadTable rows={rows} ids={ids} label="Ready" open={open} onOpen={show} selection={selection} onSelect={mark} />
+        )}
         <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
       </section>
       {open !== undefined && (
