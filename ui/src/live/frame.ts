@@ -1,7 +1,13 @@
-/** One flush a frame for all stores. A page that nobody sees draws nothing, but its title counts on: there a timer does. */
+const FRAME_MS = 16;
+
+/**
+ * One flush a frame for all stores. The first change after a pause is shown at once, so that one alone does not wait for the next frame;
+ * what follows it does. A page that nobody sees draws nothing, but its title counts on: there a timer does.
+ */
 const due = new Set<() => void>();
 let asked = false;
 let watching = false;
+let ranAt = -Infinity;
 
 export function onFrame(flush: () => void): void {
   if (!watching) {
@@ -15,11 +21,13 @@ export function onFrame(flush: () => void): void {
   if (asked) return;
   asked = true;
   if (document.hidden) setTimeout(run, 250);
+  else if (performance.now() - ranAt >= FRAME_MS) queueMicrotask(run);
   else requestAnimationFrame(run);
 }
 
 function run(): void {
   asked = false;
+  ranAt = performance.now();
   const now = [...due];
   due.clear();
   for (const flush of now) flush();
