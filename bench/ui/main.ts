@@ -4,6 +4,7 @@ import { Context, withTempDir } from '../lib/context.js';
 import { BenchPostgres } from '../lib/database.js';
 import { busySeconds, treeSeconds } from '../lib/machine.js';
 import { machineLine, table, type BarResult } from '../lib/report.js';
+import { LATENCY } from './bars/latency.js';
 import { LIVE } from './bars/live.js';
 import { LOADING } from './bars/loading.js';
 import { SESSIONS } from './bars/sessions.js';
@@ -22,7 +23,7 @@ const { values: options } = parseArgs({
     list: { type: 'boolean', default: false },
   },
 });
-const BARS: readonly UiBar[] = [...LOADING, ...LIVE, ...SESSIONS, ...WHOLE];
+const BARS: readonly UiBar[] = [...LOADING, ...LATENCY, ...LIVE, ...SESSIONS, ...WHOLE];
 const wanted = options.only?.split(',').map((id) => id.trim().toLowerCase());
 const bars = BARS.filter(({ ids }) => wanted === undefined || ids.some((id) => wanted.includes(id.toLowerCase())));
 const say = (text: string): void => void process.stderr.write(`${text}\n`);

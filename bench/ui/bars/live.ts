@@ -1,81 +1,7 @@
 import { sleep } from '../../lib/machine.js';
-import { quantile } from '../../lib/stats.js';
-import { count, ms, type Line } from '../../lib/report.js';
+import { count, type Line } from '../../lib/report.js';
 import { Front } from '../lib/front.js';
-import { BEADS, CITY, line, longTasks, meter, type Stage, type UiBar } from '../lib/stage.js';
-
-/** Rows of which the title says when it was written: how old it is when it is drawn. */
-const WATCH = `
-  globalThis.__ages = [];
-  new MutationObserver(() => {
-    const now = Date.now();
-    for (const row of document.querySelectorAll('[data-bead]')) {
-      const at = /at (\\d{13})/.exec(row.textContent)?.[1];
-      if (at !== undefined && row.__at !== at) { row.__at = at; __ages.push(now - Number(at)); }
-    }
-  }).observe(document.querySelector('[data-beads]'), { subtree: true, childList: true, characterData: true });`;
-
-async function latency(stage: Stage): Promise<Line[]> {
-  const page = await stage.open(`${stage.city}/beads`);
-  await page.locator(`[data-total]:text-is("${BEADS}")`).waitFor();
-  await page.evaluate(WATCH);
-  const rows = await page.evaluate<string[]>("[...document.querySelectorAll('[data-bead]')].map((row) => row.dataset.bead)");
-  const seconds = stage.seconds(30);
-  const answered: number[] = [];
-  let written = 0;
-  const began = performance.now();
-  const workers = Array.from({ length: 8 }, async (_, nth) => {
-    while (performance.now() - began < seconds * 1000) {
-      const due = began + (written++ * 1000) / 200;
-      const wait = due - performance.now();
-      if (wait > 0) await sleep(wait);
-      const id = rows[(written + nth) % Math.min(rows.length, 18)]!;
-      await stage.ask('POST', `bead/${id}/update`, { title: `Changed at ${Date.now()}` });
-    }
-  });
-  await Promise.all(workers);
-  const ages = await page.evaluate<number[]>('__ages');
-  const rate = written / seconds;
-  // One at a time: from the answer to the row.
-  for (let n = 0; n < stage.rounds(30); n++) {
-    const id = rows[n % 18]!;
-    const title = `Alone ${n} ${Date.now()}`;
-    // The page's policy lets nothing evaluate a text but the protocol itself.
-    const seen = page.evaluate<number>(`new Promise((resolve) => {
-      const look = () => document.querySelector('[data-bead="${id}"]')?.textContent.includes(${JSON.stringify(title)}) ? resolve(Date.now()) : setTimeout(look, 1);
-      look();
-    })`);
-    await stage.ask('POST', `bead/${id}/update`, { title });
-    const at = Date.now();
-    answered.push(Math.max(0, (await seen) - at));
-  }
-  await page.context().close();
-  const of = (q: number): number => quantile(ages, q);
-  return [
-    line(
-      'U4',
-      `sent → drawn, ${rate.toFixed(0)} a second through the service`,
-      `p50 ${ms(of(0.5))}, p95 ${ms(of(0.95))}, p99 ${ms(of(0.99))}`,
-      'p50 ≤ 20, p95 ≤ 50, p99 ≤ 100 ms after the event',
-      of(0.5) <= 20 && of(0.95) <= 50 && of(0.99) <= 100,
-      '2.5 to 10 s (Gas City)',
-    ),
-    line('U4', 'answer → drawn, one at a time', `p95 ${ms(quantile(answered, 0.95))}`, 'p95 ≤ 50 ms', quantile(answered, 0.95) <= 50),
-  ];
-}
-
-async function allBeads(stage: Stage): Promise<Record<string, any>[]> {
-  const beads: Record<string, any>[] = [];
-  for (let cursor = ''; ;) {
-    const page = await stage.ask<{ items: Record<string, any>[]; next_cursor?: string }>(
-      'GET',
-      `beads?limit=1000${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
-    );
-    beads.push(...page.items);
-    if (page.next_cursor === undefined) return beads;
-    cursor = page.next_cursor;
-  }
-}
+import { allBeads, BEADS, CITY, line, longTasks, meter, type Stage, type UiBar } from '../lib/stage.js';
 
 async function load(stage: Stage): Promise<Line[]> {
   const front = await Front.open(stage.service.port, CITY, await allBeads(stage));
@@ -188,7 +114,4 @@ async function memory(stage: Stage, front: Front, page: Awaited<ReturnType<Stage
   ];
 }
 
-export const LIVE: readonly UiBar[] = [
-  { ids: ['U4'], title: 'from the event to the row', run: latency },
-  { ids: ['U5', 'U6', 'U7'], title: 'under many events', run: load },
-];
+export const LIVE: readonly UiBar[] = [{ ids: ['U5', 'U6', 'U7'], title: 'under many events', run: load }];

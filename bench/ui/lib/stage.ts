@@ -110,6 +110,20 @@ export class Stage {
   }
 }
 
+/** Each as the service has it. */
+export async function allBeads(stage: Stage): Promise<Record<string, any>[]> {
+  const beads: Record<string, any>[] = [];
+  for (let cursor = ''; ;) {
+    const page = await stage.ask<{ items: Record<string, any>[]; next_cursor?: string }>(
+      'GET',
+      `beads?limit=1000${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`,
+    );
+    beads.push(...page.items);
+    if (page.next_cursor === undefined) return beads;
+    cursor = page.next_cursor;
+  }
+}
+
 export const longTasks = (page: Page): Promise<number[]> => page.evaluate<number[]>('__long.map(({ duration }) => duration)');
 
 export interface Spent {
