@@ -84,7 +84,21 @@ create table bead_dependencies (
   constraint bead_dependencies_stream_id_issue_id_fkey FOREIGN KEY (stream_id, issue_id) REFERENCES beads(stream_id, id),
   constraint bead_dependencies_check CHECK (issue_id <> depends_on_id)
 );
-CREATE INDEX bead_dependencies_depends_on_idx ON public.bead_dependencies USING btree (stream_id, depends_on_id, type);
+CREATE INDEX bead_dependents_idx ON public.bead_dependencies USING btree (stream_id, depends_on_id, type, issue_id);
+
+create table bead_fan_outs (
+  stream_id integer not null,
+  bead_id text collate "C" not null,
+  after_type text default ''::text not null,
+  after_id text collate "C" default ''::text not null,
+  told integer default 0 not null,
+  changed integer default 0 not null,
+  begun_at timestamp with time zone default clock_timestamp() not null,
+  holder text,
+  held_until timestamp with time zone,
+  constraint bead_fan_outs_pkey PRIMARY KEY (stream_id, bead_id),
+  constraint bead_fan_outs_stream_id_bead_id_fkey FOREIGN KEY (stream_id, bead_id) REFERENCES beads(stream_id, id) ON DELETE CASCADE
+) with (fillfactor=50);
 
 create table beads (
   stream_id integer not null,
@@ -596,6 +610,17 @@ create table idempotency_keys (
   constraint idempotency_keys_scope_operation_key_pkey PRIMARY KEY (scope, operation, key)
 );
 CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING brin (created_at);
+
+create table mail_broadcasts (
+  stream_id integer not null,
+  request_id text collate "C" not null,
+  message jsonb not null,
+  principals text[] not null,
+  shown text[] not null,
+  sent integer default 0 not null,
+  constraint mail_broadcasts_pkey PRIMARY KEY (stream_id, request_id),
+  constraint mail_broadcasts_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
+) with (fillfactor=50);
 
 create table mail_cities (
   stream_id integer not null,

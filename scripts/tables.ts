@@ -15,6 +15,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   audit_records: { writes: ['functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'], reads: ['administration'] },
   bead_counters: { writes: ['functions/bead_counters', 'functions/beads', 'work/work'], reads: [] },
   bead_dependencies: { writes: ['work/work'], reads: ['administration', 'functions', 'orchestration', 'work'] },
+  bead_fan_outs: { writes: ['work/work'], reads: ['work'] },
   beads: {
     writes: ['functions/beads', 'sessions/session-store', 'work/hooks', 'work/work'],
     reads: ['administration', 'functions', 'orchestration', 'runners', 'sessions', 'work'],
@@ -64,6 +65,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   extmsg_participants: { writes: ['integrations/extmsg'], reads: ['functions'] },
   idempotency_holds: { writes: ['platform/idempotency'], reads: [] },
   idempotency_keys: { writes: ['functions/beads', 'functions/events', 'platform/idempotency'], reads: [] },
+  mail_broadcasts: { writes: ['work/mail'], reads: [] },
   mail_cities: { writes: ['work/mail'], reads: [] },
   mail_settings: { writes: ['work/mail'], reads: [] },
   maintenance_cities: { writes: ['administration/maintenance'], reads: ['administration'] },

@@ -50,7 +50,7 @@ const WIDE: readonly Part[] = [
   {
     name: 'models',
     what: 'models and properties of the database with many more runs',
-    run: [...JEST, '--selectProjects', 'db', '--testPathPatterns', 'model', 'property', 'sling-rehearsal'],
+    run: [...JEST, '--selectProjects', 'db', '--testPathPatterns', 'model', 'property', 'sling-rehearsal', 'fan-outs'],
   },
   {
     name: 'checkers',

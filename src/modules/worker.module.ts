@@ -7,6 +7,7 @@ import { ConfigWorkerModule } from './configuration/config/config.worker.module.
 import { EventsWorkerModule } from './tenancy/events/events.worker.module.js';
 import { ExtmsgWorkerModule } from './integrations/extmsg/extmsg.worker.module.js';
 import { HooksWorkerModule } from './work/hooks/hooks.worker.module.js';
+import { WorkWorkerModule } from './work/work/work.worker.module.js';
 import { WaitsWorkerModule } from './work/waits/waits.worker.module.js';
 import { MailWorkerModule } from './work/mail/mail.worker.module.js';
 import { InteractionsCoreModule } from './sessions/interactions/interactions-core.module.js';
@@ -33,6 +34,7 @@ import { SystemModule } from './administration/system/system.module.js';
     EventsWorkerModule,
     AuditWorkerModule,
     ProvidersWorkerModule,
+    WorkWorkerModule,
     HooksWorkerModule,
     WaitsWorkerModule,
     MailWorkerModule,

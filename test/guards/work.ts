@@ -6,6 +6,7 @@ const SWEEPER = 'src/modules/work/hooks/lease-sweeper.db-spec.ts';
 const CHANGES = 'src/modules/work/beads/bead-changes.db-spec.ts';
 const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
 const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
+const FAN_OUTS = 'src/modules/work/work/fan-outs.db-spec.ts';
 const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
 const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
 const KEYS = 'src/modules/administration/keys/keys.db-spec.ts';
@@ -94,8 +95,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'What others depend on is not removed unless that is forced.',
     file: 'src/modules/work/beads/bead-changes.service.ts',
-    find: 'if (dependents.length > 0 && !force)',
-    replace: 'if (dependents.length > 1_000 && !force)',
+    find: 'if (dependents.length > 0)',
+    replace: 'if (dependents.length > 1_000)',
     test: CHANGES,
   },
   {
@@ -125,6 +126,20 @@ export const WORK: readonly Guard[] = [
     find: 'if (!(await this.repository.begin(tx, city.streamId)))',
     replace: 'if (!(await this.repository.begin(tx, city.streamId)) && city.streamId < 0)',
     test: WORK_SPEC,
+  },
+  {
+    guard: 'Many who depend on a bead are told all the same.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (many) await repository.fanOut(tx, streamId, id);',
+    replace: 'if (many) await repository.head(tx, streamId);',
+    test: FAN_OUTS,
+  },
+  {
+    guard: 'A fan-out begins anew where its bead changes again.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: "do update set after_type = '', after_id = '', told = 0",
+    replace: 'do update set told = 0',
+    test: FAN_OUTS,
   },
   {
     guard: 'A change that alters nothing is no event.',

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
-import { ask } from '../api.js';
+import { ask, type Api, type Schemas } from '../api.js';
+import { Progress } from '../cities/progress.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey } from '../command.js';
+import { awaitEnding, tellEnding } from '../ending.js';
 import type { Io } from '../io.js';
 import { defined, numberOf, textOf } from '../values.js';
 
@@ -74,7 +76,7 @@ function addBroadcast(mail: Command, io: Io): void {
     .option('--to <who>', 'only to this one; repeatable', collect)
     .option('--priority <n>', '0 (highest) to 4')
     .option('--rig <rig>', 'tag it with this rig')
-    .option('--json', 'print one JSON line for each message');
+    .option('--json', 'print one JSON line for each message, or to more than 200 the one event that ends it');
   withBody(broadcast);
   withExamples(
     broadcast,
@@ -91,10 +93,32 @@ function addBroadcast(mail: Command, io: Io): void {
     };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/mail/broadcast', { params, body, signal }));
+    const { request_id, event_cursor } = data;
+    if (request_id !== undefined && event_cursor !== undefined)
+      return goesOn(api, io, { city, total: data.total, accepted: { request_id, event_cursor }, flags });
     const messages = data.items ?? [];
     if (flags.json === true) return io.out(messages.map((message) => `${JSON.stringify(message)}\n`).join(''));
     return io.out(messages.map((message) => `${message.id} to ${message.to}\n`).join(''));
   });
+}
+
+interface GoingOn {
+  readonly city: string;
+  readonly total: number;
+  readonly accepted: { readonly request_id: string; readonly event_cursor: string };
+  readonly flags: WriteFlags;
+}
+
+/** One to many is sent in the background: its end is awaited. */
+async function goesOn(api: Api, io: Io, { city, total, accepted, flags }: GoingOn): Promise<void> {
+  const progress = new Progress(io, `sending to ${total}`, flags.json === true);
+  try {
+    const ending = await awaitEnding(api, { accepted, operation: 'mail.broadcast', city, timeoutMs: undefined, progress });
+    progress.end();
+    await tellEnding(io, flags, ending, (payload) => `sent to ${(payload as Schemas['MailBroadcastSucceededPayload']).sent}`);
+  } finally {
+    progress.end();
+  }
 }
 
 function addReply(mail: Command, io: Io): void {

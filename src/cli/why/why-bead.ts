@@ -69,6 +69,10 @@ async function beadReasons(api: Api, city: string, bead: Bead): Promise<Reason[]
         ]),
       );
     }
+    for (const one of data.settling ?? [])
+      reasons.push(
+        reason(`it has yet to be told what became of ${one}`, ['the end of its fan-out', `svc bead dep list ${one} --direction up`]),
+      );
   }
   if (deferred !== undefined && Date.parse(deferred) > Date.now())
     reasons.push(reason('it is deferred', [`svc bead update ${id} --no-defer`], deferred));

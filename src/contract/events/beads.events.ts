@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Bead } from '../beads.schemas.js';
 import { contract } from '../registry.js';
+import { int64 } from '../scalars.js';
 import { defineEvent } from './define.js';
 
 export const BeadEventPayload = contract('BeadEventPayload', z.strictObject({ bead: Bead }), 'The bead as it is after the change.');
@@ -21,6 +22,18 @@ export const BeadDeadAssigneeReopenedPayload = contract(
     routed_to: z.string().optional().describe('The agent whose workers it waits for now.'),
   }),
   'A bead whose worker is no more waits again.',
+);
+export const BeadDependentsUpdatedPayload = contract(
+  'BeadDependentsUpdatedPayload',
+  z.strictObject({
+    bead_id: z.string().describe('The bead that was closed, or opened again.'),
+    status: z.string().describe('Its status, as its dependents know it now.'),
+    told: int64.describe('How many edges to it were looked at.'),
+    changed: int64.describe(
+      'How many beads count it differently now; those that are blocked now, or no longer, have a `bead.updated` each.',
+    ),
+  }),
+  'The end of a fan-out.',
 );
 export const BeadWorktreeReapedPayload = contract(
   'BeadWorktreeReapedPayload',
@@ -58,6 +71,12 @@ export const BeadDeadAssigneeReopened = defineEvent(
   1,
   BeadDeadAssigneeReopenedPayload,
   'Whoever held a bead has died or has let its lease run out: the bead is free again.',
+);
+export const BeadDependentsUpdated = defineEvent(
+  'bead.dependents_updated',
+  1,
+  BeadDependentsUpdatedPayload,
+  'All that depend on a bead know that it is closed, or open again. Only where they were too many for the transaction of the change itself.',
 );
 export const BeadWorktreeReaped = defineEvent(
   'bead.worktree.reaped',

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Message } from '../mail.schemas.js';
 import { contract } from '../registry.js';
+import { int64 } from '../scalars.js';
 import { defineEvent } from './define.js';
 
 export const MailEventPayload = contract(
@@ -24,3 +25,18 @@ export const MailMarkedRead = defineEvent('mail.marked_read', 1, MailEventPayloa
 export const MailMarkedUnread = defineEvent('mail.marked_unread', 1, MailEventPayload, 'A message counts as unread again.');
 export const MailReplied = defineEvent('mail.replied', 1, MailEventPayload, 'A message was answered.');
 export const MailDeleted = defineEvent('mail.deleted', 1, MailEventPayload, 'A message was deleted.');
+
+export const MailBroadcastSucceededPayload = contract(
+  'MailBroadcastSucceededPayload',
+  z.strictObject({
+    request_id: z.string(),
+    sent: int64.describe('How many messages it was: one for each who was there when it was accepted.'),
+  }),
+  'A broadcast to many is sent.',
+);
+export const MailBroadcastSucceeded = defineEvent(
+  'request.result.mail.broadcast',
+  1,
+  MailBroadcastSucceededPayload,
+  'All messages of a broadcast to many are sent.',
+);

@@ -13,6 +13,7 @@ export const OPERATION_KINDS = [
   'session.message',
   'session.submit',
   'rig.create',
+  'mail.broadcast',
 ] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 

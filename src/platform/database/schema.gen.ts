@@ -98,6 +98,18 @@ export interface BeadDependencies {
   type: string;
 }
 
+export interface BeadFanOuts {
+  after_id: Generated<string>;
+  after_type: Generated<string>;
+  bead_id: string;
+  begun_at: Generated<Timestamp>;
+  changed: Generated<number>;
+  held_until: Timestamp | null;
+  holder: string | null;
+  stream_id: number;
+  told: Generated<number>;
+}
+
 export interface Beads {
   assignee: string | null;
   attempts: Generated<number>;
@@ -463,6 +475,15 @@ export interface IdempotencyKeys {
   operation: string;
   scope: string;
   status: number;
+}
+
+export interface MailBroadcasts {
+  message: Json;
+  principals: string[];
+  request_id: string;
+  sent: Generated<number>;
+  shown: string[];
+  stream_id: number;
 }
 
 export interface MailCities {
@@ -1008,6 +1029,7 @@ export interface DB {
   audit_records: AuditRecords;
   bead_counters: BeadCounters;
   bead_dependencies: BeadDependencies;
+  bead_fan_outs: BeadFanOuts;
   beads: Beads;
   cities: Cities;
   city_pools: CityPools;
@@ -1034,6 +1056,7 @@ export interface DB {
   extmsg_participants: ExtmsgParticipants;
   idempotency_holds: IdempotencyHolds;
   idempotency_keys: IdempotencyKeys;
+  mail_broadcasts: MailBroadcasts;
   mail_cities: MailCities;
   mail_settings: MailSettings;
   maintenance_cities: MaintenanceCities;

@@ -56,6 +56,7 @@ export const FAILPOINTS = [
   'bead.after_flush',
   'claim.before_flush',
   'claim.after_flush',
+  'fan_out.after_step',
   'check.begun',
   'check.before_verdict',
   'maintenance.begun',

@@ -3,6 +3,7 @@ import { get, inCity, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useAgentNames } from '../live/agents.js';
+import { follow } from '../live/operations.js';
 import { done } from '../live/undo.js';
 import { Button, Field, Problem } from './basics.js';
 
@@ -30,8 +31,11 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
     const message = { subject: subject.trim(), body, ...(all ? {} : { to: to.trim(), ...(copies.length === 0 ? {} : { cc: copies }) }) };
-    post(inCity(city, all ? 'mail/broadcast' : 'mail'), message, { idempotencyKey: key.current }).then(
-      () => onDone(all ? 'everybody' : to.trim()),
+    post<{ request_id?: string }>(inCity(city, all ? 'mail/broadcast' : 'mail'), message, { idempotencyKey: key.current }).then(
+      (sent) => {
+        if (sent.request_id !== undefined) void follow('Message to every agent', sent.request_id);
+        onDone(all ? 'everybody' : to.trim());
+      },
       (refused: unknown) => {
         setError(refused);
         setBusy(false);

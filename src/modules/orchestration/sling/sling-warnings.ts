@@ -5,10 +5,12 @@ import type { SlingOrder } from './sling-order.js';
 /** What the caller of a sling that went through should know: what was overridden, and what nobody may start on it for yet. */
 export function warningsOf(bead: BeadRecord, order: SlingOrder, objections: readonly Objection[], obstacles: Obstacles): string[] {
   const { blockers, deferred } = obstacles;
-  const idle = bead.status === 'open' && !bead.ready && blockers.length === 0 && !deferred;
+  const settling = blockers.length === 0 && bead.open_blockers > 0;
+  const idle = bead.status === 'open' && !bead.ready && blockers.length === 0 && !settling && !deferred;
   return [
     ...objections.map((objection) => overridden(objection, order)),
     ...(blockers.length > 0 ? [`is blocked by ${named(blockers)}`] : []),
+    ...(settling ? ['has yet to be told, in a fan-out, that what blocked it is closed'] : []),
     ...(deferred ? [`is deferred until ${bead.defer_until?.toISOString()}`] : []),
     ...(isCrossRig(bead, order) ? [`belongs to the rig ${bead.rig}, its target to the rig ${order.target.rig}`] : []),
     ...bead.labels.filter((label) => label.startsWith('hold:')).map((label) => `is held back by its label ${label}`),

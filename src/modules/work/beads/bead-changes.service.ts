@@ -92,21 +92,23 @@ export class BeadChangesService {
   }
 
   /**
-   * Closes the bead, or with `hard` removes it for good, with its edges. Answers what has become of it.
+   * Closes the bead, or with `hard` removes it for good, with its edges; many of those that lead to it in several transactions, so that
+   * other writers get in between. Answers what has become of it.
    *
    * @throws ProblemError bead_not_found, revision_mismatch; conflict when others depend on what shall be removed, unless forced.
    */
   async remove(target: Target, { hard, force }: RemoveQuery): Promise<{ status: 'closed' | 'deleted'; index: number }> {
     if (!hard) return { status: 'closed', index: (await this.close(target, undefined)).index };
     const { city, id, caller, expected } = target;
-    const { index } = await this.work.run(city, caller.actor, async (work) => {
-      assertExpected(await work.require(id), expected);
-      const dependents = (await work.edges(id, 'up')).map((edge) => edge.issue_id);
-      if (dependents.length > 0 && !force)
-        throw problem('conflict', `bead ${id} has dependents: ${listed(dependents)}; force=true removes it all the same`);
-      await work.remove(id);
-    });
-    return { status: 'deleted', index };
+    for (let begun = false; ; begun = true) {
+      const { value: removed, index } = await this.work.run(city, caller.actor, async (work) => {
+        // Who removes it meanwhile does what is wanted here.
+        if (begun && (await work.find(id)) === undefined) return true;
+        if (!begun) await requireRemovable(work, id, expected, force);
+        return work.removeSome(id);
+      });
+      if (removed) return { status: 'deleted', index };
+    }
   }
 
   async #write({ city, id, caller, expected }: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
@@ -145,6 +147,14 @@ function requireNoWait(bead: BeadRecord): void {
     'wrong_state',
     `wait ${bead.id} has finished (state: ${bead.metadata.state ?? 'closed'}); its ready operation registers it once more`,
   );
+}
+
+async function requireRemovable(work: Work, id: string, expected: Expected, force: boolean): Promise<void> {
+  assertExpected(await work.require(id), expected);
+  if (force) return;
+  const dependents = (await work.edges(id, 'up')).map((edge) => edge.issue_id);
+  if (dependents.length > 0)
+    throw problem('conflict', `bead ${id} has dependents: ${listed(dependents)}; force=true removes it all the same`);
 }
 
 function assertExpected(bead: BeadRecord, expected: Expected): void {

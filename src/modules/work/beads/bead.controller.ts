@@ -124,7 +124,9 @@ export class BeadController {
     needs: 'operate',
     example: { reason: 'done' },
     summary: 'Close a bead',
-    description: 'The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing.',
+    description:
+      'The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing. What depends on it is told in the ' +
+      'same transaction; where that is more than 300 beads (100, where they are convoys and waits), in steps that follow, and `bead.dependents_updated` ends them.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['ETag', 'X-SVC-Index'],
@@ -147,7 +149,8 @@ export class BeadController {
     name: 'reopen-bead',
     needs: 'operate',
     summary: 'Open a closed bead again',
-    description: 'It is open again and nobody has it. What waited for it to be closed waits again.',
+    description:
+      'It is open again and nobody has it. What waited for it to be closed waits again; where many depend on it, in steps, as after `close`.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['ETag', 'X-SVC-Index'],
@@ -171,7 +174,8 @@ export class BeadController {
     summary: 'Close a bead, or remove it for good',
     description:
       'Closes it, as `close` does. With `hard=true` the bead and its dependencies are removed and the answer is `deleted`; ' +
-      'that is refused while others depend on it, unless `force=true`. Its children stay.',
+      'that is refused while others depend on it, unless `force=true`. Its children stay. Where more than 300 depend on it, they lose their edges some at a ' +
+      'time, each time for good, and the bead goes with the last of them: a request that is interrupted leaves it with fewer, and a repeat goes on.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['X-SVC-Index'],

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Place } from '../work/page-token.js';
-import type { BeadDependency } from './dependencies.schemas.js';
+import type { BeadDependency, BeadFanOut } from './dependencies.schemas.js';
 
 export type Direction = 'down' | 'up' | 'both';
 
@@ -12,6 +12,8 @@ export interface EdgePage {
   readonly found: boolean;
   readonly total: number;
   readonly blockedBy: string[];
+  readonly settling: string[];
+  readonly fanOut: BeadFanOut | null;
   /** One more than the limit when there are more. */
   readonly items: { readonly place: Place; readonly edge: BeadDependency }[];
 }
@@ -56,6 +58,11 @@ export class DependenciesRepository {
         array(
           select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
           where d.stream_id = s.id and d.issue_id = ${id} and d.blocking and t.status <> 'closed' order by 1) as "blockedBy",
+        array(
+          select f.bead_id from bead_dependencies d join bead_fan_outs f on f.stream_id = d.stream_id and f.bead_id = d.depends_on_id
+          where d.stream_id = s.id and d.issue_id = ${id} and d.blocking and (d.type, d.issue_id) > (f.after_type, f.after_id) order by 1) as settling,
+        (select json_build_object('told', f.told, 'changed', f.changed, 'begun_at', utc_text(f.begun_at))
+          from bead_fan_outs f where f.stream_id = s.id and f.bead_id = ${id}) as "fanOut",
         (select coalesce(json_agg(json_build_object('edge', ${EDGE}, 'place', json_build_object(
             'createdAt', (extract(epoch from d.created_at) * 1000000)::bigint::text, 'id', d.issue_id || '>' || d.depends_on_id)) order by d.place), '[]')
           from shown d

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Bead } from '../../../contract/beads.schemas.js';
 import { queryEnum, queryInt, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
-import { int64, text } from '../../../contract/scalars.js';
+import { dateTime, int64, text } from '../../../contract/scalars.js';
 import { WorkflowDepResponse } from '../../../contract/workflows.schemas.js';
 
 export const BeadIdParam = text.min(1).max(255).describe('The id of the bead.');
@@ -46,6 +46,17 @@ export const BeadDependency = contract(
 );
 export type BeadDependency = z.infer<typeof BeadDependency>;
 
+export const BeadFanOut = contract(
+  'BeadFanOut',
+  z.strictObject({
+    told: int64.describe('How many of the edges to the bead were looked at.'),
+    changed: int64.describe('How many beads count it differently since.'),
+    begun_at: dateTime.describe('When the bead was closed, or opened again.'),
+  }),
+  'There while those that depend on the bead are being told, some at a time, that it was closed or opened again; `bead.dependents_updated` ends it.',
+);
+export type BeadFanOut = z.infer<typeof BeadFanOut>;
+
 export const BeadDependenciesBody = contract(
   'BeadDependenciesBody',
   z.strictObject({
@@ -54,6 +65,11 @@ export const BeadDependenciesBody = contract(
       .array(z.string())
       .nullable()
       .meta({ description: 'The beads that keep this one from being ready, whatever the page shows.' }),
+    settling: z.array(z.string()).optional().meta({
+      description:
+        'What it depends on that was closed, or opened again, so lately that a fan-out has not come to this bead: until then its `is_blocked` is as before. Absent: nothing.',
+    }),
+    fan_out: BeadFanOut.optional(),
     total: int64,
     next_cursor: z.string().optional(),
   }),

@@ -34,7 +34,9 @@ export class DependenciesService {
     if (!page.found) throw problem('bead_not_found', `bead ${id} not found`);
     const items = page.items.slice(0, limit);
     const more = page.items.length > limit ? { next_cursor: formatPlace('dependency', items.at(-1)!.place) } : {};
-    return { value: { items: items.map((item) => item.edge), blocked_by: page.blockedBy, total: page.total, ...more }, index: page.head };
+    const { blockedBy: blocked_by, settling, fanOut, total, head } = page;
+    const waiting = { ...(settling.length === 0 ? {} : { settling }), ...(fanOut === null ? {} : { fan_out: fanOut }) };
+    return { value: { items: items.map((item) => item.edge), blocked_by, ...waiting, total, ...more }, index: head };
   }
 
   /**

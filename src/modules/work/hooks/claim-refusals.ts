@@ -17,6 +17,10 @@ export function claimRefused(id: string, { outcome, result }: Refused): Error {
       `is blocked by ${blockers.join(', ')}`,
       blockers.map((blocker) => ({ message: 'is blocked by', location: 'path.id', value: blocker })),
     );
+  if (until === null)
+    return notReady(id, 'has yet to be told that what blocked it is closed, in a fan-out', [
+      { message: 'waits for a fan-out', location: 'path.id', value: id },
+    ]);
   return notReady(id, `is deferred until ${until}`, [{ message: 'is deferred until', location: 'path.id', value: until }]);
 }
 

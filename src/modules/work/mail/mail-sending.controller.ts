@@ -7,9 +7,16 @@ import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { ResponseHeader } from '../../../platform/http/operation.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { indexed } from './indexed.js';
+import { broadcasted, indexed } from './indexed.js';
 import { MailSendingService } from './mail-sending.service.js';
-import { MailBroadcastInputBody, MailIdParam, MailListBody, MailReplyInputBody, MailRigQuery, MailSendInputBody } from './mail.schemas.js';
+import {
+  MailBroadcastInputBody,
+  MailBroadcastOutputBody,
+  MailIdParam,
+  MailReplyInputBody,
+  MailRigQuery,
+  MailSendInputBody,
+} from './mail.schemas.js';
 
 const HEADERS: readonly ResponseHeader[] = ['X-SVC-Index', 'X-SVC-Cache-Age-S'];
 
@@ -48,10 +55,13 @@ export class MailSendingController {
     summary: 'Send a message to many',
     description:
       'One message each, in a thread each: to those of `to`, or without it to every agent and named session of the city except the sender. ' +
-      'All are sent, or none.',
+      'All are sent, or none. To more than 200 it is only accepted: 202 with a `request_id`, then the messages in steps of which each is durable, ' +
+      'and one `request.result.mail.broadcast` or `request.failed` above `event_cursor` in the log of the city. Who gets it is decided when it is ' +
+      'accepted: who leaves meanwhile has it all the same, who comes has not.',
     tag: 'mail',
     status: 201,
-    response: MailListBody,
+    also: [{ status: 202, headers: HEADERS }],
+    response: MailBroadcastOutputBody,
     headers: HEADERS,
     problems: ['invalid_request', 'rig_not_found', 'idempotency_mismatch', 'idempotency_in_flight'],
   })
@@ -62,8 +72,8 @@ export class MailSendingController {
     @IdempotencyKey() key: string | undefined,
     @Body({ schema: MailBroadcastInputBody }) body: MailBroadcastInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<MailListBody> {
-    return indexed(reply, await this.mail.broadcast(city, body, key, caller));
+  ): Promise<MailBroadcastOutputBody> {
+    return broadcasted(reply, await this.mail.broadcast(city, body, key, caller));
   }
 
   @Operation({

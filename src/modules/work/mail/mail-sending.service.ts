@@ -14,12 +14,21 @@ import { WorkService, type Done } from '../work/work.service.js';
 import { MailAddresses } from './mail-addresses.service.js';
 import { messageNotFound, rigNotFound } from './mail-problems.js';
 import { MailRepository } from './mail.repository.js';
-import type { MailBroadcastInputBody, MailListBody, MailReplyInputBody, MailSendInputBody } from './mail.schemas.js';
+import type { MailBroadcastInputBody, MailBroadcastOutputBody, MailReplyInputBody, MailSendInputBody } from './mail.schemas.js';
 import type { MessageRecord, NewMessage, Recipient, Sender } from './message-record.js';
 import { replySubject } from './reply-subject.js';
 
 /** All copies of one request together: they are stored, reported as events and answered in one go. */
 const COPIES_BYTES = 8 * 1024 * 1024;
+
+/** More than so many are not sent in one transaction: all other writers of the city wait for it. */
+const AT_ONCE = 200;
+
+/** What is the same in each message of a broadcast. */
+export type Circular = Pick<NewMessage, 'rig' | 'sender' | 'subject' | 'body' | 'priority'>;
+
+/** Sees to it that all of many get theirs; answers what is known of that now. */
+export type ManyReaction = (work: Work, message: Circular, recipients: readonly Recipient[]) => Promise<MailBroadcastOutputBody>;
 
 /** Runs in the transaction in which messages were sent, with the names of who sent them. */
 export type SentReaction = (work: Work, senders: readonly string[]) => Promise<void>;
@@ -28,6 +37,9 @@ export type SentReaction = (work: Work, senders: readonly string[]) => Promise<v
 @Injectable()
 export class MailSendingService {
   readonly #sent: SentReaction[] = [];
+  #many: ManyReaction | undefined;
+  /** A test sets a smaller one. */
+  atOnce = AT_ONCE;
 
   constructor(
     private readonly work: WorkService,
@@ -38,6 +50,11 @@ export class MailSendingService {
 
   onSent(reaction: SentReaction): void {
     this.#sent.push(reaction);
+  }
+
+  /** Says what is done about a broadcast to more than are told in one transaction. */
+  onMany(reaction: ManyReaction): void {
+    this.#many = reaction;
   }
 
   /**
@@ -63,11 +80,16 @@ export class MailSendingService {
   }
 
   /**
-   * One message each, in a thread each. Without `to` it goes to every agent and named session except its sender.
+   * One message each, in a thread each. Without `to` it goes to every agent and named session except its sender. To many it is only accepted.
    *
    * @throws ProblemError invalid_request when nobody is left to send to, or for an address as `send`; rig_not_found.
    */
-  broadcast(city: CityScope, body: MailBroadcastInputBody, key: string | undefined, caller: Principal): Promise<Done<MailListBody>> {
+  broadcast(
+    city: CityScope,
+    body: MailBroadcastInputBody,
+    key: string | undefined,
+    caller: Principal,
+  ): Promise<Done<MailBroadcastOutputBody>> {
     return this.#once(city, 'broadcast-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
       const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller.actor);
@@ -78,13 +100,19 @@ export class MailSendingService {
       if (recipients.length === 0) throw problem('invalid_request', 'there is nobody to send this to', { at: 'body.to' });
       const { subject, priority } = body;
       const message = { rig, sender, subject, body: body.body ?? '', priority };
-      const sent = await this.#deliver(
-        work,
-        MailSent,
-        toEach(recipients, () => ({ ...message, thread: newThread() })),
-      );
+      if (recipients.length > this.atOnce && this.#many !== undefined) return this.#many(work, message, recipients);
+      const sent = await this.circulate(work, message, recipients);
       return { items: sent.map(({ snapshot }) => snapshot), total: sent.length };
     });
+  }
+
+  /** Sends the same to each of them, in a thread each. */
+  circulate(work: Work, message: Circular, recipients: readonly Recipient[]): Promise<MessageRecord[]> {
+    return this.#deliver(
+      work,
+      MailSent,
+      toEach(recipients, () => ({ ...message, thread: newThread() })),
+    );
   }
 
   /**
@@ -161,7 +189,8 @@ export class MailSendingService {
         `${messages.length} copies of this body are longer than ${COPIES_BYTES / 1024 / 1024} MiB together`,
         { at: 'body.body' },
       );
-    const sent = await this.repository.insert(work.tx, work.city, messages);
+    const ids = await work.reserve('', messages.length);
+    const sent = await this.repository.insert(work.tx, work.city, ids, messages);
     for (const { id, rig, sender, snapshot } of sent)
       work.emit(
         event(kind, {

@@ -10,10 +10,11 @@ const record = (city: CityScope) => sql`m.id, m.rig, m.subject, m.thread_id, m.s
 /** SQL of writers, which hold the city's work lock. */
 @Injectable()
 export class MailRepository {
-  /** Stores messages in the given order, in one statement; ids are of the city's own prefix. */
-  async insert(tx: Tx, city: CityScope, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
-    const rows = messages.map(({ recipient, sender, cc = [], ...message }) => ({
+  /** Stores messages under these ids, one each, in the given order. */
+  async insert(tx: Tx, city: CityScope, ids: readonly string[], messages: readonly NewMessage[]): Promise<MessageRecord[]> {
+    const rows = messages.map(({ recipient, sender, cc = [], ...message }, n) => ({
       ...message,
+      id: ids[n],
       reply_to: message.replyTo,
       principal: recipient.principal,
       recipient: recipient.shown,
@@ -24,9 +25,9 @@ export class MailRepository {
     const inserted = await sql<MessageRecord>`
       insert into messages as m (stream_id, id, rig, thread_id, reply_to, principal, recipient, sender_principal, sender, subject, body,
         priority, cc)
-      select ${city.streamId}, next_bead_id(${city.streamId}, ''), n.rig, n.thread, n.reply_to, n.principal, n.recipient,
+      select ${city.streamId}, n.id, n.rig, n.thread, n.reply_to, n.principal, n.recipient,
         n.sender_principal, n.sender, n.subject, n.body, n.priority, n.cc
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (rig text, thread text, reply_to text, principal text, recipient text,
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as n (id text, rig text, thread text, reply_to text, principal text, recipient text,
         sender_principal text, sender text, subject text, body text, priority smallint, cc text[])
       returning ${record(city)}`.execute(tx);
     return inserted.rows;

@@ -9,6 +9,7 @@ export const SUBJECT_MAX = 500;
 const BODY_BYTES = 256 * 1024;
 const ADDRESS_MAX = 255;
 const ADDRESSES_MAX = 1000;
+const BROADCAST_MAX = 5000;
 
 const address = text.min(1).max(ADDRESS_MAX);
 const sender = text.max(ADDRESS_MAX).optional();
@@ -53,9 +54,9 @@ export const MailBroadcastInputBody = contract(
     subject,
     to: z
       .array(address)
-      .max(ADDRESSES_MAX)
+      .max(BROADCAST_MAX)
       .optional()
-      .describe('Who gets it. Absent: every agent and configured named session of the city but the sender.'),
+      .describe('Who gets it: 5,000 at the most. Absent: every agent and configured named session of the city but the sender.'),
     from: sender.describe('Who sends it. Absent: the caller.'),
     body,
     rig,
@@ -88,6 +89,20 @@ export const MailListBody = contract(
   'A page of messages.',
 );
 export type MailListBody = z.infer<typeof MailListBody>;
+
+export const MailBroadcastOutputBody = contract(
+  'MailBroadcastOutputBody',
+  z.strictObject({
+    ...MailListBody.shape,
+    request_id: z.string().optional().describe('Of one to many that goes on in the background. Absent: all of it is sent.'),
+    event_cursor: z
+      .string()
+      .optional()
+      .describe('With `request_id`: the position of the city’s log before the first of the messages, to be given as `after_seq`.'),
+  }),
+  'The messages that were sent; with `request_id` none yet, and `total` says how many there will be.',
+);
+export type MailBroadcastOutputBody = z.infer<typeof MailBroadcastOutputBody>;
 
 export const MailCountOutputBody = contract(
   'MailCountOutputBody',

@@ -1,23 +1,26 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
 import { event } from '../../../platform/event-log/event.js';
-import { completedWith, countMembers, isConvoyCompleted } from './convoy-members.js';
-import type { ChangedReaction, ClosedReaction, RemovedReaction, Work } from './work.js';
+import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
+import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
 const BEREFT = 'convoy autoclose: its bead was removed';
 
-/**
- * Closes the convoys whose last open member has just been closed, and theirs in turn. Whichever way a convoy is closed
- * (its own operations, those of beads, by itself), it comes by here: this is the only place that reports it.
- */
-export const closeConvoys: ClosedReaction = async (work, closed) => {
-  if (closed.issue_type === 'convoy') {
-    const reason = closed.metadata.close_reason;
-    const counts = await countMembers(work.tx, work.city.streamId, closed.id);
-    const payload = { ...counts, ...(reason === undefined ? {} : { reason }) };
-    work.emit(event(ConvoyClosed, { ...work.facts(closed), message: closed.title, payload }));
-  }
-  for (const id of await completedWith(work.tx, work.city.streamId, closed.id)) await work.close(id, COMPLETED);
+/** Whichever way a convoy is closed (its own operations, those of beads, by itself), it comes by here: this is the only place that reports it. */
+export const tellClosedConvoy: ClosedReaction = async (work, closed) => {
+  if (closed.issue_type !== 'convoy') return;
+  const reason = closed.metadata.close_reason;
+  const counts = await countMembers(work.tx, work.city.streamId, closed.id);
+  const payload = { ...counts, ...(reason === undefined ? {} : { reason }) };
+  work.emit(event(ConvoyClosed, { ...work.facts(closed), message: closed.title, payload }));
+};
+
+/** Closes the convoys whose last open member has been closed, and theirs in turn. */
+export const closeConvoys: DependentsReaction = async (work, closed, dependents) => {
+  const ids = dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id);
+  if (closed.parent !== null) ids.push(closed.parent);
+  if (ids.length === 0) return;
+  for (const id of await completedOf(work.tx, work.city.streamId, ids)) await work.close(id, COMPLETED);
 };
 
 /** Closes the convoys whose last open member has just been removed for good, and the one that was made to follow it and follows nothing now. */

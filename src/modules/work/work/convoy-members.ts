@@ -28,15 +28,10 @@ function isCompleted(streamId: number): RawBuilder<unknown> {
     and exists (select from beads m where m.stream_id = ${streamId} and m.id in (${members}))`;
 }
 
-/** The convoys with the member `id` that have nothing left to wait for, by id. */
-export async function completedWith(tx: Tx, streamId: number, id: string): Promise<string[]> {
+/** Of these convoys those that have nothing left to wait for, by id. */
+export async function completedOf(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`
-    select c.id from beads c
-    where c.id in (
-        select d.issue_id from bead_dependencies d where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.type = 'tracks'
-        union all select b.parent from beads b where b.stream_id = ${streamId} and b.id = ${id})
-      and ${isCompleted(streamId)}
-    order by c.id`.execute(tx);
+    select c.id from beads c where c.id = any(${[...ids]}::text[]) and ${isCompleted(streamId)} order by c.id`.execute(tx);
   return rows.map((row) => row.id);
 }
 

@@ -1,14 +1,18 @@
 import type { Edge } from './bead-record.js';
 import { expireWhenDue, finishWait, isLive, isWait, makeReady } from './wait-states.js';
-import type { ClosedReaction, RemovedReaction, Work } from './work.js';
+import type { ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
 /** The type of the edges from a wait to what it waits for. */
 export const WAITS_FOR = 'waits-for';
 
-/** Makes the waits ready that waited for this bead. A wait that is closed as any bead is closed was canceled. */
-export const satisfyWaits: ClosedReaction = async (work, closed) => {
+/** A wait that is closed as any bead is closed was canceled. */
+export const cancelClosedWait: ClosedReaction = async (work, closed) => {
   if (isWait(closed) && isLive(closed)) await finishWait(work, closed, 'canceled');
-  await eachPending(work, await work.edges(closed.id, 'up'), async (id, mode) => {
+};
+
+/** Makes the waits ready that waited for this bead. */
+export const satisfyWaits: DependentsReaction = async (work, _closed, dependents) => {
+  await eachPending(work, dependents, async (id, mode) => {
     const wait = await expireWhenDue(work, await work.require(id));
     if (isLive(wait) && (mode === 'any' || wait.open_blockers === 0)) await makeReady(work, wait);
   });

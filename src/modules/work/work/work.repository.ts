@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
 
@@ -28,6 +28,24 @@ export interface Merge {
   readonly set: Readonly<Record<string, string>>;
   readonly unset: readonly string[];
 }
+
+/** Types of the edges of convoys and waits, which do more than count when what they lead to is closed. */
+export const HEAVY = ['tracks', 'waits-for'];
+
+/** A bead after a change, and whether it has more dependents than one transaction tells. */
+export interface Moved {
+  readonly row: BeadRecord;
+  readonly many: boolean;
+}
+
+/** Of a bead `b`. It reads no more of the edges than it takes to know. A convoy that closes takes ten times what a count does, a wait five times. */
+const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
+  exists (select from bead_dependencies d where d.stream_id = b.stream_id and d.depends_on_id = b.id offset ${few})
+  or exists (select from bead_dependencies d
+    where d.stream_id = b.stream_id and d.depends_on_id = b.id and d.type = any(${HEAVY}::text[]) offset ${Math.floor(few / 3)})
+  or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
+
+const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
 
 /** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
 @Injectable()
@@ -133,13 +151,20 @@ export class WorkRepository {
     return made;
   }
 
-  /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. */
-  async closeAll(tx: Tx, streamId: number, ids: readonly string[], metadata: Readonly<Record<string, string>>): Promise<BeadRecord[]> {
-    const { rows } = await sql<BeadRecord>`
+  /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. `few` as for `update`. */
+  async closeAll(
+    tx: Tx,
+    streamId: number,
+    ids: readonly string[],
+    metadata: Readonly<Record<string, string>>,
+    few: number,
+  ): Promise<Moved[]> {
+    const { rows } = await sql<BeadRecord & { many: boolean }>`
       update beads b set status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
         lease_ms = null, lease_until = null, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
-      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and b.status <> 'closed' returning ${RECORD}`.execute(tx);
-    return rows;
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and b.status <> 'closed'
+      returning ${RECORD}, ${hasMany(few)} as many`.execute(tx);
+    return rows.map(moved);
   }
 
   /** Gives many beads one label more, or one less; answers those that it changes. */
@@ -195,7 +220,8 @@ export class WorkRepository {
 
   /**
    * Writes a change and raises the revision; `handover` raises the claim fence too. A lease ends with the claim that it
-   * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision.
+   * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision. Where its status
+   * changes, it says whether more than `few` depend on the bead, or are still being told of its last change.
    */
   async update(
     tx: Tx,
@@ -204,7 +230,8 @@ export class WorkRepository {
     change: RowChange,
     metadata: Merge,
     { handover, leaseMs }: { handover: boolean; leaseMs: number | undefined },
-  ): Promise<BeadRecord> {
+    few: number,
+  ): Promise<Moved> {
     const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
     const hasMetadata = Object.keys(metadata.set).length > 0 || metadata.unset.length > 0;
     if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
@@ -216,10 +243,11 @@ export class WorkRepository {
       set.push(sql`lease_ms = null, lease_until = null`);
     if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
     if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
-    const { rows } = await sql<BeadRecord>`
+    const { rows } = await sql<BeadRecord & { many: boolean }>`
       update beads b set ${sql.join(set)}
-      where b.stream_id = ${streamId} and b.id = ${id} returning ${RECORD}`.execute(tx);
-    return rows[0]!;
+      where b.stream_id = ${streamId} and b.id = ${id}
+      returning ${RECORD}, ${change.status === undefined ? sql`false` : hasMany(few)} as many`.execute(tx);
+    return moved(rows[0]!);
   }
 
   /** Dependents whose blockage changes when `id` starts (`by` = 1) or stops (-1) blocking them. */
@@ -242,16 +270,39 @@ export class WorkRepository {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Edges from (`down`) or to (`up`) a bead. */
-  async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up'): Promise<Edge[]> {
-    return tx
+  /** From now on the dependents of `id` are told some at a time, from the first on. */
+  async fanOut(tx: Tx, streamId: number, id: string): Promise<void> {
+    await sql`
+      insert into bead_fan_outs (stream_id, bead_id) values (${streamId}, ${id})
+      on conflict (stream_id, bead_id) do update set after_type = '', after_id = '', told = 0, changed = 0, begun_at = clock_timestamp()`.execute(
+      tx,
+    );
+  }
+
+  /** Of these beads those whose open blockers are not what they count, by id: they count anew. `flips`: it is blocked now, or no longer. */
+  async recountWrong(tx: Tx, streamId: number, ids: readonly string[]): Promise<{ readonly row: BeadRecord; readonly flips: boolean }[]> {
+    const { rows } = await sql<BeadRecord & { flips: boolean }>`
+      update beads b set open_blockers = t.n, revision = b.revision + t.flips::int,
+        updated_at = case when t.flips then clock_timestamp() else b.updated_at end
+      from (
+        select x.id, n.n, (n.n = 0) <> (x.open_blockers = 0) as flips
+        from beads x cross join lateral (
+          select count(*)::integer as n from bead_dependencies d join beads o on o.stream_id = d.stream_id and o.id = d.depends_on_id
+          where d.stream_id = x.stream_id and d.issue_id = x.id and d.blocking and o.status <> 'closed') n
+        where x.stream_id = ${streamId} and x.id = any(${[...ids]}::text[]) and x.open_blockers <> n.n) t
+      where b.stream_id = ${streamId} and b.id = t.id returning ${RECORD}, t.flips`.execute(tx);
+    return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ flips, ...row }) => ({ row, flips }));
+  }
+
+  /** Edges from (`down`) or to (`up`) a bead: all of them, or with `limit` so many. */
+  async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up', limit?: number): Promise<Edge[]> {
+    const edges = tx
       .selectFrom('bead_dependencies')
       .select(['issue_id', 'depends_on_id', 'type'])
       .where('stream_id', '=', streamId)
-      .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id)
-      .orderBy('issue_id')
-      .orderBy('depends_on_id')
-      .execute();
+      .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id);
+    if (limit !== undefined) return edges.limit(limit).execute();
+    return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
   }
 
   /** How many edges were added or have changed. */
@@ -270,6 +321,14 @@ export class WorkRepository {
   async deleteAllEdges(tx: Tx, streamId: number, id: string): Promise<void> {
     await sql`
       delete from bead_dependencies where stream_id = ${streamId} and (issue_id = ${id} or depends_on_id = ${id})`.execute(tx);
+  }
+
+  /** Takes away the edges to a bead from these. */
+  async deleteEdgesTo(tx: Tx, streamId: number, id: string, issues: readonly string[]): Promise<void> {
+    await sql`
+      delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = ${id} and issue_id = any(${[...issues]}::text[])`.execute(
+      tx,
+    );
   }
 
   /** Takes away all edges from and to many beads. */

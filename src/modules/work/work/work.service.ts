@@ -4,9 +4,9 @@ import { Transactions, type TransactionOptions } from '../../../platform/databas
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { closeEmptiedConvoys, closeConvoys, closeLeftConvoys } from './convoy-closing.js';
-import { failWaits, satisfyWaits } from './wait-satisfaction.js';
-import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction } from './work.js';
+import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, tellClosedConvoy } from './convoy-closing.js';
+import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.js';
+import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction, type WorkLimits } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
 export interface Done<T> {
@@ -19,10 +19,16 @@ export interface Done<T> {
 @Injectable()
 export class WorkService {
   readonly #reactions = {
-    closed: [closeConvoys, satisfyWaits],
+    closing: [tellClosedConvoy, cancelClosedWait],
+    dependents: [closeConvoys, satisfyWaits],
+    closed: [] as ClosedReaction[],
     changed: [closeLeftConvoys],
-    removed: [closeEmptiedConvoys, failWaits],
+    bereft: [closeEmptiedConvoys, failWaits],
+    removed: [] as RemovedReaction[],
   } satisfies Reactions;
+
+  /** A test sets smaller ones. */
+  limits: WorkLimits = { few: 300, step: 300 };
 
   constructor(
     private readonly transactions: Transactions,
@@ -84,7 +90,7 @@ export class WorkService {
       async (tx) => {
         if (!(await this.repository.begin(tx, city.streamId)))
           throw problem('city_not_found', `city not found or not running: ${city.name}`);
-        const { value, events } = await body((actor) => new Work(tx, city, actor, this.repository, this.#reactions));
+        const { value, events } = await body((actor) => new Work(tx, city, actor, this.repository, this.#reactions, this.limits));
         const appended = await this.eventLog.append(tx, events);
         const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
         return { value, index };

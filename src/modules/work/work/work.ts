@@ -9,8 +9,14 @@ import type { BeadChange, BeadRecord, Edge, NewBead, NewRunBead } from './bead-r
 import { diffOf, mergeOf } from './diff.js';
 import type { WorkRepository } from './work.repository.js';
 
-/** Runs in the transaction in which a bead became closed, right after it: convoys close themselves, waits become ready. */
+/** Runs in the transaction in which a bead became closed, right after it. */
 export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
+
+/**
+ * Runs for beads that depend on one that is closed, in whichever way: convoys close themselves, waits become ready. In the transaction in
+ * which it became closed for all of them, or where they are many in a step of its fan-out for some.
+ */
+export type DependentsReaction = (work: Work, closed: BeadRecord, dependents: readonly Edge[]) => Promise<void>;
 
 /** Runs in the transaction in which a bead was removed, right after it, with the edges that led to it. */
 export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: readonly Edge[]) => Promise<void>;
@@ -19,9 +25,22 @@ export type RemovedReaction = (work: Work, removed: BeadRecord, dependents: read
 export type ChangedReaction = (work: Work, before: BeadRecord, after: BeadRecord) => Promise<void>;
 
 export interface Reactions {
+  /** What is the bead's own, before its dependents. */
+  readonly closing: readonly ClosedReaction[];
+  readonly dependents: readonly DependentsReaction[];
   readonly closed: readonly ClosedReaction[];
   readonly changed: readonly ChangedReaction[];
+  /** For those that have lost the edge to a bead that is removed, now or when they all have. */
+  readonly bereft: readonly RemovedReaction[];
   readonly removed: readonly RemovedReaction[];
+}
+
+/** How much one transaction does for the dependents of beads: all other writers of the city wait for it. */
+export interface WorkLimits {
+  /** So many are told in the transaction in which a bead closes or opens again; more are told in a fan-out. */
+  readonly few: number;
+  /** So many in a step of it. */
+  readonly step: number;
 }
 
 /**
@@ -40,6 +59,7 @@ export class Work {
     readonly actor: string,
     private readonly repository: WorkRepository,
     private readonly reactions: Reactions,
+    private readonly limits: WorkLimits,
   ) {}
 
   async find(id: string): Promise<BeadRecord | undefined> {
@@ -114,12 +134,13 @@ export class Work {
     if (open.length === 0) return 0;
     const { tx, repository } = this;
     const { streamId } = this.city;
-    const closed = new Map((await repository.closeAll(tx, streamId, open, metadata)).map((row) => [row.id, row]));
-    for (const id of open) this.#account.changed(before.get(id), closed.get(id));
-    const held = new Map((await repository.releasable(tx, streamId, open)).map((row) => [row.id, row]));
-    for (const row of await repository.releaseAll(tx, streamId, open)) this.#account.changed(held.get(row.id), row);
-    for (const id of await repository.watched(tx, streamId, open))
-      for (const react of this.reactions.closed) await react(this, this.#account.get(id)!);
+    const closed = new Map((await repository.closeAll(tx, streamId, open, metadata, this.limits.few)).map((one) => [one.row.id, one]));
+    for (const id of open) this.#account.changed(before.get(id), closed.get(id)?.row);
+    const few = open.filter((id) => closed.get(id)?.many === false);
+    const held = new Map((await repository.releasable(tx, streamId, few)).map((row) => [row.id, row]));
+    for (const row of await repository.releaseAll(tx, streamId, few)) this.#account.changed(held.get(row.id), row);
+    for (const id of open) if (closed.get(id)?.many === true) await repository.fanOut(tx, streamId, id);
+    for (const id of await repository.watched(tx, streamId, open)) await this.#follow(id, closed.get(id)?.many === true);
     return open.length;
   }
 
@@ -143,13 +164,20 @@ export class Work {
       throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
     const diff = diffOf(before, change);
     if (diff === undefined) return before;
-    const row = await this.repository.update(this.tx, this.city.streamId, id, diff.columns, diff.metadata, diff).catch((error: unknown) => {
-      if (violatedConstraint(error) !== 'beads_sling_source_key') throw error;
-      throw problem('wrong_state', `another open convoy follows ${before.sling_source} meanwhile`, { cause: error });
-    });
+    const { tx, repository, limits } = this;
+    const { streamId } = this.city;
+    const { row, many } = await repository
+      .update(tx, streamId, id, diff.columns, diff.metadata, diff, limits.few)
+      .catch((error: unknown) => {
+        if (violatedConstraint(error) !== 'beads_sling_source_key') throw error;
+        throw problem('wrong_state', `another open convoy follows ${before.sling_source} meanwhile`, { cause: error });
+      });
     this.#account.changed(before, row);
-    if (before.status !== 'closed' && row.status === 'closed') await this.#onClosed(row);
-    if (before.status === 'closed' && row.status !== 'closed') await this.#shift(id, 1);
+    if ((before.status === 'closed') !== (row.status === 'closed')) {
+      if (many) await repository.fanOut(tx, streamId, id);
+      else await this.#shift(id, row.status === 'closed' ? -1 : 1);
+      if (row.status === 'closed') await this.#follow(id, many);
+    }
     for (const react of this.reactions.changed) await react(this, before, row);
     return this.#account.get(id)!;
   }
@@ -172,17 +200,39 @@ export class Work {
   async remove(id: string): Promise<void> {
     const before = await this.require(id);
     const up = await this.edges(id, 'up');
-    const dependents = await this.findAll(up.map((edge) => edge.issue_id));
+    await this.findAll(up.map((edge) => edge.issue_id));
     await this.repository.deleteAllEdges(this.tx, this.city.streamId, id);
-    const counted = await this.repository.recountAll(
-      this.tx,
-      this.city.streamId,
-      dependents.map((dependent) => dependent.id),
-    );
-    for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
+    await this.#recount(up);
     await this.repository.delete(this.tx, this.city.streamId, id);
     this.#account.changed(before, undefined);
-    for (const react of this.reactions.removed) await react(this, before, up);
+    for (const react of [...this.reactions.bereft, ...this.reactions.removed]) await react(this, before, up);
+  }
+
+  /**
+   * As `remove`, for a bead that many may depend on: then only some lose their edges to it, and it stays until the next time.
+   *
+   * @returns whether it is removed.
+   */
+  async removeSome(id: string): Promise<boolean> {
+    const { tx, repository, limits } = this;
+    const { streamId } = this.city;
+    const up = await repository.edges(tx, streamId, id, 'up', Math.max(limits.few + 1, limits.step));
+    if (up.length <= limits.few) {
+      await this.remove(id);
+      return true;
+    }
+    const bead = await this.require(id);
+    const some = up.slice(0, limits.step);
+    await this.findAll(some.map((edge) => edge.issue_id));
+    await repository.deleteEdgesTo(
+      tx,
+      streamId,
+      id,
+      some.map((edge) => edge.issue_id),
+    );
+    await this.#recount(some);
+    for (const react of this.reactions.bereft) await react(this, bead, some);
+    return false;
   }
 
   /** Removes many beads and their edges in few statements. What follows from it happens for those that somebody outside looked at. */
@@ -208,7 +258,9 @@ export class Work {
     for (const row of counted) this.#account.changed(this.#account.get(row.id), row);
     await repository.deleteAll(tx, streamId, [...gone]);
     for (const bead of beads) this.#account.changed(bead, undefined);
-    for (const bead of beads) if (up.has(bead.id)) for (const react of this.reactions.removed) await react(this, bead, up.get(bead.id)!);
+    for (const bead of beads)
+      if (up.has(bead.id))
+        for (const react of [...this.reactions.bereft, ...this.reactions.removed]) await react(this, bead, up.get(bead.id)!);
   }
 
   /** The database's clock, of which there is one, whatever the processes' own say; read once a transaction. */
@@ -288,9 +340,37 @@ export class Work {
     return this.require(issue);
   }
 
-  async #onClosed(row: BeadRecord): Promise<void> {
-    await this.#shift(row.id, -1);
-    for (const react of this.reactions.closed) await react(this, row);
+  /**
+   * A step of the fan-out of a bead: has those at the other end of these edges count anew what blocks them, whatever they count now, and
+   * where the bead is closed do what follows from that. Answers how many counted something else.
+   */
+  async tell(id: string, edges: readonly Edge[]): Promise<number> {
+    const bead = await this.require(id);
+    const counted = await this.repository.recountWrong(
+      this.tx,
+      this.city.streamId,
+      edges.map((edge) => edge.issue_id),
+    );
+    // Of what a bead was before, its event takes only whether it was closed.
+    for (const { row, flips } of counted) this.#account.changed(flips ? { ...row, revision: row.revision - 1 } : row, row);
+    if (bead.status === 'closed') for (const react of this.reactions.dependents) await react(this, bead, edges);
+    return counted.length;
+  }
+
+  /** Has those that have lost these edges count anew. */
+  async #recount(lost: readonly Edge[]): Promise<void> {
+    const ids = [...new Set(lost.map((edge) => edge.issue_id))];
+    for (const row of await this.repository.recountAll(this.tx, this.city.streamId, ids))
+      this.#account.changed(this.#account.get(row.id), row);
+  }
+
+  /** What follows from a bead's being closed; with many dependents, without what follows for them. */
+  async #follow(id: string, many: boolean): Promise<void> {
+    const closed = (): BeadRecord => this.#account.get(id)!;
+    for (const react of this.reactions.closing) await react(this, closed());
+    const dependents = many ? [] : await this.edges(id, 'up');
+    for (const react of this.reactions.dependents) await react(this, closed(), dependents);
+    for (const react of this.reactions.closed) await react(this, closed());
   }
 
   /** Tells the dependents of `id` that it blocks them now, or no longer does. Those that others block anyway only count anew. */

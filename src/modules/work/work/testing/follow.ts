@@ -48,7 +48,7 @@ function expectRefused(error: unknown, reason: string | undefined): undefined {
   expect(problem ?? (code === '23514' ? 'invalid' : message)).toBe(reason);
 }
 
-function expectState(model: WorkModel, stored: StoredWork): void {
+export function expectState(model: WorkModel, stored: StoredWork): void {
   const state = (json: View, ready: unknown, blockers: readonly string[], row: View): View => ({
     ...withoutTimes(json),
     ready,
@@ -98,7 +98,7 @@ function visible({ row, json }: StoredBead): View {
 
 let cities = 0;
 
-async function makeCity({ db }: WorkFixture): Promise<CityScope> {
+export async function makeCity({ db }: WorkFixture): Promise<CityScope> {
   const name = `city-${++cities}`;
   const { rows } = await sql<{ id: number; stream_id: number }>`
     with s as (insert into event_streams (name) values (${name}) returning id),
