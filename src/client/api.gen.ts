@@ -3411,7 +3411,7 @@ export interface paths {
         put?: never;
         /**
          * Give several beads, or the open members of a convoy, to an agent or a pool
-         * @description Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; `status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. Closed members of a convoy are `skipped`; its members get no convoys of their own. With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: `results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. At most 1000 beads and 20000 steps of their runs; 200 and 4000 with `atomic` or `dry_run`, which keep the other writers of the city waiting.
+         * @description Exactly one of `beads` and `convoy`. Each bead is slung for itself, in order: a refused one has its reason in `results` and stops no other; `status` is `slung`, `partial` or `refused`. With `atomic` all of them are slung or, with 409, none. Closed members of a convoy are `skipped`; its members get no convoys of their own. With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: `results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. Each of them is durable at once, and other writers get in between; a batch that is interrupted is finished by a repeat under its `Idempotency-Key`, a minute later. At most 5000 beads and 20000 steps of their runs; 200 and 4000 with `atomic` or `dry_run`, which keep the other writers of the city waiting.
          */
         post: operations["sling-batch"];
         delete?: never;
@@ -10689,7 +10689,7 @@ export interface components {
         SlingBatchInputBody: {
             /** @description All of them or none, in one transaction: 200 at the most. Otherwise each by itself. */
             atomic?: boolean;
-            /** @description The ids of the beads. A thousand at the most. */
+            /** @description The ids of the beads. 5,000 at the most. */
             beads?: string[];
             /** @description The convoy whose open members are slung, instead of `beads`. */
             convoy?: string;

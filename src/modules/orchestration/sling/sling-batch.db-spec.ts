@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { MAX_BATCH, MAX_TOGETHER } from './sling.schemas.js';
 import { hands, slings, type Slings } from './testing/slings.js';
@@ -117,14 +118,12 @@ describe('a batch', () => {
 
   it('is bounded, and more so when it is one transaction', async () => {
     const convoy = await h.create({ type: 'convoy' });
-    const members = await h.run(async (work) => {
-      const ids: string[] = [];
-      for (let i = 0; i <= MAX_BATCH; i++) ids.push((await work.create({ rig: '', title: 'x' })).id);
-      return ids;
-    });
-    await fixture.db.updateTable('beads').set({ parent: convoy }).where('id', 'in', members).execute();
+    const members = Array.from({ length: MAX_BATCH + 1 }, (_, n) => `al-${n + 100}`);
+    await sql`
+      insert into beads (stream_id, id, title, parent)
+      select ${fixture.city.streamId}, m.id, 'x', ${convoy} from unnest(${members}::text[]) m (id)`.execute(fixture.db);
     await expect(service.batch({ target, convoy })).rejects.toMatchObject({
-      detail: `invalid: convoy ${convoy} has more than 1000 members`,
+      detail: `invalid: convoy ${convoy} has more than 5000 members`,
     });
     const many = members.slice(0, MAX_TOGETHER + 1);
     for (const one of [{ atomic: true }, { dry_run: true }])

@@ -23,8 +23,17 @@ import {
 } from './sling.schemas.js';
 
 export const SLING_BATCH = 'sling-batch';
-/** Longer than the largest batch takes; a process that dies meanwhile leaves its key locked this long. */
-const HOLD_MS = 120_000;
+/** A process that dies leaves its key locked this long. While it lives it holds it anew after so many beads. */
+const HOLD_MS = 60_000;
+const HELD_ANEW = 100;
+
+interface Going {
+  readonly ready: ReadyBatch;
+  readonly hold: () => Promise<void>;
+  readonly actor: string;
+  /** The position of the log before. */
+  readonly from: number;
+}
 
 /** Slings many beads: each for itself, or all of them or none. */
 @Injectable()
@@ -101,7 +110,10 @@ export class SlingBatchService {
     try {
       const chosen = await this.formulas.choose(city, body);
       const ready = chosen && (await this.batch.ready(city, chosen, plan.beads, MAX_BATCH_STEPS));
-      const done = await this.#slingAll(city, plan, ready, begun.index, actor);
+      const hold = async (): Promise<void> => {
+        if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.hold(tx, ref, owner, HOLD_MS), PREPARES);
+      };
+      const done = await this.#slingAll(city, plan, { ready, hold, actor, from: begun.index });
       if (ref !== undefined) await this.#store(ref, owner, done.value);
       return done;
     } catch (error) {
@@ -110,10 +122,11 @@ export class SlingBatchService {
     }
   }
 
-  async #slingAll(city: CityScope, plan: BatchPlan, ready: ReadyBatch, from: number, actor: string): Promise<Done<SlingBatchResponse>> {
+  async #slingAll(city: CityScope, plan: BatchPlan, { ready, hold, actor, from }: Going): Promise<Done<SlingBatchResponse>> {
     const results: SlingBatchResult[] = [];
     let index = from;
-    for (const id of plan.beads) {
+    for (const [n, id] of plan.beads.entries()) {
+      if (n > 0 && n % HELD_ANEW === 0) await hold();
       const sling = async () => {
         const done = await this.work.run(city, actor, (work) => this.batch.sling(work, id, plan, ready));
         index = done.index;

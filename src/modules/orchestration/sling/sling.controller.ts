@@ -86,6 +86,7 @@ export class SlingController {
       'Closed members of a convoy are `skipped`; its members get no convoys of their own. ' +
       'With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: ' +
       '`results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. ' +
+      'Each of them is durable at once, and other writers get in between; a batch that is interrupted is finished by a repeat under its `Idempotency-Key`, a minute later. ' +
       `At most ${MAX_BATCH} beads and ${MAX_BATCH_STEPS} steps of their runs; ${MAX_TOGETHER} and ${MAX_TOGETHER_STEPS} with \`atomic\` or \`dry_run\`, ` +
       'which keep the other writers of the city waiting.',
     response: SlingBatchResponse,

@@ -5,7 +5,7 @@ import { RunRef } from '../../../contract/runs.schemas.js';
 import { int64, text } from '../../../contract/scalars.js';
 
 /** The most members of one batch, and of one that is a single transaction and so keeps every other writer of the city waiting. */
-export const MAX_BATCH = 1000;
+export const MAX_BATCH = 5000;
 export const MAX_TOGETHER = 200;
 /** The most steps of the runs that one batch launches, of those in a single transaction, and the characters of them, which are held until then. */
 export const MAX_BATCH_STEPS = 20_000;
@@ -98,7 +98,7 @@ export const SlingBatchInputBody = contract(
   z.strictObject({
     ...options,
     ...formula,
-    beads: z.array(name.min(1)).min(1).max(MAX_BATCH).optional().describe('The ids of the beads. A thousand at the most.'),
+    beads: z.array(name.min(1)).min(1).max(MAX_BATCH).optional().describe('The ids of the beads. 5,000 at the most.'),
     convoy: name.optional().describe('The convoy whose open members are slung, instead of `beads`.'),
     atomic: z.boolean().optional().describe('All of them or none, in one transaction: 200 at the most. Otherwise each by itself.'),
   }),
