@@ -5,6 +5,7 @@ import { composingBeside } from './composing.js';
 import { composing, configChange, configRead } from './config.js';
 import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
+import { fanOuts } from './fan-outs.js';
 import { isolation } from './isolation.js';
 import { inbound, insideOut } from './messages.js';
 import { neighbours } from './neighbours.js';
@@ -27,6 +28,7 @@ export const BARS: readonly Bar[] = [
   heldCity,
   fairShares,
   neighbours,
+  fanOuts,
   arrival,
   http,
   fanOut,
