@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import { Transactions } from '../database/transactions.js';
+import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { Shares } from './shares.js';
 import { OperationTimings } from './timings.js';
@@ -25,6 +26,7 @@ export class OperationClaims {
   constructor(
     private readonly config: AppConfig,
     private readonly repository: OperationsRepository,
+    private readonly registry: OperationRegistry,
     private readonly transactions: Transactions,
     private readonly timings: OperationTimings,
   ) {
@@ -52,7 +54,7 @@ export class OperationClaims {
   }
 
   #waiting(skip: readonly string[], pickupMs: number): Promise<ClaimedRow | undefined> {
-    const choice = { after: this.#last, skip, leaseMs: this.timings.leaseMs, pickupMs };
+    const choice = { after: this.#last, skip, leaseMs: this.timings.leaseMs, pickupMs, deadlines: this.registry.deadlines };
     return this.transactions.run((tx) => this.repository.claimNext(tx, this.config.processId, choice));
   }
 

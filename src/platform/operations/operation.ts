@@ -14,7 +14,7 @@ export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends 
   readonly input: I;
   /** The success event; its payload carries `request_id`. */
   readonly succeeded: EventDefinition<R>;
-  /** Milliseconds from acceptance to `request.failed` with `timeout`; progress extends it. */
+  /** Milliseconds from the claim to `request.failed` with `timeout`; progress extends it. External work counts from its acceptance. */
   readonly deadlineMs: number;
   readonly maxAttempts: number;
   /** What stands although the deadline has passed, in words; part of the message of `timeout`. */
@@ -25,6 +25,9 @@ export interface OperationDefinition<I extends z.ZodType = z.ZodType, R extends 
    */
   readonly external?: boolean;
 }
+
+/** How long accepted work may wait in line for a worker; then it ends with `not_started`. */
+export const WAIT_MS = 3_600_000;
 
 const definitions = new Map<string, OperationDefinition>();
 

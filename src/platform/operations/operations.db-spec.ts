@@ -426,12 +426,14 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(await terminals(id)).toHaveLength(1);
   });
 
-  it('fails what nobody picked up before its deadline', async () => {
-    const id = await accept('late');
-    await sql`update operations set deadline_at = clock_timestamp() where id = ${id}`.execute(api.db);
+  it('fails what nobody had a place for as long as it may wait, which is longer than it may take', async () => {
+    const [late, waiting] = [await accept('late'), await accept('waiting')];
+    await sql`update operations set deadline_at = clock_timestamp() where id = ${late}`.execute(api.db);
+    expect((await row(waiting)).deadline_at.getTime()).toBeGreaterThan(Date.now() + 10 * Work.deadlineMs);
     await start('w1');
-    expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout' });
-    expect(runs).toHaveLength(0);
+    expect((await ended(late)).payload).toMatchObject({ error_code: 'not_started' });
+    expect((await ended(waiting)).type).toBe('request.result.test.work');
+    expect(runs.map(({ id }) => id)).toEqual([waiting]);
   });
 
   it('is not taken again while its end is under way, however many are past their deadline', async () => {
@@ -441,7 +443,7 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     for (let n = 0; n < 50; n++) ids.push(await accept(`many-${n}`));
     await sql`update operations set deadline_at = clock_timestamp() where id = any(${ids})`.execute(api.db);
     await Promise.all([start('w1', { sweepMs: 20 }), start('w2', { sweepMs: 20 })]);
-    for (const id of ids) expect((await ended(id)).payload).toMatchObject({ error_code: 'timeout' });
+    for (const id of ids) expect((await ended(id)).payload).toMatchObject({ error_code: 'not_started' });
     const { rows } = await sql<{ most: number }>`select max(attempts)::int as most from operations where id = any(${ids})`.execute(api.db);
     expect(rows[0]!.most).toBe(1);
     expect(failedCalls).toHaveLength(50);

@@ -28,7 +28,7 @@ afterAll(async () => {
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => transactions.run(work);
 const row = (id: string) => db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
 const claim = (owner: string, skip: string[] = [], after = ''): Promise<ClaimedRow | undefined> =>
-  run((tx) => repository.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0 }));
+  run((tx) => repository.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
 const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
   run((tx) => repository.claimLost(tx, owner, { skip, leaseMs: 60_000 }));
 const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
@@ -51,7 +51,7 @@ describe('an operation that somebody else has by now', () => {
     const tried = [
       await run((tx) => repository.renew(tx, id, fence, 60_000)),
       await run((tx) => repository.progress(tx, id, fence, 'late', 60_000)),
-      await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true })),
+      await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true, waitMs: 60_000 })),
       await run((tx) => repository.finish(tx, id, fence, DONE)),
     ];
     expect(tried).toEqual([false, false, false, false]);
@@ -74,6 +74,25 @@ describe('an operation that somebody else has by now', () => {
     expect(await run((tx) => repository.renew(tx, id, fence, 60_000))).toBe(true);
     await sql`update operations set deadline_at = now() - interval '1 s' where id = ${id}`.execute(db);
     expect(await run((tx) => repository.renew(tx, id, fence, 60_000))).toBe(false);
+  });
+});
+
+describe('the time of an operation', () => {
+  const left = async (id: string): Promise<number> => Math.round(((await row(id)).deadline_at.getTime() - Date.now()) / 60_000);
+
+  it('counts from the claim, however long it has waited, and from the next one when it is put back', async () => {
+    const id = await accepted(60 * 60_000);
+    await sql`update operations set created_at = now() - interval '50 min', deadline_at = now() + interval '10 min' where id = ${id}`.execute(db);
+    const { fence, deadlineInMs } = (await claim('first'))!;
+    expect([await left(id), Math.round(deadlineInMs / 60_000)]).toEqual([1, 1]);
+    await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true, waitMs: 60 * 60_000 }));
+    expect(await left(id)).toBe(60);
+    await claim('second');
+    expect(await left(id)).toBe(1);
+    await lose(id);
+    await sql`update operations set deadline_at = now() + interval '5 min' where id = ${id}`.execute(db);
+    await claimLost('third');
+    expect(await left(id)).toBe(5);
   });
 });
 

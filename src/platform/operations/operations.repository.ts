@@ -11,6 +11,7 @@ export interface NewOperation {
   readonly stream: string;
   readonly input: unknown;
   readonly eventCursor: string;
+  /** When it ends at the latest, as long as nobody has claimed it: `WAIT_MS` for what workers run. */
   readonly deadlineMs: number;
   /** Left alone by workers until its deadline. */
   readonly external?: boolean;
@@ -30,6 +31,8 @@ export interface ClaimedRow {
   readonly input: unknown;
   readonly attempts: number;
   readonly fence: number;
+  /** It waited for a worker until it was taken. */
+  readonly waited: boolean;
   readonly ageMs: number;
   readonly deadlineInMs: number;
   readonly traceparent: string | undefined;
@@ -38,6 +41,17 @@ export interface ClaimedRow {
 /** As it is stored: a trace's place is in the input, beside what the handler reads. */
 type StoredRow = Omit<ClaimedRow, 'traceparent'>;
 const TRACE = '~traceparent';
+
+/** How long work of each kind may take, in milliseconds. */
+export type Deadlines = Readonly<Record<string, number>>;
+
+export interface NextChoice {
+  readonly after: string;
+  readonly skip: readonly string[];
+  readonly leaseMs: number;
+  readonly pickupMs: number;
+  readonly deadlines: Deadlines;
+}
 
 /** One that was ended from outside. */
 export interface EndedOperation {
@@ -74,6 +88,10 @@ const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, ${CITY} as city
 /** A claim is a new fence: whoever worked under an older one can no longer finish, renew or report. */
 const claimSet = (owner: string, leaseMs: number): RawBuilder<unknown> => sql`state = 'running', attempts = o.attempts + 1,
   fence = o.fence + 1, lease_owner = ${owner}, lease_until = ${after(leaseMs)}`;
+
+/** The time of what waited counts from its claim. A kind that nobody here knows is ended at once, whatever its deadline. */
+const deadlineFrom = (kinds: Deadlines): RawBuilder<unknown> => sql`deadline_at = coalesce(
+  clock_timestamp() + (${JSON.stringify(kinds)}::jsonb ->> o.kind)::float8 * interval '1 millisecond', o.deadline_at)`;
 
 /** As the indexes have it. `statement_timestamp()` is one value a statement, so that it can be looked for in them. */
 const WAITING = sql`o.state = 'accepted' and o.run_after < 'infinity'`;
@@ -126,7 +144,7 @@ export class OperationsRepository {
   async claimNext(
     tx: Tx,
     owner: string,
-    { after, skip, leaseMs, pickupMs }: { after: string; skip: readonly string[]; leaseMs: number; pickupMs: number },
+    { after, skip, leaseMs, pickupMs, deadlines }: NextChoice,
   ): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
@@ -134,11 +152,12 @@ export class OperationsRepository {
       next as (
         select t.id from (select city from later union all select city from earlier) c
         cross join lateral (
-          select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)}
+          select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)} and o.deadline_at > statement_timestamp()
           order by o.run_after limit 1 for update skip locked) t
         where c.city <> all(${[...skip]}::text[]) limit 1
       )
-      update operations o set ${claimSet(owner, leaseMs)} from next where o.id = next.id returning ${CLAIMED}`.execute(tx);
+      update operations o set ${claimSet(owner, leaseMs)}, ${deadlineFrom(deadlines)} from next where o.id = next.id
+      returning ${CLAIMED}, true as waited`.execute(tx);
     return rows.map(claimedRow)[0];
   }
 
@@ -147,16 +166,17 @@ export class OperationsRepository {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id = (
         select o.id from operations o where ${LOST} and ${CITY} <> all(${[...skip]}::text[])
-        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}`.execute(tx);
+        order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}, false as waited`.execute(tx);
     return rows.map(claimedRow)[0];
   }
 
   /** Takes up to `limit` operations that are past their deadline, to end them. */
   async claimExpired(tx: Tx, owner: string, { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<ClaimedRow[]> {
     const { rows } = await sql<StoredRow>`
-      update operations o set ${claimSet(owner, leaseMs)} where o.id in (
-        select o.id from operations o where ${expired(leaseMs)}
-        order by o.deadline_at limit ${limit} for update skip locked) returning ${CLAIMED}`.execute(tx);
+      update operations o set ${claimSet(owner, leaseMs)} from (
+        select o.id, ${WAITING} as waited from operations o where ${expired(leaseMs)}
+        order by o.deadline_at limit ${limit} for update skip locked) late
+      where o.id = late.id returning ${CLAIMED}, late.waited`.execute(tx);
     return rows.map(claimedRow);
   }
 
@@ -177,14 +197,14 @@ export class OperationsRepository {
     return this.#held(tx, id, fence, sql`phase = ${phase}, deadline_at = greatest(deadline_at, ${after(deadlineMs)})`);
   }
 
-  /** Puts the operation back for another attempt after `delayMs`. */
-  async putBack(tx: Tx, id: string, fence: number, options: { delayMs: number; counted: boolean }): Promise<boolean> {
+  /** Puts the operation back for another attempt after `delayMs`: it waits in line again, for `waitMs` at the most. */
+  async putBack(tx: Tx, id: string, fence: number, options: { delayMs: number; counted: boolean; waitMs: number }): Promise<boolean> {
     return this.#held(
       tx,
       id,
       fence,
       sql`state = 'accepted', lease_owner = null, lease_until = null, fence = fence + 1, run_after = ${after(options.delayMs)},
-        attempts = attempts - ${options.counted ? 0 : 1}::int`,
+        deadline_at = ${after(options.delayMs + options.waitMs)}, attempts = attempts - ${options.counted ? 0 : 1}::int`,
     );
   }
 

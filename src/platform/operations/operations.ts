@@ -13,7 +13,7 @@ import { Metrics } from '../health/metrics.js';
 import { currentSpan, isTracing } from '../telemetry/spans.js';
 import { newId } from '../time/clock.js';
 import { OperationDispatcher } from './dispatcher.js';
-import type { OperationDefinition, OperationHandler } from './operation.js';
+import { WAIT_MS, type OperationDefinition, type OperationHandler } from './operation.js';
 import { OperationRegistry } from './registry.js';
 import { OperationMetrics } from './operation-metrics.js';
 import { OperationsRepository, type Backlog, type UnfinishedOperation } from './operations.repository.js';
@@ -97,9 +97,10 @@ export class Operations {
   ): Promise<{ requestId: string }> {
     definition.input.parse(acceptance.input);
     const id = acceptance.requestId ?? this.newRequestId();
-    const { kind, deadlineMs } = definition;
+    const { kind } = definition;
     const { target, input, eventCursor, stream = SUPERVISOR_STREAM, subject = target } = acceptance;
     const external = definition.external === true;
+    const deadlineMs = external ? definition.deadlineMs : WAIT_MS;
     const traceparent = currentSpan()?.traceparent;
     if (!(await this.repository.insert(tx, { id, kind, target, subject, stream, input, eventCursor, deadlineMs, external, traceparent }))) {
       throw problem('operation_in_progress', acceptance.conflict ?? `operation already in progress: ${target}`);

@@ -7,7 +7,7 @@ import { currentSpan, isTracing, spanned } from '../telemetry/spans.js';
 import { sleep } from '../time/clock.js';
 import { OperationEndings } from './endings.js';
 import { Lease, OperationAborted, type LeaseEnd } from './lease.js';
-import type { ClaimedOperation, OperationContext, OperationHandler, OperationOutcome } from './operation.js';
+import { WAIT_MS, type ClaimedOperation, type OperationContext, type OperationHandler, type OperationOutcome } from './operation.js';
 import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { OperationClaims, type Taken } from './operation-claims.js';
@@ -124,7 +124,7 @@ export class OperationRunner {
       this.log.error({ request_id: row.id, kind: row.kind }, "an operation's stored input does not fit its schema");
       return { code: 'internal_error', message: 'the stored request cannot be read' };
     }
-    if (row.deadlineInMs <= 0) return timeout(handler);
+    if (row.deadlineInMs <= 0) return row.waited ? NOT_STARTED : timeout(handler);
     const { maxAttempts } = handler.definition;
     return row.attempts > maxAttempts ? { code: 'internal_error', message: `gave up after ${maxAttempts} attempts` } : undefined;
   }
@@ -223,7 +223,7 @@ export class OperationRunner {
 
   async #putBack(row: ClaimedRow, delayMs: number, counted: boolean): Promise<void> {
     try {
-      await this.transactions.run((tx) => this.repository.putBack(tx, row.id, row.fence, { delayMs, counted }));
+      await this.transactions.run((tx) => this.repository.putBack(tx, row.id, row.fence, { delayMs, counted, waitMs: WAIT_MS }));
     } catch (error) {
       if (!isRetryable(error)) throw error;
       this.log.warn({ err: error, request_id: row.id }, 'an operation could not be put back; its lease has to run out');
@@ -241,6 +241,8 @@ function claimed(row: ClaimedRow, handler: OperationHandler): ClaimedOperation |
   const { id, kind, target, stream, attempts, fence } = row;
   return Object.freeze({ id, kind, target, stream, input: parsed.data, attempt: attempts, fence });
 }
+
+const NOT_STARTED = { code: 'not_started', message: `no worker had a place for it within ${WAIT_MS / 60_000} minutes` };
 
 function timeout({ definition: { deadlineMs, overdue } }: OperationHandler): { code: string; message: string } {
   const message = `not finished within ${Math.round(deadlineMs / 1000)} s`;

@@ -268,7 +268,7 @@ function processOn(
   const config = { processId: name } as AppConfig;
   const timings = new OperationTimings();
   const endings = new OperationEndings(operationRows, transactions, eventLog, failpoints, log, counts);
-  const claims = new OperationClaims(config, operationRows, transactions, timings);
+  const claims = new OperationClaims(config, operationRows, registry, transactions, timings);
   const runner = new OperationRunner(claims, operationRows, registry, endings, transactions, failpoints, timings, log);
   return {
     sessions,
