@@ -64,8 +64,8 @@ export interface ClaimedOperation<I = unknown> {
 export interface OperationContext {
   /** Aborts when the lease is lost, the deadline passes or the process stops. */
   readonly signal: AbortSignal;
-  /** Publishes a phase on the operation's row and extends its deadline. */
-  progress(phase: string): Promise<void>;
+  /** Publishes a phase on the operation's row and extends its deadline; `beside` is written in the same transaction, before it. */
+  progress(phase: string, beside?: (tx: Tx) => Promise<void>): Promise<void>;
 }
 
 /**

@@ -158,9 +158,13 @@ export class OperationRunner {
     const { deadlineMs } = handler.definition;
     return {
       signal: lease.signal,
-      progress: async (phase) => {
+      progress: async (phase, beside) => {
         lease.signal.throwIfAborted();
-        if (!(await this.transactions.run((tx) => this.repository.progress(tx, row.id, row.fence, phase, deadlineMs)))) {
+        const told = await this.transactions.run(async (tx) => {
+          await beside?.(tx);
+          return this.repository.progress(tx, row.id, row.fence, phase, deadlineMs);
+        });
+        if (!told) {
           lease.end('lost');
           throw new OperationAborted('lost');
         }

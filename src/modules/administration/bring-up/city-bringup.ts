@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { ControllerStarted } from '../../../contract/events/cities.events.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { Transactions } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import { ConfigRevisionsService } from '../../configuration/config/config-revisions.service.js';
 import { ACTOR } from '../../tenancy/cities/actor.js';
@@ -27,17 +26,21 @@ export class CityBringUp {
   constructor(
     private readonly initializer: CityInitializer,
     private readonly state: CityStateRepository,
-    private readonly transactions: Transactions,
     private readonly revisions: ConfigRevisionsService,
   ) {}
 
-  /** Runs the initialization and publishes its phases. @throws CityLost, or whatever is not the city's fault */
-  async run(held: HeldCity, progress: (phase: Phase) => Promise<void>): Promise<BroughtUp> {
+  /**
+   * Runs the initialization and publishes its phases, in a transaction of whoever asks for it, since others follow the same phases.
+   *
+   * @throws CityLost, or whatever is not the city's fault
+   */
+  async run(held: HeldCity, progress: (phase: Phase, publish: (tx: Tx) => Promise<void>) => Promise<void>): Promise<BroughtUp> {
     try {
-      const found = await this.initializer.initialize(held, async (phase) => {
-        if (!(await this.transactions.run((tx) => this.state.publish(tx, held, phase)))) throw new CityLost(held.name);
-        await progress(phase);
-      });
+      const found = await this.initializer.initialize(held, (phase) =>
+        progress(phase, async (tx) => {
+          if (!(await this.state.publish(tx, held, phase))) throw new CityLost(held.name);
+        }),
+      );
       return { found };
     } catch (error) {
       if (!(error instanceof InitFailure)) throw error;

@@ -56,7 +56,10 @@ export class CityKeeper implements OnApplicationBootstrap {
 
   async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
     try {
-      const result = await this.bringUp.run(held, () => Promise.resolve(signal.throwIfAborted()));
+      const result = await this.bringUp.run(held, (_, publish) => {
+        signal.throwIfAborted();
+        return this.transactions.run(publish);
+      });
       if ('failure' in result) await this.#failed(held, result.failure);
       else {
         await this.transactions.run(
