@@ -155,7 +155,7 @@ export class DiskPackStore implements PackStore {
       if (real !== at) ledger.noteLink(at, real);
       const found = await lstat(real, { bigint: true });
       if (found.isDirectory()) return real;
-      ledger.noteEntry(real, found, () => Promise.resolve(true));
+      ledger.noteEntry(real, found);
     } catch (error) {
       if (errnoOf(error) === undefined) throw error;
       ledger.noteAbsent(at);

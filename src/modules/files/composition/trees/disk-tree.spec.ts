@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createHash } from 'node:crypto';
+import { eventually } from '../../../../../test/support/sse.js';
 import { DiskTree } from './disk-tree.js';
 import { FileCache } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
@@ -207,7 +208,33 @@ describe('Ledger', () => {
     ['a file that became a directory', () => rm(path.join(root, 'city.toml')).then(() => put('city.toml/x'))],
   ])('notices %s', async (_, change) => {
     const ledger = await seen();
+    const stored = Ledger.from(ledger.toText(), '')!;
     await change();
+    expect([await ledger.changed(), await stored.changed()]).toEqual([true, true]);
+  });
+
+  it('goes on as it was stored, with what it was made from only', async () => {
+    const ledger = new Ledger('one');
+    const reading = tree(ledger);
+    await reading.read('city.toml');
+    await reading.read('absent.toml');
+    await reading.list('agents');
+    await reading.read('link/o');
+    const stored = Ledger.from(ledger.toText(), 'one')!;
+    expect(await stored.changed()).toBe(false);
+    expect([stored.toText(), stored.signature(), stored.paths()]).toEqual([ledger.toText(), ledger.signature(), ledger.paths()]);
+    expect(stored.paths()).toMatchObject({ missing: [root], links: true });
+    expect(Ledger.from(ledger.toText(), 'another')).toBeUndefined();
+  });
+
+  it('reads nothing again once what it has seen is settled', async () => {
+    const ledger = await seen();
+    expect(ledger.toText()).toMatch(/[0-9a-f]{64}/);
+    await eventually(async () => {
+      expect(await ledger.changed()).toBe(false);
+      return !/[0-9a-f]{64}/.test(ledger.toText());
+    });
+    await put('city.toml', 'a = 2');
     expect(await ledger.changed()).toBe(true);
   });
 

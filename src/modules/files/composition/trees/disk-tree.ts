@@ -1,6 +1,7 @@
-import { lstat, opendir, readdir, realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
+import { digestOf, readEntries, type DiskEntry } from './directory-entries.js';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent, type Content } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
@@ -10,12 +11,9 @@ import { errnoOf, isBelow, relativePath } from './paths.js';
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
 const MAX_DIGEST_FILES = 20_000;
-const MAX_ENTRIES = 2_000;
 const CONCURRENCY = 16;
 /** Digesting keeps the text of files up to this size: most of them are read next. */
 const SMALL_BYTES = 64 * 1024;
-/** A directory that takes more room than this is read in pieces, so that its entries can be counted on the way. */
-const SMALL_DIRECTORY_BYTES = 256 * 1024;
 
 /** Runtime state, never configuration. */
 const NOT_CONTENT = new Set(['.git', '.gc', '.beads']);
@@ -122,26 +120,26 @@ export class DiskTree implements FileTree {
     if (walk !== undefined && (walk.allowance.bytes -= Number(found.size)) < 0) throw new TreeFailure(name, TOO_MUCH);
     const cached = this.#cache.get(at, stampOf(found));
     if (cached !== undefined && (!text || cached.text !== undefined)) {
-      this.#noteFile(at, { found, sha256: cached.sha256, bytes: undefined }, name);
+      this.#noteFile(at, { found, sha256: cached.sha256 });
       return cached;
     }
     const content = await readContent(at, name, maxBytes, text || Number(found.size) <= SMALL_BYTES);
-    this.#noteFile(at, content, name);
+    this.#noteFile(at, content);
     const read = text ? decoded(content.bytes!, name) : content.bytes && decodedOrNot(content.bytes);
     const known = { stamp: stampOf(content.found), sha256: content.sha256, ...(read === undefined ? {} : { text: read }) };
     if (isSettled(content.found)) this.#cache.set(at, known);
     return known;
   }
 
-  #noteFile(at: string, { found, sha256 }: Content, name: string): void {
-    this.ledger.noteEntry(at, found, async () => (await readContent(at, name, MAX_DIGEST_BYTES, false)).sha256 === sha256);
+  #noteFile(at: string, { found, sha256 }: Pick<Content, 'found' | 'sha256'>): void {
+    this.ledger.noteEntry(at, found, () => sha256);
   }
 
   /** Everything in a directory, sorted by name, links as such. */
   async #entries(at: string, name: string): Promise<DiskEntry[]> {
     const found = await lstat(at, { bigint: true });
     const entries = await readEntries(at, name, Number(found.size));
-    this.ledger.noteEntry(at, found, async () => sameEntries(entries, await readEntries(at, name, Number(found.size))));
+    this.ledger.noteEntry(at, found, () => digestOf(entries));
     return entries;
   }
 
@@ -192,32 +190,11 @@ export class DiskTree implements FileTree {
   }
 }
 
-interface DiskEntry extends TreeEntry {
-  readonly isLink: boolean;
-}
-
 interface Walk {
   readonly found: [path: string, sha256: string][];
   readonly allowance: Allowance;
   bytes: number;
   files: number;
-}
-
-async function readEntries(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
-  const entries: DiskEntry[] = [];
-  const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
-  for await (const entry of found) {
-    if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
-    // Devices and pipes count as files: reading them is what is refused.
-    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
-  }
-  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-}
-
-function sameEntries(a: readonly DiskEntry[], b: readonly DiskEntry[]): boolean {
-  return (
-    a.length === b.length && a.every((entry, n) => entry.name === b[n]!.name && entry.kind === b[n]!.kind && entry.isLink === b[n]!.isLink)
-  );
 }
 
 /** Every character of the file, a byte order mark too: an edit is made from exactly what is there. */

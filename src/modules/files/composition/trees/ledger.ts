@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
+import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
+import { digestOf, readEntries } from './directory-entries.js';
+import { readContent } from './file-content.js';
 
 /**
  * File systems stamp changes with a clock that ticks every few milliseconds: two writes within a tick look the same. What
@@ -24,7 +27,22 @@ export function isSettled(found: BigIntStats, now = Date.now()): boolean {
 type Seen =
   | { readonly kind: 'absent' }
   | { readonly kind: 'link'; readonly to: string }
-  | { readonly kind: 'entry'; readonly directory: boolean; readonly stamp: string; readonly again?: () => Promise<boolean> };
+  /** `content` is its digest, of one whose stamp was not settled. */
+  | { readonly kind: 'entry'; readonly directory: boolean; readonly stamp: string; content?: string };
+
+/** Where changes of what was read show. */
+export interface ReadPaths {
+  readonly directories: readonly string[];
+  readonly files: readonly string[];
+  /** Directories in which what was not there would appear. */
+  readonly missing: readonly string[];
+  /** Something was reached through a link, which may come to lead elsewhere while nothing changes at either end. */
+  readonly links: boolean;
+}
+
+const ABSENT: Seen = { kind: 'absent' };
+/** A path and what was seen there, as it is stored. */
+type Line = readonly [at: string, kind: 'a' | 'l' | 'd' | 'f', what?: string, content?: string];
 
 /**
  * What a reading of files saw: every file, directory and link on the way, and what was looked for and was not there.
@@ -33,16 +51,46 @@ type Seen =
 export class Ledger {
   readonly #seen = new Map<string, Seen>();
 
+  /** @param basis what else the reading depended on, in one line. */
+  constructor(private readonly basis = '') {}
+
+  /** One that was stored; undefined when its basis was another. */
+  static from(text: string, basis: string): Ledger | undefined {
+    if (!text.startsWith(`${basis}\n`)) return undefined;
+    const ledger = new Ledger(basis);
+    for (const [at, kind, what, content] of JSON.parse(text.slice(basis.length)) as Line[]) {
+      const entry = { kind: 'entry', directory: kind === 'd', stamp: what! } as const;
+      const seen: Seen = kind === 'a' ? ABSENT : kind === 'l' ? { kind: 'link', to: what! } : entry;
+      ledger.#seen.set(at, content === undefined ? seen : { ...entry, content });
+    }
+    return ledger;
+  }
+
+  /** All of it, for another process to go on with. */
+  toText(): string {
+    const line = (at: string, seen: Seen): Line => {
+      if (seen.kind === 'absent') return [at, 'a'];
+      if (seen.kind === 'link') return [at, 'l', seen.to];
+      const { directory, stamp, content } = seen;
+      return content === undefined ? [at, directory ? 'd' : 'f', stamp] : [at, directory ? 'd' : 'f', stamp, content];
+    };
+    return `${this.basis}\n${JSON.stringify(Array.from(this.#seen, ([at, seen]) => line(at, seen)))}`;
+  }
+
   /** How many paths it watches over. */
   get size(): number {
     return this.#seen.size;
   }
 
   /** Absolute paths of what was read. */
-  paths(): { readonly directories: string[]; readonly files: string[] } {
-    const [directories, files]: [string[], string[]] = [[], []];
-    for (const [at, seen] of this.#seen) if (seen.kind === 'entry') (seen.directory ? directories : files).push(at);
-    return { directories, files };
+  paths(): ReadPaths {
+    const read = { directories: new Array<string>(), files: new Array<string>(), missing: new Array<string>(), links: false };
+    for (const [at, seen] of this.#seen) {
+      if (seen.kind === 'entry') (seen.directory ? read.directories : read.files).push(at);
+      else if (seen.kind === 'link') read.links = true;
+      else if (this.#seen.get(path.dirname(at))?.kind !== 'absent') read.missing.push(path.dirname(at));
+    }
+    return read;
   }
 
   /** Equal for two readings that saw the same state of the same files. */
@@ -66,18 +114,18 @@ export class Ledger {
 
   /** Of two sights of one path the first counts, so that a change between them shows. */
   noteAbsent(at: string): void {
-    if (!this.#seen.has(at)) this.#seen.set(at, { kind: 'absent' });
+    if (!this.#seen.has(at)) this.#seen.set(at, ABSENT);
   }
 
   noteLink(at: string, to: string): void {
     if (!this.#seen.has(at)) this.#seen.set(at, { kind: 'link', to });
   }
 
-  /** @param again tells whether the content is still the same, for an entry whose stamp is not settled. */
-  noteEntry(at: string, found: BigIntStats, again: () => Promise<boolean>): void {
+  /** @param digest of what was read of it, where more than its being there counts. */
+  noteEntry(at: string, found: BigIntStats, digest?: () => string): void {
     if (this.#seen.has(at)) return;
     const entry = { kind: 'entry', directory: found.isDirectory(), stamp: stampOf(found) } as const;
-    this.#seen.set(at, isSettled(found) ? entry : { ...entry, again });
+    this.#seen.set(at, digest === undefined || isSettled(found) ? entry : { ...entry, content: digest() });
   }
 }
 
@@ -90,8 +138,19 @@ async function isStill(at: string, seen: Seen): Promise<boolean> {
       await realpath(at);
       return false;
     }
-    return stampOf(found) === seen.stamp && (seen.again === undefined || (await seen.again()));
+    if (stampOf(found) !== seen.stamp) return false;
+    if (seen.content === undefined) return true;
+    const settled = isSettled(found);
+    if ((await contentAt(at, found)) !== seen.content) return false;
+    // From now on a change would change the stamp.
+    if (settled) delete seen.content;
+    return true;
   } catch {
     return seen.kind === 'absent';
   }
+}
+
+async function contentAt(at: string, found: BigIntStats): Promise<string> {
+  if (found.isDirectory()) return digestOf(await readEntries(at, at, Number(found.size)));
+  return (await readContent(at, at, Number(found.size), false)).sha256;
 }

@@ -1,0 +1,30 @@
+import { createHash } from 'node:crypto';
+import { opendir, readdir } from 'node:fs/promises';
+import { type TreeEntry, TreeFailure } from './file-tree.js';
+
+const MAX_ENTRIES = 2_000;
+/** A directory that takes more room than this is read in pieces, so that its entries can be counted on the way. */
+const SMALL_DIRECTORY_BYTES = 256 * 1024;
+
+export interface DiskEntry extends TreeEntry {
+  readonly isLink: boolean;
+}
+
+/** Everything in a directory, sorted by name, links as such. @throws TreeFailure when there is too much */
+export async function readEntries(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
+  const entries: DiskEntry[] = [];
+  const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
+  for await (const entry of found) {
+    if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
+    // Devices and pipes count as files: reading them is what is refused.
+    entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
+  }
+  return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Equal for the same names of the same kinds. */
+export function digestOf(entries: readonly DiskEntry[]): string {
+  const hash = createHash('sha256');
+  for (const { name, kind, isLink } of entries) hash.update(`${name}\0${kind}${isLink ? ' link' : ''}\0`);
+  return hash.digest('hex');
+}
