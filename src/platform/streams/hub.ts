@@ -59,6 +59,8 @@ export class StreamHub implements Feed, OnModuleInit {
   version = 0;
   readonly checkpoints: Checkpoints;
   readonly #byName = new Map<string, StreamState>();
+  /** Streams that have groups: the others cost a tick nothing. */
+  readonly #served = new Set<StreamState>();
   readonly #groups = new Map<string, SupervisorGroup>();
   #pages = new PageCache();
   readonly #ring = { ...LOG_RING };
@@ -182,6 +184,7 @@ export class StreamHub implements Feed, OnModuleInit {
       const source = new CitySource(stream, types, this.repository, this.#pages);
       group = { source, channel: new Channel(source, this.sent, this.#ring), types, idleSince: undefined };
       stream.groups.set(key, group);
+      this.#served.add(stream);
     }
     group.idleSince = undefined;
     return group;
@@ -226,7 +229,7 @@ export class StreamHub implements Feed, OnModuleInit {
 
   *#channels(): Iterable<Channel> {
     for (const group of this.#groups.values()) yield group.channel;
-    for (const s of this.streams.values()) for (const group of s.groups.values()) yield group.channel;
+    for (const s of this.#served) for (const group of s.groups.values()) yield group.channel;
     yield* this.#finishing;
   }
 
@@ -322,7 +325,7 @@ export class StreamHub implements Feed, OnModuleInit {
       channel.shutdown(new Date());
       channel.retire();
     }
-    for (const known of [this.#groups, this.#finishing, this.streams, this.#byName, this.left, this.#dirty]) known.clear();
+    for (const known of [this.#groups, this.#finishing, this.streams, this.#byName, this.#served, this.left, this.#dirty]) known.clear();
     this.#pages = new PageCache();
     this.checkpoints.forget();
     this.#fullReadAt = -Infinity;
@@ -350,6 +353,7 @@ export class StreamHub implements Feed, OnModuleInit {
     else this.left.set(s.id, { name: s.name, head: s.position, ends: s.ends });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
+    this.#served.delete(s);
     this.#dirty.delete(s);
     this.version++;
   }
@@ -453,8 +457,9 @@ export class StreamHub implements Feed, OnModuleInit {
     for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
     for (const [key, group] of this.#groups) if (abandoned(group, now)) this.#groups.delete(key);
-    for (const s of this.streams.values()) {
+    for (const s of this.#served) {
       for (const [key, group] of s.groups) if (abandoned(group, now)) s.groups.delete(key);
+      if (s.groups.size === 0) this.#served.delete(s);
     }
   }
 }

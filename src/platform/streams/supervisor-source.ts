@@ -58,11 +58,11 @@ export class SupervisorSource implements ChannelSource {
     return { bytes, bodyAt: id.length + 5, streamId: row.sid, seq: row.seq };
   }
 
-  /** The streams whose positions this group's ids name, sorted by name. */
+  /** The streams whose positions this group's ids name, in no order: only ids of few streams name them all. */
   get streams(): readonly FeedStream[] {
     if (this.#version !== this.feed.version) {
       this.#version = this.feed.version;
-      this.#streams = [...this.feed.streams.values()].filter((s) => this.inFeed(s.name)).sort((a, b) => byteOrder(a.name, b.name));
+      this.#streams = [...this.feed.streams.values()].filter((s) => this.inFeed(s.name));
     }
     return this.#streams;
   }
@@ -114,8 +114,7 @@ export class SupervisorSource implements ChannelSource {
       const name = lag?.get(id)?.name ?? this.feed.left.get(id)?.name;
       if (name !== undefined) streams.push({ id, name, seq });
     }
-    if (streams.length > this.streams.length) streams.sort((a, b) => byteOrder(a.name, b.name));
-    return new CompositePosition(streams);
+    return new CompositePosition(streams.sort((a, b) => byteOrder(a.name, b.name)));
   }
 
   /** Serves the lag from memory when the ring still holds all of it; the ids are the subscriber's own. */
