@@ -45,6 +45,11 @@ export class Signals implements OnModuleInit {
     this.moved.mark([{ stream: TOPIC_MARK + topic, head: ++this.#count }]);
   }
 
+  /** Whether what others signal arrives now. Otherwise whoever listens looks by itself. */
+  get reliable(): boolean {
+    return this.listener.healthy;
+  }
+
   /** Calls `listener` with the topics that were signalled, here or elsewhere. Returns how to stop that. */
   onTopics(listener: Listener): () => void {
     this.#topics.add(listener);

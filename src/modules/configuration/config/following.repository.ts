@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { FollowedCity, FollowerTable, RunningTable } from './follower.js';
@@ -11,33 +11,39 @@ export interface Noted {
   readonly running?: boolean;
 }
 
+const among = (name: RawBuilder<unknown>, names: readonly string[] | undefined): RawBuilder<unknown> =>
+  names === undefined ? sql`true` : sql`${name} = any(${[...names]}::text[])`;
+const ofStreams = (names: readonly string[] | undefined): RawBuilder<unknown> =>
+  names === undefined ? sql`true` : sql`f.stream_id in (select n.id from event_streams n where ${among(sql`n.name`, names)})`;
+
 /** The SQL of following what cities run. Each follower has a table of its own. */
 @Injectable()
 export class FollowingRepository {
   constructor(private readonly db: Db) {}
 
-  /** Cities behind `after` whose configuration has moved on since it was followed, in the order of their streams. */
-  async moved(table: FollowerTable, after: number, limit: number): Promise<FollowedCity[]> {
+  /** Cities behind `after`, of `names` only when given, whose configuration has moved on since it was followed, in the order of their streams. */
+  async moved(table: FollowerTable, after: number, limit: number, names?: readonly string[]): Promise<FollowedCity[]> {
     const { rows } = await sql<FollowedCity>`
       select c.name, c.stream_id as "streamId" from cities c join config_states s on s.stream_id = c.stream_id
       left join ${sql.table(table)} f on f.stream_id = c.stream_id
-      where c.stream_id > ${after} and s.revision > 0 and s.revision is distinct from f.revision
+      where c.stream_id > ${after} and ${among(sql`c.name`, names)} and s.revision > 0 and s.revision is distinct from f.revision
       order by c.stream_id limit ${limit}`.execute(this.db);
     return rows;
   }
 
   /** The same; also those that run since, or do not any more, and those that are registered no more. The table has `running`. */
-  async movedOrGone(table: RunningTable, after: number, limit: number): Promise<FollowedCity[]> {
+  async movedOrGone(table: RunningTable, after: number, limit: number, names?: readonly string[]): Promise<FollowedCity[]> {
     const { rows } = await sql<FollowedCity>`
       select e.name, e.id as "streamId" from event_streams e where e.id in (
         (select c.stream_id from cities c join config_states s on s.stream_id = c.stream_id
           left join ${sql.table(table)} f on f.stream_id = c.stream_id
-          where c.stream_id > ${after} and s.revision > 0
+          where c.stream_id > ${after} and ${among(sql`c.name`, names)} and s.revision > 0
             and (s.revision is distinct from f.revision or c.running is distinct from f.running)
           order by c.stream_id limit ${limit})
         union all
         (select f.stream_id from ${sql.table(table)} f
-          where f.stream_id > ${after} and not exists (select from cities c where c.stream_id = f.stream_id)
+          where f.stream_id > ${after} and ${ofStreams(names)}
+            and not exists (select from cities c where c.stream_id = f.stream_id)
           order by f.stream_id limit ${limit}))
       order by e.id limit ${limit}`.execute(this.db);
     return rows;

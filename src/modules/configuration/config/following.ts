@@ -1,39 +1,63 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Signals } from '../../../platform/streams/signals.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import type { FollowedCity, Follower, FollowerTable, RunningFollower } from './follower.js';
 import { FollowingRepository } from './following.repository.js';
+import { MovedCities } from './moved-cities.js';
 
 /** So many cities are followed in a turn: who follows has other things to do between them. */
 export const AT_ONCE = 50;
 
-/** Follows what cities run, once a revision and follower: any worker does. */
+/**
+ * Follows what cities run, once a revision and follower: any worker does. Whatever makes a city run something else moves its event log, so
+ * that a turn asks about the cities whose logs have moved, and about all of them now and then.
+ */
 @Injectable()
 export class Following {
-  /** Where the next turn of a follower begins. */
+  /** Where the next turn of a follower begins that asks about all cities. */
   readonly #after = new Map<FollowerTable, number>();
+  readonly #moved = new Map<FollowerTable, MovedCities>();
 
   constructor(
     private readonly repository: FollowingRepository,
     private readonly config: ConfigReadsService,
     private readonly transactions: Transactions,
     private readonly log: AppLogger,
-  ) {}
+    @Optional() private readonly signals?: Signals,
+  ) {
+    signals?.onStreams((names) => this.#moved.forEach((moved) => moved.add(names)));
+  }
 
   /** One turn. Answers how many cities were followed. */
   async turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
     const alone = { failed: `${follower.what} could not be followed`, about: ({ name: city }: FollowedCity) => ({ city }), signal };
-    return eachAlone(await this.#moved(follower), this.log, alone, (city) => this.#followCity(follower, city));
+    return eachAlone(await this.#next(follower), this.log, alone, (city) => this.#followCity(follower, city));
+  }
+
+  async #next(follower: Follower | RunningFollower): Promise<FollowedCity[]> {
+    let moved = this.#moved.get(follower.table);
+    if (moved === undefined) this.#moved.set(follower.table, (moved = new MovedCities()));
+    const names = this.signals?.reliable === true ? moved.take() : 'all';
+    if (names === 'all') {
+      const cities = await this.#ofAll(follower);
+      if (cities.length === AT_ONCE) moved.add('all');
+      return cities;
+    }
+    return names.length === 0 ? [] : this.#ask(follower, 0, names);
+  }
+
+  #ask(follower: Follower | RunningFollower, after: number, names?: readonly string[]): Promise<FollowedCity[]> {
+    return 'gone' in follower
+      ? this.repository.movedOrGone(follower.table, after, AT_ONCE, names)
+      : this.repository.moved(follower.table, after, AT_ONCE, names);
   }
 
   /** When there are more than a turn has, the next one goes on behind them: those that cannot be followed keep no other from its turn. */
-  async #moved(follower: Follower | RunningFollower): Promise<FollowedCity[]> {
-    const after = this.#after.get(follower.table) ?? 0;
-    const cities = await ('gone' in follower
-      ? this.repository.movedOrGone(follower.table, after, AT_ONCE)
-      : this.repository.moved(follower.table, after, AT_ONCE));
+  async #ofAll(follower: Follower | RunningFollower): Promise<FollowedCity[]> {
+    const cities = await this.#ask(follower, this.#after.get(follower.table) ?? 0);
     this.#after.set(follower.table, cities.length < AT_ONCE ? 0 : cities.at(-1)!.streamId);
     return cities;
   }
