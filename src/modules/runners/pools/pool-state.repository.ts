@@ -79,6 +79,9 @@ const CITY = sql`coalesce(c.id, 0) as id, e.name, coalesce(c.dir, '') as path, e
   case when c.id is null then 'gone' when c.running and c.desired = 'running' then 'running' else 'stopped' end as is`;
 const OPEN_QUESTION = sql`exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open')`;
 const MESSAGES = sql`(select count(*)::int from session_messages m where m.session_pk = s.pk and m.status in ('queued', 'in_flight'))`;
+const UNTOLD = sql`e.id in (
+  select n.stream_id from city_pools n where n.next_at <= clock_timestamp()
+  union select h.stream_id from sessions h where h.runner_id is not null)`;
 const MARK = sql`jsonb_build_object('gc.session_id', s.id)`;
 
 /** SQL of looking at the sessions of a city as a whole. */
@@ -88,10 +91,10 @@ export class PoolStateRepository {
 
   /**
    * Cities in which something has happened since they were looked at, or in which a time has come; of `streams` only, when
-   * given. `limit` at once, the longest overdue first.
+   * given, or of those that no event need have told of: a time has come there, or they have processes. `limit` at once, the longest overdue first.
    */
-  async due(limit: number, streams?: readonly string[]): Promise<PoolCity[]> {
-    const only = streams === undefined ? sql`true` : sql`e.name = any(${[...streams]}::text[])`;
+  async due(limit: number, streams: readonly string[] | 'all' | 'untold' = 'all'): Promise<PoolCity[]> {
+    const only = streams === 'all' ? sql`true` : streams === 'untold' ? UNTOLD : sql`e.name = any(${[...streams]}::text[])`;
     const { rows } = await sql<PoolCity>`
       select ${CITY} from event_streams e
       left join cities c on c.stream_id = e.id

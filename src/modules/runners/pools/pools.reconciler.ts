@@ -12,6 +12,8 @@ import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
 import { WaitDelivery } from './wait-delivery.js';
 
 const POLL_MS = 1_000;
+/** Between two questions about all cities: hints may get lost. */
+const ALL_MS = 10_000;
 /** Hints are gathered for so long; what caused them has the machine for itself meanwhile. */
 const GATHER_MS = 20;
 const PAUSE_MS = 30;
@@ -29,6 +31,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
   readonly #busy = new Set<number>();
   readonly #woken = new AutoResetEvent();
   #polledAt = -Infinity;
+  #allAt = -Infinity;
 
   constructor(
     private readonly repository: PoolStateRepository,
@@ -42,7 +45,8 @@ export class PoolsReconciler implements OnApplicationBootstrap {
 
   onApplicationBootstrap(): void {
     const unlisten = this.signals.onStreams((names) => {
-      if (names !== 'all') for (const name of names) this.#moved.add(name);
+      if (names === 'all') this.#allAt = -Infinity;
+      else for (const name of names) this.#moved.add(name);
       this.#woken.set();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
@@ -58,22 +62,26 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     const moved = [...this.#moved];
     this.#moved.clear();
     const named = moved.length > 0 ? await this.repository.due(CITIES_A_TURN, moved) : [];
+    if (named.length === CITIES_A_TURN) this.#allAt = -Infinity;
     const known = new Set(named.map(({ streamId }) => streamId));
     const others = (await this.#poll()).filter(({ streamId }) => !known.has(streamId));
     await atOnce(AT_ONCE, [...named, ...others], (city) => this.look(city, signal), signal);
   }
 
-  /** Every city is asked about once a second, however many hints there are. */
+  /** Once a second what no hint tells is asked for, however many hints there are; now and then all that there is. */
   async #poll(): Promise<PoolCity[]> {
     const now = performance.now();
     if (now - this.#polledAt < POLL_MS) return [];
     this.#polledAt = now;
-    return this.repository.due(CITIES_A_TURN);
+    if (this.signals.reliable && now - this.#allAt < ALL_MS) return this.repository.due(CITIES_A_TURN, 'untold');
+    const all = await this.repository.due(CITIES_A_TURN);
+    if (all.length < CITIES_A_TURN) this.#allAt = now;
+    return all;
   }
 
   /** One look at a city; a failure is this city's alone. */
   async look(city: PoolCity, signal?: AbortSignal): Promise<void> {
-    if (this.#busy.has(city.streamId)) return;
+    if (this.#busy.has(city.streamId)) return this.#later(city.name, POLL_MS, signal);
     this.#busy.add(city.streamId);
     try {
       if (city.is === 'running') await this.waits.deliver(city);
@@ -81,6 +89,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       if (againMs !== undefined && againMs <= POLL_MS) this.#later(city.name, againMs, signal);
     } catch (error) {
       if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the sessions of a city could not be looked at');
+      this.#later(city.name, POLL_MS, signal);
     } finally {
       this.#busy.delete(city.streamId);
     }
