@@ -68,7 +68,7 @@ export class Supervisor {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
-    this.#application = await startApplication(this.config.with({ databaseUrl: url }), {
+    this.#application = await startApplication(this.config.with({ databaseUrl: url, alone: this.config.databaseUrl === undefined }), {
       logger: this.logger,
       ...(this.options.failpoints === undefined ? {} : { failpoints: this.options.failpoints }),
     });

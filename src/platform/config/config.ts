@@ -78,6 +78,8 @@ export interface Config {
   readonly telemetry: TelemetrySettings | undefined;
   /** Identifies this process in the database; unique a process, readable for an operator. */
   readonly processId: string;
+  /** The database is this process's own: nobody else uses it as long as this one lives. */
+  readonly alone?: boolean;
 }
 
 /** A bucket of `burst` requests that `perSecond` fill again; 0 a second: no limit. */
@@ -134,6 +136,7 @@ export class AppConfig implements Config {
   readonly webhookSecrets!: WebhookSecrets;
   readonly telemetry: TelemetrySettings | undefined;
   readonly processId!: string;
+  readonly alone?: boolean;
 
   constructor(values: Config) {
     Object.assign(this, values);

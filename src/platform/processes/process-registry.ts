@@ -60,6 +60,7 @@ export class ProcessRegistry implements OnModuleInit {
   /** Before anything works: what other rooms write about this process refers to its row. */
   async onModuleInit(): Promise<void> {
     await this.transactions.run(async (tx) => {
+      if (this.config.alone === true) await this.repository.bury(tx);
       const previous_exit = await this.repository.previousExit(tx);
       await this.repository.register(tx, this.#identity);
       if (this.#works) await this.eventLog.append(tx, [started(previous_exit)]);

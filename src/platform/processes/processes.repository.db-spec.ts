@@ -42,6 +42,14 @@ describe('processes', () => {
     expect(await previousExit()).toBe('crash');
   });
 
+  it('have died when another one has their database for itself', async () => {
+    await register('w5');
+    await transactions.run((tx) => repository.bury(tx));
+    expect(await previousExit()).toBe('crash');
+    await transactions.run((tx) => repository.stop(tx, 'w5'));
+    expect(await previousExit()).toBe('clean');
+  });
+
   it('hear from their beat that a probe was asked for, or that they are forgotten', async () => {
     expect(await transactions.run((tx) => repository.beat(tx, 'nobody'))).toBeNull();
     await register('w3');

@@ -33,6 +33,12 @@ export class ProcessesRepository {
     await sql`update processes set stopped_at = now() where id = ${id}`.execute(tx);
   }
 
+  /** Processes that have not stopped have died: what they had need not wait until their beats are missed. */
+  async bury(tx: Tx): Promise<void> {
+    await sql`
+      update processes set heartbeat_at = least(heartbeat_at, now() - interval '11 seconds') where stopped_at is null`.execute(tx);
+  }
+
   /** How the last process of a working role ended: those that are still alive do not count. */
   async previousExit(tx: Tx): Promise<PreviousExit> {
     const { rows } = await sql<{ clean: boolean }>`
