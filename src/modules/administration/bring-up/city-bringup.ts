@@ -55,7 +55,7 @@ export class CityBringUp {
     if (streamId === undefined) throw new CityLost(held.name);
     const city = { name: held.name, streamId };
     const state = await this.revisions.lock(tx, city);
-    const { events } = await this.revisions.commit(tx, city, state, found.composed, { cause: 'start', actor: ACTOR });
+    const { events } = await this.revisions.commit(tx, city, state, found.composed, { cause: 'start', actor: ACTOR, ledger: found.ledger });
     return [...events, event(ControllerStarted, { stream: held.name, actor: ACTOR, subject: held.name, payload: {} })];
   }
 

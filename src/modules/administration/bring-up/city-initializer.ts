@@ -1,6 +1,7 @@
 import { realpath } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import type { Issue } from '../../files/composition/issue.js';
+import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { PackFailure } from '../../files/composition/packs/pack-failure.js';
 import { CityComposer, type ComposedCity } from '../../configuration/config/city-composer.js';
 import type { Composed } from '../../configuration/config/composed.js';
@@ -14,6 +15,7 @@ import { materialize } from './materialize.js';
 /** What came of bringing a city up. */
 export interface Initialized {
   readonly composed: Composed;
+  readonly ledger: Ledger;
   readonly configHash: string;
 }
 
@@ -42,7 +44,7 @@ export class CityInitializer {
     await publish('starting_bead_store');
     await materialize(dir);
     for (const phase of ['resolving_formulas', 'validating_agents', 'adopting_sessions', 'starting_agents'] as const) await publish(phase);
-    return { composed: result.composed, configHash: hash };
+    return { composed: result.composed, ledger: result.ledger, configHash: hash };
   }
 
   /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */

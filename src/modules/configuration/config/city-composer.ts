@@ -1,6 +1,8 @@
+import { createHash } from 'node:crypto';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
+import { VERSION } from '../../../contract/version.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { TooDear } from '../../../platform/threads/thread.js';
 import { Threads } from '../../../platform/threads/threads.js';
@@ -58,12 +60,22 @@ const KNOWN = 10_000;
 export class CityComposer {
   /** Directories whose last composing was more than may be done here, and how many characters it gave. */
   readonly #large = new Map<string, number>();
+  /** What a result depends on beside the files. */
+  readonly #basis: string;
 
   constructor(
     private readonly config: AppConfig,
     private readonly directories: DirectoriesService,
     private readonly threads: Threads,
-  ) {}
+  ) {
+    const { citiesRoot, allowedPaths } = config;
+    this.#basis = `${VERSION} ${createHash('sha256').update(JSON.stringify([citiesRoot, allowedPaths])).digest('hex')}`;
+  }
+
+  /** What an earlier composing has read, as it was stored; undefined when the same files may be something else by now. */
+  ledgerOf(stored: string | undefined): Ledger | undefined {
+    return stored === undefined ? undefined : Ledger.from(stored, this.#basis);
+  }
 
   /**
    * Composes, and answers what `use` makes of the result. Large results take turns, one of a city at a time: `use` waits neither for
@@ -96,7 +108,7 @@ export class CityComposer {
 
   async #read(city: ComposedCity, { overlay, asking }: ComposeOptions, holding: Holding): Promise<Composing> {
     const { name, path: dir } = city;
-    const ledger = new Ledger();
+    const ledger = new Ledger(this.#basis);
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
     try {

@@ -1,21 +1,23 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { ACTOR } from '../../tenancy/cities/actor.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
+import { CityComposer } from './city-composer.js';
 import { ConfigEditsService } from './config-edits.service.js';
 import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
+import { DueLine } from './due-line.js';
 import { FileWatch, FileWatches } from './file-watch.js';
+import { KeptCities } from './kept-cities.js';
 
 const TICK_MS = 100;
 const RENEW_MS = 2_000;
-/** Without a message from the file system (a network disk sends none) a change is found this late. */
-const CHECK_MS = 5_000;
-/** Paths that may be looked at in a second by those checks: beyond it they come more seldom. */
-const STATS_PER_SECOND = 2_000;
+/** Without a message from the file system (a network disk sends none) a change is found this late, or later: so many paths are looked at in a second. */
+const CHECKS = { pauseMs: 5_000, pathsPerSecond: 2_000 };
+/** Of cities of which everything is told, lest a message got lost. Measured: a path takes 25 µs, so these take 0.4 % of a core at the most. */
+const RARE_CHECKS = { pauseMs: 60_000, pathsPerSecond: 150 };
 /** Cities that are composed at a time. */
 const AT_ONCE = 4;
 /** How long a city is left alone that somebody else is changing. */
@@ -26,29 +28,33 @@ interface Kept {
   readonly watch: FileWatch;
   /** What the files were when they were composed last; undefined before the first time. */
   ledger: Ledger | undefined;
-  nextCheck: number;
-  pausedUntil: number;
 }
 
 /**
  * Makes changed files what the city runs: told by the file system, and by looking again and again. One worker a city does
- * it; when it vanishes another one takes over.
+ * it; when it vanishes others take over. What does not change costs nothing but those looks: nothing here goes through all cities.
  */
 @Injectable()
 export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #kept = new Map<number, Kept>();
+  #cities: readonly KeptCity[] = [];
   /** Cities that are being looked at right now: one that hangs does not keep the others waiting. */
   readonly #looks = new Map<Kept, Promise<void>>();
   /** Cities of which the file system has told something, in that order. */
   readonly #told = new Set<Kept>();
+  /** Until when cities are left alone. */
+  readonly #paused = new Map<Kept, number>();
+  readonly #checks = new DueLine<Kept>(CHECKS.pauseMs, CHECKS.pathsPerSecond);
+  readonly #rareChecks = new DueLine<Kept>(RARE_CHECKS.pauseMs, RARE_CHECKS.pathsPerSecond);
   #checkNext = false;
   readonly #watches = new FileWatches();
   #renewAt = 0;
   #stopped = false;
 
   constructor(
-    private readonly config: AppConfig,
+    private readonly cities: KeptCities,
     private readonly repository: ConfigKeeperRepository,
+    private readonly composer: CityComposer,
     private readonly reloads: ConfigReloadsService,
     private readonly edits: ConfigEditsService,
     private readonly log: AppLogger,
@@ -62,7 +68,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       await Promise.all(this.#looks.values());
       for (const kept of this.#kept.values()) kept.watch.close();
       this.#kept.clear();
-      await this.repository.release(this.config.processId);
+      await this.cities.release();
     });
   }
 
@@ -72,7 +78,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       await this.#renew();
       while (!signal.aborted && (await this.edits.recover()));
     }
-    for (const kept of this.#kept.values()) if (kept.watch.take()) this.#told.add(kept);
+    const now = performance.now();
+    for (const [kept, until] of this.#paused) if (until <= now) this.#paused.delete(kept);
     this.#fill();
   }
 
@@ -81,6 +88,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       const kept = this.#next();
       if (kept === undefined) return;
       this.#told.delete(kept);
+      this.#checks.remove(kept);
+      this.#rareChecks.remove(kept);
       this.#looks.set(
         kept,
         this.#look(kept).finally(() => this.#done(kept)),
@@ -91,40 +100,51 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   /** By turns one that the file system has told of and one whose check is due: who writes all the time keeps nobody waiting. */
   #next(): Kept | undefined {
     const now = performance.now();
-    const free = (kept: Kept): boolean => !this.#looks.has(kept) && now >= kept.pausedUntil;
-    const told = (): Kept | undefined => first(this.#told, free);
-    const due = (): Kept | undefined => first(this.#kept.values(), (kept) => now >= kept.nextCheck && free(kept));
+    const told = (): Kept | undefined => {
+      for (const kept of this.#told) if (!this.#looks.has(kept) && !this.#paused.has(kept)) return kept;
+      return undefined;
+    };
+    const due = (): Kept | undefined => this.#checks.next(now) ?? this.#rareChecks.next(now);
     this.#checkNext = !this.#checkNext;
     return this.#checkNext ? (told() ?? due()) : (due() ?? told());
   }
 
   async #renew(): Promise<void> {
-    const cities = new Map((await this.repository.keep(this.config.processId)).map((city) => [city.streamId, city]));
-    for (const [streamId, kept] of this.#kept) {
-      if (cities.get(streamId)?.path === kept.city.path) continue;
-      this.#kept.delete(streamId);
-      this.#told.delete(kept);
-      kept.watch.close();
-    }
-    for (const [streamId, city] of cities)
-      if (!this.#kept.has(streamId))
-        this.#kept.set(streamId, { city, watch: new FileWatch(this.#watches, city.path), ledger: undefined, nextCheck: 0, pausedUntil: 0 });
+    const all = await this.cities.renew();
+    if (all === this.#cities) return;
+    this.#cities = all;
+    const cities = new Map(all.map((city) => [city.streamId, city]));
+    for (const [streamId, kept] of this.#kept) if (cities.get(streamId)?.path !== kept.city.path) this.#forget(kept);
+    for (const [streamId, city] of cities) if (!this.#kept.has(streamId)) this.#begin(city);
+  }
+
+  #begin(city: KeptCity): void {
+    const watch = new FileWatch(this.#watches, city.path, () => this.#told.add(kept));
+    const kept: Kept = { city, watch, ledger: undefined };
+    this.#kept.set(city.streamId, kept);
+    this.#told.add(kept);
+  }
+
+  #forget(kept: Kept): void {
+    if (this.#isKept(kept)) this.#kept.delete(kept.city.streamId);
+    kept.watch.close();
+    for (const line of [this.#told, this.#paused]) line.delete(kept);
+    for (const line of [this.#checks, this.#rareChecks]) line.remove(kept);
   }
 
   async #look(kept: Kept): Promise<void> {
-    kept.nextCheck = performance.now() + this.#pause();
-    if (kept.ledger !== undefined && !(await kept.ledger.changed())) return kept.watch.renew();
     try {
+      if (await this.#isUnchanged(kept)) return;
       const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
       if (done === undefined) {
         // Somebody is changing it: not a reason to keep others waiting.
-        kept.pausedUntil = performance.now() + PAUSE_MS;
-        kept.nextCheck = kept.pausedUntil;
+        this.#paused.set(kept, performance.now() + PAUSE_MS);
+        this.#told.add(kept);
         return;
       }
       if (!this.#isKept(kept)) return;
       kept.ledger = done.ledger;
-      kept.watch.follow(done.ledger.paths());
+      if (kept.watch.follow(done.ledger.paths())) this.#told.add(kept);
       if ('errors' in done) this.log.warn({ city: kept.city.name, errors: done.errors.length }, 'changed files cannot be used');
       else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
     } catch (error) {
@@ -132,28 +152,32 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     }
   }
 
-  /** The next turn begins with the others. */
+  /** Whether the files are what they were when they were composed last, by this worker or by another. */
+  async #isUnchanged(kept: Kept): Promise<boolean> {
+    if (kept.ledger === undefined) {
+      const ledger = this.composer.ledgerOf(await this.repository.ledger(kept.city.streamId));
+      if (ledger === undefined || !this.#isKept(kept)) return false;
+      // Watched first: what changes after that is told.
+      kept.watch.follow(ledger.paths());
+      if (await ledger.changed()) return false;
+      kept.ledger = ledger;
+      return true;
+    }
+    if (await kept.ledger.changed()) return false;
+    if (this.#isKept(kept) && kept.watch.renew()) this.#told.add(kept);
+    return true;
+  }
+
   #done(kept: Kept): void {
     this.#looks.delete(kept);
     if (this.#isKept(kept)) {
-      this.#kept.delete(kept.city.streamId);
-      this.#kept.set(kept.city.streamId, kept);
-    }
+      const line = kept.watch.complete ? this.#rareChecks : this.#checks;
+      line.put(kept, kept.ledger?.size ?? 0, performance.now());
+    } else this.#forget(kept);
     this.#fill();
   }
 
   #isKept(kept: Kept): boolean {
     return this.#kept.get(kept.city.streamId) === kept;
   }
-
-  #pause(): number {
-    let paths = 0;
-    for (const { ledger } of this.#kept.values()) paths += ledger?.size ?? 0;
-    return Math.max(CHECK_MS, (paths / STATS_PER_SECOND) * 1000);
-  }
-}
-
-function first(all: Iterable<Kept>, fits: (kept: Kept) => boolean): Kept | undefined {
-  for (const kept of all) if (fits(kept)) return kept;
-  return undefined;
 }

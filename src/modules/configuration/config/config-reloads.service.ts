@@ -74,7 +74,7 @@ export class ConfigReloadsService {
           await this.eventLog.append(tx, await this.revisions.reject(tx, city, state, result.errors, actor));
           return { revision: state.revision, errors: result.errors, ledger };
         }
-        const commit = { cause, actor, compared };
+        const commit = { cause, actor, compared, ledger };
         const { revision, changed, keys, total, events } = await this.revisions.commit(tx, city, state, result.composed, commit);
         await this.eventLog.append(tx, events);
         return { revision, changed, keys, total, warnings: result.composed.warnings, ledger };

@@ -6,6 +6,7 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import { Threads } from '../../../platform/threads/threads.js';
 import { describeIssue, type Issue } from '../../files/composition/issue.js';
+import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { DirectoriesService } from '../../files/directories/directories.service.js';
 import { RosterService } from '../roster/roster.service.js';
 import { ConfigRepository, type ConfigStateRow } from './config.repository.js';
@@ -27,6 +28,8 @@ export interface Commit {
   readonly edit?: string;
   /** What `compare` has answered. */
   readonly compared?: Compared | undefined;
+  /** What was read of the files, when they are on disk as they were composed. */
+  readonly ledger?: Ledger | undefined;
 }
 
 export interface Committed {
@@ -45,6 +48,8 @@ export interface Compared extends Comparison {
   readonly hash: string;
 }
 
+/** Paths of a ledger that is worth to be stored: the files of a larger city are composed by whoever comes to look after it. */
+const LEDGER_PATHS = 2_000;
 const KEYS_SHOWN = 100;
 const ERRORS_SHOWN = 20;
 /** Events that are made before others get their turn. */
@@ -87,12 +92,12 @@ export class ConfigRevisionsService {
     city: ConfiguredCity,
     state: ConfigStateRow,
     composed: Composed,
-    { cause, actor, edit, compared }: Commit,
+    { cause, actor, edit, compared, ledger }: Commit,
   ): Promise<Committed> {
     const before = state.revision === 0 ? undefined : await this.repository.current(city.streamId, 'none', tx);
     // Also for a result that is no other: a link may lead elsewhere since, and a city that was made anew has nothing yet.
     await this.directories.holdRigs(tx, city.name, composed.rigClaims);
-    const saved = { rejected: null, ...(edit === undefined ? {} : { edit }) };
+    const saved = { rejected: null, ledger: storedOf(composed, ledger), ...(edit === undefined ? {} : { edit }) };
     if (before?.hash === composed.hash) {
       await this.repository.saveState(tx, city.streamId, { revision: state.revision, ...saved });
       // A city that was registered anew has no facts yet.
@@ -150,6 +155,11 @@ export class ConfigRevisionsService {
     await this.roster.record(tx, city.streamId, roster);
     await this.repository.saveCity(tx, city.streamId, facts);
   }
+}
+
+/** Whether rigs outside of the city may be used is no matter of its files alone: such a city is composed again. */
+function storedOf({ rigClaims }: Composed, ledger: Ledger | undefined): string | undefined {
+  return ledger === undefined || ledger.size > LEDGER_PATHS || rigClaims.paths.length > 0 ? undefined : ledger.toText();
 }
 
 interface Told {

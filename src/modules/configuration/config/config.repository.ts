@@ -23,6 +23,14 @@ export interface ConfigStateRow {
   readonly editing: boolean;
 }
 
+export interface StateChange {
+  readonly revision: number;
+  readonly rejected: Rejection | null;
+  readonly edit?: string;
+  /** What was read for it; absent when that is not known, or too much. */
+  readonly ledger?: string | undefined;
+}
+
 export interface NewRevision {
   readonly revision: number;
   readonly hash: string;
@@ -196,10 +204,10 @@ export class ConfigRepository {
   }
 
   /** Writes the state back; `attempt` rises with it. */
-  async saveState(tx: Tx, streamId: number, change: { revision: number; rejected: Rejection | null; edit?: string }): Promise<void> {
+  async saveState(tx: Tx, streamId: number, change: StateChange): Promise<void> {
     await sql`
       update config_states set revision = ${change.revision}, attempt = attempt + 1, rejected = ${json(change.rejected)}::jsonb,
-        last_edit = coalesce(${change.edit ?? null}, last_edit)
+        last_edit = coalesce(${change.edit ?? null}, last_edit), ledger = ${change.ledger ?? null}
       where stream_id = ${streamId}`.execute(tx);
   }
 

@@ -3,27 +3,37 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
+import type { ReadPaths } from '../../files/composition/trees/ledger.js';
 import { FileWatch, FileWatches } from './file-watch.js';
 
 describe('the watch of a city’s files', () => {
   let cities: string;
   let root: string;
   let watches: FileWatches;
+  /** As if it were on a network disk. */
+  let silent: string | undefined;
   let city: FileWatch;
   const at = (...parts: string[]): string => path.join(root, ...parts);
-  const told = (watch = city): Promise<unknown> => eventually(() => watch.take());
-  const follow = (): void => city.follow({ directories: [root, at('agents')], files: [at('city.toml'), at('agents', 'a.toml')] });
+  /** Who was told of something since it was last asked. */
+  const dirty = new Set<string>();
+  const take = (who = 'city'): boolean => dirty.delete(who);
+  const told = (who?: string): Promise<unknown> => eventually(() => take(who));
+  const following = (who: string, where = path.join(cities, who)): FileWatch => new FileWatch(watches, where, () => dirty.add(who));
+  const read = (given: Partial<ReadPaths>): ReadPaths => ({ directories: [], files: [], missing: [], links: false, ...given });
+  const FILES = (): ReadPaths => read({ directories: [root, at('agents')], files: [at('city.toml'), at('agents', 'a.toml')] });
+  const follow = (): boolean => city.follow(FILES());
 
   beforeEach(async () => {
+    silent = undefined;
     cities = await mkdtemp(path.join(tmpdir(), 'svc-watch-'));
     root = path.join(cities, 'city');
     await mkdir(at('agents'), { recursive: true });
     await writeFile(at('city.toml'), '');
     await writeFile(at('agents', 'a.toml'), '');
-    watches = new FileWatches();
-    city = new FileWatch(watches, root);
+    watches = new FileWatches(100, (where) => where !== silent);
+    city = following('city');
     follow();
-    city.take();
+    dirty.clear();
   });
   afterEach(async () => {
     city.close();
@@ -37,7 +47,7 @@ describe('the watch of a city’s files', () => {
     // What was told in order before it would have been told by now.
     await writeFile(at('agents', 'b.toml'), '');
     await told();
-    expect(city.take()).toBe(false);
+    expect(take()).toBe(false);
   });
 
   it.each([
@@ -62,7 +72,7 @@ describe('the watch of a city’s files', () => {
       city.renew();
       return watches.size === 2;
     });
-    city.take();
+    take();
     await writeFile(at('agents', 'c.toml'), '');
     await told();
   });
@@ -70,12 +80,12 @@ describe('the watch of a city’s files', () => {
   it('is shared by those who follow one directory, and ends with the last of them', async () => {
     const pack = path.join(cities, 'pack');
     await mkdir(pack);
-    const other = new FileWatch(watches, path.join(cities, 'other'));
-    for (const watch of [city, other]) watch.follow({ directories: [pack], files: [] });
+    const other = following('other');
+    for (const watch of [city, other]) watch.follow(read({ directories: [pack] }));
     expect(watches.size).toBe(2);
-    for (const watch of [city, other]) watch.take();
+    dirty.clear();
     await writeFile(path.join(pack, 'pack.toml'), '');
-    await Promise.all([told(city), told(other)]);
+    await Promise.all([told('city'), told('other')]);
     city.close();
     expect(watches.size).toBe(1);
     other.close();
@@ -83,16 +93,48 @@ describe('the watch of a city’s files', () => {
   });
 
   it('follows what lies outside of it by itself', () => {
-    city.follow({ directories: [], files: [path.join(cities, 'shared.toml')] });
+    city.follow(read({ files: [path.join(cities, 'shared.toml')] }));
     expect(watches.size).toBe(1);
   });
 
-  it('says at the beginning, and after each new path, that there may be something', () => {
-    follow();
-    expect(city.take()).toBe(false);
-    expect(new FileWatch(watches, root).take()).toBe(true);
+  it('says of each new path that there may be something', () => {
+    expect(follow()).toBe(false);
     city.close();
-    follow();
-    expect(city.take()).toBe(true);
+    expect(follow()).toBe(true);
+  });
+
+  it('says whether every change is told', async () => {
+    const partial: Partial<ReadPaths>[] = [
+      { links: true },
+      { missing: [cities] },
+      { directories: [at('node_modules')] },
+      { directories: [at('gone')] },
+    ];
+    expect(city.complete).toBe(true);
+    for (const more of partial) {
+      city.follow({ ...FILES(), ...more });
+      expect(city.complete).toBe(false);
+    }
+    city.follow({ ...FILES(), missing: [root, at('agents')] });
+    expect(city.complete).toBe(true);
+    await rm(at('agents'), { recursive: true });
+    await told();
+    await eventually(() => !city.complete);
+    city.close();
+    silent = root;
+    city.follow(FILES());
+    expect(city.complete).toBe(false);
+  });
+
+  it('has one budget with those of all other cities, and goes on when there is room', () => {
+    watches = new FileWatches(3, () => true);
+    const [first, second] = [following('city'), following('other')];
+    first.follow(FILES());
+    expect(second.follow(read({ directories: [cities, path.dirname(cities)] }))).toBe(true);
+    expect([watches.size, first.complete, second.complete]).toEqual([3, true, false]);
+    first.close();
+    expect(second.renew()).toBe(true);
+    second.close();
+    expect(watches.size).toBe(0);
   });
 });

@@ -1,5 +1,6 @@
-import { watch, type FSWatcher } from 'node:fs';
+import { readFileSync, statfsSync, watch, type FSWatcher } from 'node:fs';
 import path from 'node:path';
+import type { ReadPaths } from '../../files/composition/trees/ledger.js';
 
 /** Never configuration: what runs writes here all the time. */
 const IGNORED = new Set(['.git', '.beads', 'node_modules']);
@@ -9,19 +10,38 @@ const OWN_PREFIX = '.svc-';
 const MAX_PATHS = 2_000;
 /** After the system has refused a watch (its limit is for all processes of a user) none is asked for this long. */
 const REFUSED_MS = 60_000;
+/** File systems of Linux whose every change passes through this machine's kernel: ext, XFS, Btrfs, tmpfs, ramfs, overlay, F2FS, ZFS, bcachefs. */
+const LOCAL = new Set([0xef53, 0x58465342, 0x9123683e, 0x01021994, 0x858458f6, 0x794c7630, 0xf2f52010, 0x2fc12fc1, 0xca451a4e]);
+
+/** What the operator's other programs leave of the watches of a user is not known: half of them are for cities. */
+export function watchBudget(): number {
+  try {
+    return Math.floor(Number(readFileSync('/proc/sys/fs/inotify/max_user_watches', 'utf8')) / 2);
+  } catch {
+    return Infinity;
+  }
+}
 
 interface Watched {
   readonly watcher: FSWatcher;
   readonly followers: Set<FileWatch>;
+  /** Whatever changes here is told. On a network disk others change things, of which nothing is heard. */
+  readonly tells: boolean;
 }
 
 /**
- * The watches of this process, one a path however many cities follow it. A directory is watched, not each file in it: one
- * inotify watch, which lists nothing. Where the file system tells nothing, or no watch is left, it stays silent.
+ * The watches of this process, one a path however many cities follow it, and one budget for all. A directory is watched, not each file in
+ * it: one inotify watch, which lists nothing. Where the file system tells nothing, or no watch is left, it stays silent.
  */
 export class FileWatches {
   readonly #watched = new Map<string, Watched>();
   #refusedUntil = -Infinity;
+
+  /** @param tellsAll whether every change at a path is told. */
+  constructor(
+    private readonly most = watchBudget(),
+    private readonly tellsAll = isLocal,
+  ) {}
 
   /** How many paths are watched. */
   get size(): number {
@@ -35,11 +55,11 @@ export class FileWatches {
       known.followers.add(follower);
       return true;
     }
-    if (performance.now() < this.#refusedUntil) return false;
+    if (this.#watched.size >= this.most || performance.now() < this.#refusedUntil) return false;
     try {
       const watcher = watch(at, { persistent: false }, (_, name) => this.#changed(at, name));
       watcher.on('error', () => this.#lose(at));
-      this.#watched.set(at, { watcher, followers: new Set([follower]) });
+      this.#watched.set(at, { watcher, followers: new Set([follower]), tells: this.tellsAll(at) });
       return true;
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException;
@@ -57,9 +77,13 @@ export class FileWatches {
     this.#watched.delete(at);
   }
 
+  tells(at: string): boolean {
+    return this.#watched.get(at)?.tells === true;
+  }
+
   #changed(at: string, name: string | null): void {
     if (name?.startsWith(OWN_PREFIX) === true) return;
-    for (const follower of this.#watched.get(at)?.followers ?? []) follower.touch();
+    for (const follower of this.#watched.get(at)?.followers ?? []) follower.changed();
     if (name === null) return;
     // What stands at this path now may be another directory: the old watch would follow the old one.
     if (name === path.basename(at)) this.#lose(at);
@@ -77,70 +101,85 @@ export class FileWatches {
   }
 }
 
+function isLocal(at: string): boolean {
+  try {
+    return process.platform === 'linux' && LOCAL.has(statfsSync(at).type >>> 0);
+  } catch {
+    return false;
+  }
+}
+
 /** Tells that something among the files of a city changed. */
 export class FileWatch {
   #wanted: ReadonlySet<string> = new Set();
   readonly #followed = new Set<string>();
-  #dirty = true;
+  /** Something that counts has no watch, nor ever will. */
+  #partial = true;
 
+  /** @param changed is called after each change, and when a watch is lost. */
   constructor(
     private readonly watches: FileWatches,
     private readonly root: string,
+    readonly changed: () => void,
   ) {}
 
-  /** True once after each change, and at the beginning. */
-  take(): boolean {
-    const dirty = this.#dirty;
-    this.#dirty = false;
-    return dirty;
-  }
-
-  touch(): void {
-    this.#dirty = true;
+  /** Whether every change is told. Otherwise who wants to know of all has to look often. */
+  get complete(): boolean {
+    if (this.#partial || this.#followed.size < this.#wanted.size) return false;
+    for (const at of this.#followed) if (!this.watches.tells(at)) return false;
+    return true;
   }
 
   lost(at: string): void {
     this.#followed.delete(at);
-    this.#dirty = true;
+    this.changed();
   }
 
   /**
    * Watches these directories, those of files within the root, and other files by themselves, from now on; what is gone is
-   * given up. The directory around the root, or around what lies outside of it, is nobody's: it may hold all cities.
+   * given up. The directory around the root, or around what lies outside of it, is nobody's: it may hold all cities. True when
+   * something is watched that was not before: it may have changed since it was read.
    */
-  follow({ directories, files }: { readonly directories: readonly string[]; readonly files: readonly string[] }): void {
+  follow({ directories, files, missing, links }: ReadPaths): boolean {
     const wanted = new Set([this.root]);
+    let partial = links;
     const add = (at: string): void => {
+      if (wanted.has(at)) return;
       if (wanted.size < MAX_PATHS && !at.split(path.sep).some((part) => IGNORED.has(part))) wanted.add(at);
+      else partial = true;
     };
+    const isInside = (at: string): boolean => at === this.root || at.startsWith(`${this.root}${path.sep}`);
     directories.forEach(add);
+    for (const at of missing) {
+      if (isInside(at)) add(at);
+      else if (!wanted.has(at)) partial = true;
+    }
     for (const at of files) {
       const directory = path.dirname(at);
-      if (!wanted.has(directory)) add(at.startsWith(`${this.root}${path.sep}`) ? directory : at);
+      if (!wanted.has(directory)) add(isInside(at) ? directory : at);
     }
     this.#wanted = wanted;
+    this.#partial = partial;
     for (const at of this.#followed) {
       if (wanted.has(at)) continue;
       this.#followed.delete(at);
       this.watches.remove(at, this);
     }
-    this.renew();
+    return this.renew();
   }
 
-  /** Takes up again what was lost, because another directory has come to its place. */
-  renew(): void {
-    if (this.#followed.size === this.#wanted.size) return;
-    for (const at of this.#wanted) {
-      if (this.#followed.has(at) || !this.watches.add(at, this)) continue;
-      this.#followed.add(at);
-      // It may have changed since it was read.
-      this.#dirty = true;
-    }
+  /** Takes up again what was lost, because another directory has come to its place, or for want of watches. True when that was anything. */
+  renew(): boolean {
+    if (this.#followed.size === this.#wanted.size) return false;
+    const before = this.#followed.size;
+    for (const at of this.#wanted) if (!this.#followed.has(at) && this.watches.add(at, this)) this.#followed.add(at);
+    return this.#followed.size > before;
   }
 
   close(): void {
     for (const at of this.#followed) this.watches.remove(at, this);
     this.#followed.clear();
     this.#wanted = new Set();
+    this.#partial = true;
   }
 }
