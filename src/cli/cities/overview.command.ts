@@ -56,13 +56,11 @@ function shown(cities: readonly City[], totals: Totals | undefined, io: Io): str
   );
 }
 
-function counted({
-  sessions,
-  pending,
-  ready,
-  in_progress,
-  unread,
-}: Pick<Totals, 'sessions' | 'pending' | 'ready' | 'in_progress' | 'unread'>): string[] {
+type Counts = Pick<Totals, 'sessions' | 'pending' | 'ready' | 'in_progress' | 'unread' | 'total_is_estimate'>;
+
+/** At least so much, where not all was counted. */
+function counted({ sessions, pending, ready, in_progress, unread, total_is_estimate: more }: Counts): string[] {
   const all = Object.values(sessions).reduce((sum, n) => sum + n, 0);
-  return [all, sessions.active ?? 0, pending, ready, in_progress, unread].map(String);
+  const some = [pending, ready, in_progress, unread].map((n) => (more === true && n > 0 ? `${n}+` : String(n)));
+  return [String(all), String(sessions.active ?? 0), ...some];
 }

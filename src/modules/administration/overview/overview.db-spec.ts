@@ -140,4 +140,15 @@ describe('the overview', () => {
     expect((await overview({}, undefined, 4)).totals).toMatchObject({ total_is_estimate: true });
     expect((await overview({}, undefined, 5)).totals).not.toHaveProperty('total_is_estimate');
   });
+
+  it('counts so much of each city, and says of which there is more', async () => {
+    const { items } = await overview({}, undefined, 3);
+    // Alpha has four beads that are not closed, beta one.
+    expect(items.map(({ name, open, in_progress, total_is_estimate: more }) => [name, open + in_progress, more])).toEqual([
+      ['alpha', 3, true],
+      ['beta', 1, undefined],
+      ['gamma', 0, undefined],
+    ]);
+    expect((await overview()).items[0]).not.toHaveProperty('total_is_estimate');
+  });
 });

@@ -21,6 +21,8 @@ export interface OverviewRow extends Counted {
   readonly head: number;
   /** Null when it has said nothing yet. */
   readonly last_ts: Date | null;
+  /** It may have more than was counted of it. */
+  readonly more: boolean;
 }
 
 export interface TotalsRow extends Counted {
@@ -35,6 +37,8 @@ export interface OverviewPage {
   readonly names: readonly string[] | undefined;
   readonly after: string;
   readonly limit: number;
+  /** Of each kind of what a city has so many are counted. */
+  readonly most: number;
 }
 
 /** What the state of a session is called in answers: nobody is active without a process. */
@@ -47,10 +51,11 @@ const visible = (names: readonly string[] | undefined): RawBuilder<boolean> =>
 export class OverviewRepository {
   constructor(private readonly db: Db) {}
 
-  /** By name, each counted through the indexes of its own; one more than `limit` when there are more. */
-  async page({ names, after, limit }: OverviewPage): Promise<OverviewRow[]> {
+  /** By name, each counted through the indexes of its own, as far as `most`; one more than `limit` when there are more. */
+  async page({ names, after, limit, most }: OverviewPage): Promise<OverviewRow[]> {
     const { rows } = await sql<OverviewRow>`
-      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, e.head, nullif(e.last_ts, '-infinity') as last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread
+      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, e.head, nullif(e.last_ts, '-infinity') as last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread,
+        greatest(w.open + w.in_progress, r.ready, m.unread, i.pending) >= ${most} as more
       from (
         select c.stream_id, c.name, c.running, c.phase, coalesce(c.suspended, c.suspended_on_start) as suspended, case when c.phase = 'init_failed' then left(c.error, 300) end as error
         from cities c where c.name > ${after} and ${visible(names)} order by c.name limit ${limit + 1}
@@ -58,14 +63,17 @@ export class OverviewRepository {
         select coalesce(json_object_agg(g.state, g.n), '{}') as sessions from (
           select ${STATE} as state, count(*) as n from sessions x where x.stream_id = c.stream_id and x.state <> 'closed' group by 1) g
       ) s cross join lateral (
-        select count(*) as pending from session_interactions i where i.stream_id = c.stream_id and i.status = 'open' and c.running
+        select count(*) as pending from (
+          select from session_interactions i where i.stream_id = c.stream_id and i.status = 'open' and c.running limit ${most}) i
       ) i cross join lateral (
         select count(*) filter (where b.status = 'open') as open, count(*) filter (where b.status = 'in_progress') as in_progress
-        from beads b where b.stream_id = c.stream_id and b.status <> 'closed'
-      ) w cross join lateral (select count(*) as ready from beads b where b.stream_id = c.stream_id and bead_is_ready(b)) r
-      cross join lateral (
-        select count(*) as unread from messages m
-        where m.stream_id = c.stream_id and m.principal = 'human' and m.archived_at is null and m.read_at is null
+        from (select b.status from beads b where b.stream_id = c.stream_id and b.status <> 'closed' limit ${most}) b
+      ) w cross join lateral (
+        select count(*) as ready from (select from beads b where b.stream_id = c.stream_id and bead_is_ready(b) limit ${most}) b
+      ) r cross join lateral (
+        select count(*) as unread from (
+          select from messages m
+          where m.stream_id = c.stream_id and m.principal = 'human' and m.archived_at is null and m.read_at is null limit ${most}) m
       ) m order by c.name`.execute(this.db);
     return rows;
   }

@@ -32,6 +32,10 @@ export const OverviewCity = contract(
     cost_today_usd: z.number().describe('What the turns have cost that ended since midnight in the time zone of the city.'),
     unpriced_today: int64.describe('Turns among them whose cost nobody knows.'),
     last_event: OverviewEvent.optional(),
+    total_is_estimate: z
+      .boolean()
+      .optional()
+      .describe('True when it has more than one answer counts of a city: there is at least so much.'),
   }),
   'A city in numbers.',
 );

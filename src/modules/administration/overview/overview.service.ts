@@ -6,8 +6,10 @@ import { CitiesUsageService } from '../../sessions/usage/cities-usage.service.js
 import { OverviewRepository, type OverviewRow } from './overview.repository.js';
 import type { OverviewCity, OverviewOutputBody, OverviewQuery, OverviewTotals } from './overview.schemas.js';
 
-/** Unfinished beads of all cities that one answer counts. */
+/** Unfinished beads that one answer counts: of all cities together, and of those on its page. */
 const MOST_BEADS = 200_000;
+/** Of a city at least so many, however many cities there are. */
+const OF_A_CITY = 1_000;
 
 /** All cities that a caller may see, in numbers. */
 @Injectable()
@@ -23,8 +25,10 @@ export class OverviewService {
     const names = cities?.filter((city) => maySee(caller, city)) ?? caller.cities;
     // Before anything is counted.
     const event_cursor = await this.eventLog.captureCursor(this.db, caller.cities);
+    const all = await this.repository.count(names);
+    const each = Math.max(Math.min(OF_A_CITY, most), Math.floor(most / Math.max(1, Math.min(limit, all))));
     const [rows, totals] = await Promise.all([
-      this.repository.page({ names, after: cursor ?? '', limit }),
+      this.repository.page({ names, after: cursor ?? '', limit, most: each }),
       cursor === undefined ? this.#totals(names, most) : undefined,
     ]);
     const shown = rows.slice(0, limit);
@@ -32,7 +36,7 @@ export class OverviewService {
     return {
       event_cursor,
       items: shown.map((row) => toItem(row, costs.get(row.stream_id))),
-      total: totals?.cities ?? (await this.repository.count(names)),
+      total: totals?.cities ?? all,
       ...(totals === undefined ? {} : { totals }),
       ...(rows.length > limit ? { next_cursor: shown.at(-1)!.name } : {}),
     };
@@ -45,7 +49,7 @@ export class OverviewService {
 }
 
 function toItem(row: OverviewRow, today: { readonly cost: number; readonly unpriced: number } | undefined): OverviewCity {
-  const { stream_id: _, phase, error, head, last_ts, ...item } = row;
+  const { stream_id: _, phase, error, head, last_ts, more, ...item } = row;
   return {
     ...item,
     status: row.running ? 'running' : phase,
@@ -53,5 +57,6 @@ function toItem(row: OverviewRow, today: { readonly cost: number; readonly unpri
     cost_today_usd: today?.cost ?? 0,
     unpriced_today: today?.unpriced ?? 0,
     ...(last_ts === null ? {} : { last_event: { seq: head, ts: last_ts.toISOString() } }),
+    ...(more ? { total_is_estimate: true } : {}),
   };
 }
