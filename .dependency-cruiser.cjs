@@ -72,7 +72,7 @@ const domains = {
   integrations: { may: ['files', 'tenancy', 'configuration', 'sessions'], families: ['extmsg', 'services'] },
   administration: {
     may: ['files', 'tenancy', 'configuration', 'work', 'sessions', 'runners', 'orchestration', 'integrations'],
-    families: ['system', 'audit', 'keys', 'bring-up', 'city-status', 'overview', 'search', 'maintenance'],
+    families: ['system', 'audit', 'keys', 'bring-up', 'city-status', 'overview', 'inbox', 'search', 'maintenance'],
   },
 };
 const families = Object.entries(domains).flatMap(([domain, { may, families: line }]) =>

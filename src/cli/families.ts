@@ -36,6 +36,7 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   usage: async () => (await import('./sessions/usage.command.js')).addUsage,
   top: async () => (await import('./top.command.js')).addTop,
   overview: async () => (await import('./cities/overview.command.js')).addOverview,
+  inbox: async () => (await import('./inbox.command.js')).addInbox,
   search: async () => (await import('./search.command.js')).addSearch,
   why: async () => (await import('./why/why.command.js')).addWhy,
   maintenance: async () => (await import('./maintenance/maintenance.command.js')).addMaintenance,

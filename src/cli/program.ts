@@ -21,6 +21,7 @@ import { addOrder } from './orders/order.command.js';
 import { addFormula } from './formulas/formula.command.js';
 import { addHealth } from './health.command.js';
 import { addHook } from './hooks/hook.command.js';
+import { addInbox } from './inbox.command.js';
 import { addInit } from './init/init.command.js';
 import type { Io } from './io.js';
 import { addKey } from './keys.command.js';
@@ -76,6 +77,7 @@ export function buildProgram(io: Io): Command {
   addUsage(program, io);
   addTop(program, io);
   addOverview(program, io);
+  addInbox(program, io);
   addSearch(program, io);
   addWhy(program, io);
   addMaintenance(program, io);

@@ -23,6 +23,7 @@ import { SearchModule } from './administration/search/search.module.js';
 import { SessionsModule } from './sessions/sessions/sessions.module.js';
 import { OrdersModule } from './orchestration/orders/orders.module.js';
 import { MaintenanceModule } from './administration/maintenance/maintenance.module.js';
+import { InboxModule } from './administration/inbox/inbox.module.js';
 import { OverviewModule } from './administration/overview/overview.module.js';
 import { PacksModule } from './configuration/packs/packs.module.js';
 import { PatchesModule } from './configuration/patches/patches.module.js';
@@ -48,6 +49,7 @@ import { UsageModule } from './sessions/usage/usage.module.js';
     CitiesModule,
     CityStatusModule,
     OverviewModule,
+    InboxModule,
     SearchModule,
     EventsModule,
     OperationsModule,

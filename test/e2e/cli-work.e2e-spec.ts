@@ -295,6 +295,14 @@ describe('svc mail', () => {
     expect(await ok('mail', 'broadcast', '--subject', 'Freeze', '--to', 'mayor', '--to', 'human')).toMatch(
       /^al-\d+ to mayor\nal-\d+ to human\n$/,
     );
+    const decide = await id('bead', 'create', 'Decide', '--assignee', 'human', '--priority', '1');
+    expect(await ok('inbox', '--in', 'alpha')).toMatch(
+      new RegExp(
+        `^KIND +CITY +ID +FROM +PRIORITY +AGE +TITLE\nmail +alpha +al-\\d+ +\\S+ +\\S+ +Freeze\nbead +alpha +${decide} +(\\S+ +)?P1 +\\S+ +Decide\n$`,
+      ),
+    );
+    expect(rows(await ok('inbox', '--kind', 'bead', '--json')).map((one) => [one.kind, one.id])).toEqual([['bead', decide]]);
+    expect((await run(['inbox', '--kind', 'cat'])).stderr).toBe('svc inbox: --kind: is one of bead and mail\n');
     expect(await ok('mail', 'settings', '--unread-retention', '30d')).toBe('unread mail is kept:  720h\n');
     expect(await read('/mail/settings')).toEqual({ unread_retention: '720h' });
     expect(await ok('mail', 'settings', '--unread-retention', 'off')).toBe('unread mail is kept:  for ever\n');

@@ -148,6 +148,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'get-overview': 'a thousand rows of numbers, with 300 characters of an error',
   'get-event-histogram': 'two thousand points',
   'get-all-event-histogram': 'two thousand points',
+  'get-inbox': 'five hundred ids and titles',
   search: 'a hundred ids and titles',
   'list-audit': 'a record has no body: a thousand are 4 MB at most, and end like all that is made in this process',
   // Lists of what a configuration has end by bytes where they are made: src/modules/configuration/config/page.spec.ts

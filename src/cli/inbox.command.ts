@@ -1,0 +1,55 @@
+import type { Command } from 'commander';
+import { ask, type Schemas } from './api.js';
+import { contextOf, flagsOf, pathOf, withExamples, withTarget } from './command.js';
+import { age } from './duration.js';
+import { CliError } from './errors.js';
+import type { Io } from './io.js';
+import { list, withLimit, withRereading, EVERY_MS, type ListFlags } from './listing.js';
+import { table } from './table.js';
+
+type Entry = Schemas['InboxEntry'];
+const KINDS = ['bead', 'mail'] as const;
+const kindOf = (kind: string | undefined): Entry['kind'] | undefined => {
+  const known = KINDS.find((one) => one === kind);
+  if (kind !== undefined && known === undefined) throw new CliError(`--kind: is one of ${KINDS.join(' and ')}`);
+  return known;
+};
+
+/** What waits for people beside the questions of sessions. */
+export function addInbox(program: Command, io: Io): void {
+  const inbox = withRereading(
+    withLimit(
+      withTarget(program.command('inbox').description('list what waits for you in every city: beads assigned to `human`, and unread mail')),
+    ),
+  )
+    .option('--kind <kind>', 'only this: bead or mail')
+    .option('--in <cities>', 'only in these cities, by commas');
+  withExamples(inbox, 'svc inbox', 'svc inbox --kind bead --in alpha', 'svc session pending --all-cities');
+  inbox.action(async (_options, command: Command) => {
+    const flags = flagsOf<ListFlags & { readonly kind?: string; readonly in?: string }>(command);
+    const kind = kindOf(flags.kind);
+    const context = { ...contextOf(command, io), city: '', flags, path: pathOf(command) };
+    const only = { ...(kind === undefined ? {} : { kind }), ...(flags.in === undefined ? {} : { cities: flags.in.split(',') }) };
+    await list<Entry>(context, {
+      plural: 'items',
+      empty: 'nothing waits for you; what sessions ask is in `svc session pending --all-cities`',
+      everyMs: EVERY_MS,
+      show: (entries) => shown(entries, io),
+      page: async (page) =>
+        (await ask(context.api, (signal) => context.api.http.GET('/v0/inbox', { params: { query: { ...only, ...page } }, signal }))).data,
+    });
+  });
+}
+
+function shown(entries: readonly Entry[], io: Io): string {
+  const rows = entries.map(({ kind, city, id, from, priority, since, title }) => [
+    kind,
+    city,
+    id,
+    from ?? '',
+    priority === undefined ? '' : `P${priority}`,
+    age(since),
+    title,
+  ]);
+  return table(['KIND', 'CITY', 'ID', 'FROM', 'PRIORITY', 'AGE', 'TITLE'], rows, io);
+}

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { registerCity } from '../../../../test/support/registry.js';
+import { ANYBODY } from '../../../contract/principal.js';
+import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { InboxRepository } from './inbox.repository.js';
+import { InboxQuery, type InboxOutputBody } from './inbox.schemas.js';
+import { InboxService } from './inbox.service.js';
+
+let database: TestDatabase;
+let db: Db;
+let service: InboxService;
+
+const inbox = (query: object = {}, cities?: readonly string[], most?: number): Promise<InboxOutputBody> =>
+  service.list(InboxQuery.parse(query), { ...ANYBODY, cities }, most);
+const ids = ({ items }: InboxOutputBody): string[] => items.map(({ id }) => id);
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = createDb(createPool(database.url, { max: 3 }));
+  service = new InboxService(db, new InboxRepository(db), new EventLog(new MovedStreams()));
+  const { streamId: alpha } = await registerCity(db, 'alpha', '/alpha');
+  const { streamId: beta } = await registerCity(db, 'beta', '/beta');
+  const { streamId: gone } = await registerCity(db, 'gone', '/gone');
+  await sql`update cities set running = false where name = 'gone'`.execute(db);
+  const day = (n: number): string => `2026-01-0${n}T00:00:00Z`;
+  await sql`
+    insert into beads (stream_id, id, title, status, open_blockers, defer_until, assignee, author, priority, created_at, closed_at) values
+      (${alpha}, 'al-1', 'Decide', 'open', 0, null, 'human', 'mayor', 1, ${day(2)}, null),
+      (${beta}, 'be-1', 'At it', 'in_progress', 0, null, 'human', null, null, ${day(4)}, null),
+      (${alpha}, 'al-2', 'blocked', 'open', 1, null, 'human', null, null, ${day(1)}, null),
+      (${alpha}, 'al-3', 'later', 'open', 0, now() + interval '1 day', 'human', null, null, ${day(1)}, null),
+      (${alpha}, 'al-4', 'done', 'closed', 0, null, 'human', null, null, ${day(1)}, now()),
+      (${alpha}, 'al-5', 'an agent has it', 'open', 0, null, 'mayor', null, null, ${day(1)}, null),
+      (${alpha}, 'al-6', 'nobody has it', 'open', 0, null, null, null, null, ${day(1)}, null),
+      (${gone}, 'go-1', 'of a city that does not run', 'open', 0, null, 'human', null, null, ${day(1)}, null)`.execute(db);
+  await sql`
+    insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, created_at, read_at, archived_at, archived_as)
+    select ${alpha}, 'm-' || n, 't-' || n, p, p, 'mayor', 'Plan ' || n, 'b', at::timestamptz, r, x, case when x is not null then 'archived' end
+    from (values (1, 'human', ${day(3)}, null::timestamptz, null::timestamptz), (2, 'human', ${day(3)}, now(), null),
+      (3, 'human', ${day(3)}, null, now()), (4, 'mayor', ${day(3)}, null, null), (5, 'human', ${day(4)}, null, null)) v(n, p, at, r, x)`.execute(
+    db,
+  );
+});
+afterAll(async () => {
+  await db?.destroy();
+  await database?.drop();
+});
+
+describe('the inbox', () => {
+  it('has what waits for people and for nothing else, the oldest first', async () => {
+    const { items, event_cursor, ...rest } = await inbox();
+    expect(items).toEqual([
+      {
+        kind: 'bead',
+        city: 'alpha',
+        id: 'al-1',
+        title: 'Decide',
+        since: '2026-01-02T00:00:00.000Z',
+        from: 'mayor',
+        priority: 1,
+        status: 'open',
+      },
+      { kind: 'mail', city: 'alpha', id: 'm-1', title: 'Plan 1', since: '2026-01-03T00:00:00.000Z', from: 'mayor', thread_id: 't-1' },
+      { kind: 'bead', city: 'beta', id: 'be-1', title: 'At it', since: '2026-01-04T00:00:00.000Z', status: 'in_progress' },
+      { kind: 'mail', city: 'alpha', id: 'm-5', title: 'Plan 5', since: '2026-01-04T00:00:00.000Z', from: 'mayor', thread_id: 't-5' },
+    ]);
+    expect(event_cursor).toContain('alpha:');
+    expect(rest).toEqual({ total: 4, counts: { bead: 2, mail: 2 } });
+  });
+
+  it('goes on behind what was shown, also among what is as old', async () => {
+    const found: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await inbox({ limit: '1', ...(cursor === undefined ? {} : { cursor }) });
+      expect([page.items.length, page.total]).toEqual([1, 4]);
+      found.push(...ids(page));
+      cursor = page.next_cursor;
+    } while (cursor !== undefined);
+    expect(found).toEqual(['al-1', 'm-1', 'be-1', 'm-5']);
+    await expect(inbox({ cursor: 'v1:e30' })).rejects.toThrow('invalid_cursor');
+  });
+
+  it('shows, and counts, only what is asked for and what the caller may see', async () => {
+    expect(ids(await inbox({ kind: 'mail' }))).toEqual(['m-1', 'm-5']);
+    for (const seen of [await inbox({}, ['beta']), await inbox({ cities: 'alpha,beta' }, ['beta', 'gone'])]) {
+      expect([ids(seen), seen.total, seen.counts]).toEqual([['be-1'], 1, { bead: 1, mail: 0 }]);
+      expect(seen.event_cursor).not.toContain('alpha');
+    }
+    expect(await inbox({}, [])).toMatchObject({ items: [], total: 0 });
+  });
+
+  it('counts so much and says that there is more', async () => {
+    expect(await inbox({}, undefined, 1)).toMatchObject({ total: 2, counts: { bead: 1, mail: 1 }, total_is_estimate: true });
+    expect(await inbox({}, undefined, 2)).not.toHaveProperty('total_is_estimate');
+  });
+});

@@ -1,0 +1,83 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+
+export type InboxKind = 'bead' | 'mail';
+
+export interface InboxRow {
+  readonly kind: InboxKind;
+  readonly city: string;
+  readonly stream_id: number;
+  readonly id: string;
+  readonly title: string;
+  readonly since: Date;
+  /** Microseconds since 1970, as text. */
+  readonly us: string;
+  readonly from: string | null;
+  readonly priority: number | null;
+  readonly status: string | null;
+  readonly thread_id: string | null;
+}
+
+/** What a page goes on behind. */
+export type InboxPlace = Pick<InboxRow, 'us' | 'kind' | 'stream_id' | 'id'>;
+
+export interface InboxScope {
+  /** Undefined: all. */
+  readonly names: readonly string[] | undefined;
+  readonly kinds: readonly InboxKind[];
+}
+
+/** Running cities among these, joined to a row `x` of theirs. */
+const inCities = (names: readonly string[] | undefined): RawBuilder<unknown> =>
+  sql`join cities c on c.stream_id = x.stream_id and c.running and (${names === undefined} or c.name = any(${[...(names ?? [])]}::text[]))`;
+const asked = (kinds: readonly InboxKind[], kind: InboxKind): RawBuilder<boolean> => sql<boolean>`${kinds.includes(kind)}::boolean`;
+
+/** Work that waits for a person, and for nothing else. */
+const BEAD_WAITS = sql<boolean>`x.assignee = 'human' and x.status <> 'closed' and x.open_blockers = 0 and (x.defer_until is null or x.defer_until <= now())`;
+const MAIL_WAITS = sql<boolean>`x.principal = 'human' and x.archived_at is null and x.read_at is null`;
+
+const US = sql`(extract(epoch from x.created_at) * 1000000)::bigint::text as us`;
+
+function past(after: InboxPlace | undefined, kind: InboxKind): RawBuilder<unknown> {
+  if (after === undefined) return sql``;
+  const at = sql`timestamptz 'epoch' + ${after.us}::bigint * interval '1 microsecond'`;
+  return sql`and x.created_at >= ${at} and (x.created_at, ${kind}::text, x.stream_id, x.id) > (${at}, ${after.kind}::text, ${after.stream_id}::int, ${after.id}::text)`;
+}
+
+/** What waits for people, each kind through an index that has nothing else in it. */
+@Injectable()
+export class InboxRepository {
+  constructor(private readonly db: Db) {}
+
+  /** The oldest first; one more than `limit` when there are more. */
+  async page({
+    names,
+    kinds,
+    after,
+    limit,
+  }: InboxScope & { readonly after: InboxPlace | undefined; readonly limit: number }): Promise<InboxRow[]> {
+    const { rows } = await sql<InboxRow>`
+      select w.* from (
+        (select 'bead' as kind, c.name as city, x.stream_id, x.id, x.title, x.created_at as since, ${US}, x.author as "from", x.priority, x.status, null::text as thread_id
+        from beads x ${inCities(names)} where ${asked(kinds, 'bead')} and ${BEAD_WAITS} ${past(after, 'bead')}
+        order by x.created_at, x.stream_id, x.id limit ${limit + 1})
+        union all
+        (select 'mail' as kind, c.name as city, x.stream_id, x.id, x.subject as title, x.created_at as since, ${US}, x.sender as "from", x.priority, null::text as status, x.thread_id
+        from messages x ${inCities(names)} where ${asked(kinds, 'mail')} and ${MAIL_WAITS} ${past(after, 'mail')}
+        order by x.created_at, x.stream_id, x.id limit ${limit + 1})
+      ) w order by w.since, w.kind, w.stream_id, w.id limit ${limit + 1}`.execute(this.db);
+    return rows;
+  }
+
+  /** How much there is of each kind, up to one more than `most`. */
+  async count({ names, kinds, most }: InboxScope & { readonly most: number }): Promise<Readonly<Record<InboxKind, number>>> {
+    const { rows } = await sql<Record<InboxKind, number>>`
+      select b.n as bead, m.n as mail from (
+        select count(*) as n from (select from beads x ${inCities(names)} where ${asked(kinds, 'bead')} and ${BEAD_WAITS} limit ${most + 1}) f
+      ) b cross join (
+        select count(*) as n from (select from messages x ${inCities(names)} where ${asked(kinds, 'mail')} and ${MAIL_WAITS} limit ${most + 1}) f
+      ) m`.execute(this.db);
+    return rows[0]!;
+  }
+}
