@@ -40,10 +40,9 @@ export function Operations(): ReactNode {
         <li
           key={one.id}
           data-done
-          role="status"
           className="pointer-events-auto flex w-full items-center gap-3 rounded-lg border border-line bg-panel px-3 py-2 shadow-lg"
         >
-          <p className="words min-w-0 flex-1 text-sm font-medium">
+          <p role="status" className="words min-w-0 flex-1 text-sm font-medium">
             {one.label}
             {one.failed !== undefined && <span className="block font-normal text-bad">{one.failed}</span>}
           </p>
