@@ -75,16 +75,19 @@ interface Counts {
   readonly ready: number;
   readonly in_progress: number;
   readonly unread: number;
+  readonly total_is_estimate?: boolean;
 }
 
 /** What there is, in words; what there is none of is left out. */
-function Numbers({ numbers: { sessions, ready, in_progress: going, unread } }: { numbers: Counts }): ReactNode {
+function Numbers({ numbers: { sessions, ready, in_progress: going, unread, total_is_estimate: more } }: { numbers: Counts }): ReactNode {
+  // There is at least so much, where not all was counted.
+  const some = (n: number): string => (more === true ? `${n}+` : String(n));
   const open = Object.values(sessions).reduce((sum, one) => sum + one, 0);
   const words = [
     open === 0 ? undefined : open === 1 ? '1 session' : `${open} sessions`,
-    ready === 0 ? undefined : `${ready} ready`,
-    going === 0 ? undefined : `${going} in progress`,
-    unread === 0 ? undefined : `${unread} unread mail`,
+    ready === 0 ? undefined : `${some(ready)} ready`,
+    going === 0 ? undefined : `${some(going)} in progress`,
+    unread === 0 ? undefined : `${some(unread)} unread mail`,
   ].filter((one) => one !== undefined);
   return words.length === 0 ? 'nothing to do' : words.join(' · ');
 }
