@@ -50,8 +50,12 @@ try {
   const base = options.url ?? (await service.url);
   const { city, session, asking, bead } = options.url === undefined ? await demo(base) : await found(base);
   const c = `/ui/c/${city}`;
+  const [first] = (await (await fetch(`${base}/v0/pending`)).json()).items;
+  const alike = first === undefined ? '' : `question:${first.city}/${first.session_id}/${first.request_id}`;
   const views = {
     inbox: '/ui/',
+    'inbox-alike': `/ui/?alike=${encodeURIComponent(alike)}`,
+    'inbox-mute': `/ui/?mute=${encodeURIComponent(alike)}`,
     cities: '/ui/cities',
     overview: `${c}/`,
     sessions: `${c}/sessions`,

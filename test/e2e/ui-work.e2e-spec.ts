@@ -442,9 +442,10 @@ withBrowser("views of work on the operator's page", () => {
 
   it('says what to look at beside questions, and lets a session go on that another configuration has started', async () => {
     const page = await watcher.page('/ui/');
-    await page.locator('[data-attention="mail"]').getByText('alpha').waitFor();
-    await page.locator('[data-attention="mail"] a').click();
-    await page.locator(`[data-mail="${made.mail}"]`).waitFor();
+    const { body: letter } = await a.post(`${CITY}/mail`, { to: 'human', from: 'mayor', subject: 'Opened', body: 'from the inbox' });
+    await page.locator(`[data-item="${letter.id}"] a`).click();
+    await page.locator('[data-letter]').getByText('from the inbox').waitFor();
+    await eventually(async () => (await read(`mail/${letter.id}`)).read === true || undefined);
     // No session drifts for as long as a test needs one to.
     const drift = {
       session_id: made.session,
@@ -517,6 +518,118 @@ withBrowser("views of work on the operator's page", () => {
     expect(notices).toEqual([expect.objectContaining({ title: expect.stringContaining(' asks in alpha') })]);
     expect(JSON.stringify(notices)).not.toContain('May I');
     expect(outcome(await a.post(`${CITY}/session/${id}/respond`, { action: 'deny' }))).toBe(202);
+    await watcher.close(page);
+  });
+
+  it('has beads and mail for people in the inbox, counted once for badge, title and page, and ends them with a way back', async () => {
+    const id = await bead('For you to decide', { assignee: 'human', priority: 0 });
+    const page = await watcher.page('/ui/');
+    const item = page.locator(`[data-item="${id}"]`);
+    await item.waitFor();
+    const counted = async (): Promise<void> => {
+      const [mail, asked] = [(await a.get('/v0/inbox')).body, (await a.get('/v0/pending')).body];
+      await eventually(async () => (await page.title()).startsWith(`(${mail.total + asked.total}) `) || undefined);
+      expect(await page.locator('[data-waiting]').getAttribute('data-waiting')).toBe(String(mail.total + asked.total));
+      expect(
+        await page
+          .getByRole('link', { name: /^Inbox/ })
+          .first()
+          .innerText(),
+      ).toContain(String(mail.total + asked.total));
+    };
+    await counted();
+    await item.getByRole('button', { name: `Close: ${id}` }).click();
+    await item.waitFor({ state: 'detached' });
+    expect((await read(`bead/${id}`)).status).toBe('closed');
+    await counted();
+    await page.keyboard.press('z');
+    await item.waitFor();
+    expect((await read(`bead/${id}`)).status).toBe('open');
+    await watcher.go(page, '/ui/?kind=mail');
+    await page.locator(`[data-item="${made.mail}"]`).waitFor();
+    expect(await page.locator(`[data-item="${id}"]`).count()).toBe(0);
+    const { body: letter } = await a.post(`${CITY}/mail`, { to: 'human', from: 'mayor', subject: 'Read me', body: 'soon' });
+    await page
+      .locator(`[data-item="${letter.id}"]`)
+      .getByRole('button', { name: `Mark read: ${letter.id}` })
+      .click();
+    await page.locator(`[data-item="${letter.id}"]`).waitFor({ state: 'detached' });
+    expect((await read(`mail/${letter.id}`)).read).toBe(true);
+    await a.post(`${CITY}/bead/${id}/close`, {});
+    await watcher.close(page);
+  });
+
+  it('mutes a kind for a while, says so, keeps it in this browser, and tells of it again', async () => {
+    const page = await watcher.page('/ui/');
+    const letter = page.locator(`[data-item="${made.mail}"]`);
+    await letter.waitFor();
+    const { total, counts } = (await a.get('/v0/inbox')).body;
+    const asked = (await a.get('/v0/pending')).body.total as number;
+    await letter.getByRole('button', { name: `Mute ${made.mail}` }).click();
+    await page.waitForURL(/mute=/);
+    await page.getByRole('radio', { name: 'all mail' }).check();
+    await page.getByRole('button', { name: 'Mute', exact: true }).click();
+    const stated = page.locator('[data-mute="kind:mail"]');
+    await stated.getByText('all mail, until').waitFor();
+    await letter.waitFor({ state: 'detached' });
+    const titled = (n: number): Promise<unknown> =>
+      eventually(async () => (n === 0 ? !(await page.title()).startsWith('(') : (await page.title()).startsWith(`(${n}) `)) || undefined);
+    await titled(total - counts.mail + asked);
+    await page.getByRole('button', { name: /^Show / }).click();
+    await page.waitForURL(/muted=1/);
+    await page.locator(`[data-muted="mail:alpha/${made.mail}"]`).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await page.reload();
+    await stated.waitFor();
+    expect(await letter.count()).toBe(0);
+    await stated.getByRole('button', { name: 'Unmute all mail' }).click();
+    await letter.waitFor();
+    await titled(total + asked);
+    await watcher.close(page);
+  });
+
+  it('answers questions that ask the same with one choice, each by its own request, and tells their ends apart', async () => {
+    const ids = [await session('ask'), await session('ask'), await session('ask')];
+    const asked = await eventually(async () => {
+      const { items } = (await a.get('/v0/pending')).body as { items: { session_id: string; request_id: string }[] };
+      const mine = items.filter(({ session_id }) => ids.includes(session_id));
+      return mine.length === ids.length ? mine : undefined;
+    });
+    const page = await watcher.page('/ui/');
+    await page.locator(`[data-ask="${asked[0]!.request_id}"]`).first().waitFor();
+    await eventually(async () => (await page.locator('[data-ask]').count()) >= 3 || undefined);
+    const sent: string[] = [];
+    const taken = ids[1]!;
+    await page.route('**/respond', async (route) => {
+      const { pathname } = new URL(route.request().url());
+      sent.push(`${pathname} ${route.request().headers()['idempotency-key']}`);
+      // Somebody else is first at one of them.
+      if (pathname.includes(taken)) expect(outcome(await a.post(`${CITY}/session/${taken}/respond`, { action: 'deny' }))).toBe(202);
+      await route.continue();
+    });
+    await page.keyboard.press('a');
+    await page.waitForURL(/alike=/);
+    const dialog = page.locator('dialog[open]');
+    await dialog.getByRole('button', { name: 'Allow: all 3', exact: true }).and(page.locator(':enabled')).waitFor();
+    expect(await barriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Allow: all 3', exact: true }).click();
+    const row = (id: string): ReturnType<Page['locator']> => {
+      const { request_id } = asked.find(({ session_id }) => session_id === id)!;
+      return dialog.locator(`[data-alike="${request_id}"]`);
+    };
+    await dialog.getByText('2 answered, 1 not').waitFor();
+    for (const id of [ids[0]!, ids[2]!]) await row(id).getByText('answered: Allow').waitFor();
+    await row(taken).getByText(/^▲/).waitFor();
+    expect(new Set(sent).size).toBe(3);
+    const said = async (id: string): Promise<string> => (await a.get(`${CITY}/session/${id}/transcript`)).text;
+    for (const id of ids) {
+      const choice = id === taken ? 'chosen: deny' : 'chosen: allow';
+      await eventually(async () => (await said(id)).includes(choice) || undefined);
+    }
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    expect(page.url()).not.toContain('alike');
+    watcher.forgive(409);
     await watcher.close(page);
   });
 

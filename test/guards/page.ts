@@ -177,4 +177,25 @@ export const PAGE: readonly Guard[] = [
     replace: 'name in found',
     test: 'ui/src/views/events/filter.spec.ts',
   },
+  {
+    guard: 'What is muted is not counted.',
+    file: 'ui/src/lib/waiting.ts',
+    find: 'totals[kind] - muted.filter((one) => kindOf(one) === kind).length',
+    replace: 'totals[kind]',
+    test: 'ui/src/lib/waiting.spec.ts',
+  },
+  {
+    guard: 'A mute ends.',
+    file: 'ui/src/lib/mutes.ts',
+    find: 'one.until > now',
+    replace: 'one.until > -now',
+    test: 'ui/src/lib/mutes.spec.ts',
+  },
+  {
+    guard: 'Questions with other answers are not answered alike.',
+    file: 'ui/src/lib/alike.ts',
+    find: 'map((one) => [one.id, one.label, one.kind])',
+    replace: 'map((one) => [one.id, one.label])',
+    test: 'ui/src/lib/alike.spec.ts',
+  },
 ];

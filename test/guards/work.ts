@@ -297,6 +297,28 @@ export const WORK: readonly Guard[] = [
     name: 'that a key may see',
   },
   {
+    guard: 'The inbox shows, and counts, the cities that the caller may see.',
+    file: 'src/modules/administration/inbox/inbox.service.ts',
+    find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',
+    replace: 'cities ?? caller.cities',
+    test: 'src/modules/administration/inbox/inbox.db-spec.ts',
+    name: 'what the caller may see',
+  },
+  {
+    guard: 'Beads that wait for others are in nobody’s inbox.',
+    file: 'src/modules/administration/inbox/inbox.repository.ts',
+    find: ' and x.open_blockers = 0 and (x.defer_until',
+    replace: ' and (x.defer_until',
+    test: 'src/modules/administration/inbox/inbox.db-spec.ts',
+  },
+  {
+    guard: 'The overview counts no more of a city than it says.',
+    file: 'src/modules/administration/overview/overview.repository.ts',
+    find: "and b.status <> 'closed' limit ${most}) b",
+    replace: "and b.status <> 'closed') b",
+    test: 'src/modules/administration/overview/overview.db-spec.ts',
+  },
+  {
     guard: 'The overview shows, and counts, the cities that the caller may see.',
     file: 'src/modules/administration/overview/overview.service.ts',
     find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',

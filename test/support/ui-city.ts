@@ -34,6 +34,8 @@ export interface UiCity {
   readonly session: string;
   readonly bead: string;
   readonly convoy: string;
+  /** An unread message to people. */
+  readonly mail: string;
 }
 
 /** A city in which every field that somebody can write has been written in, by somebody who means harm. */
@@ -79,8 +81,10 @@ process = { command = ["/bin/sh", "-c", "exec \\"$SVC_NODE\\" board.mjs"] }
   ]);
   const { items: beads } = (await a.get(`${city}/beads?limit=3`)).body as { items: { id: string }[] };
   const convoy = await must(a.post(`${city}/convoys`, { title: hostile(0), description: hostile(1), items: beads.map(({ id }) => id) }));
+  await must(a.post(`${city}/beads`, { title: hostile(1, 500), assignee: 'human', parent: beads[0]!.id }));
+  let mail = '';
   for (const [n] of HOSTILE.entries())
-    await must(a.post(`${city}/mail`, { from: 'human', to: 'human', subject: hostile(n, 100), body: hostile(n) }));
+    mail = (await must(a.post(`${city}/mail`, { from: 'human', to: 'human', subject: hostile(n, 100), body: hostile(n) }))).id as string;
   await must(
     a.post(`${city}/providers`, {
       name: 'odd',
@@ -131,5 +135,5 @@ process = { command = ["/bin/sh", "-c", "exec \\"$SVC_NODE\\" board.mjs"] }
   await eventually(async () => (await a.get(`${city}/config`)).body.rejected !== undefined || undefined);
   await ledger.stream.close();
   const { items } = (await a.get(`${city}/beads?limit=1`)).body as { items: { id: string }[] };
-  return { session: session.session_id as string, bead: items[0]!.id, convoy: convoy.id as string };
+  return { session: session.session_id as string, bead: items[0]!.id, convoy: convoy.id as string, mail };
 }

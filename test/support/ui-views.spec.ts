@@ -13,7 +13,7 @@ const sources = readdirSync('ui/src', { recursive: true, encoding: 'utf8' }).fil
 describe("the operator's page, as it is written", () => {
   it('has each of its routes in the list of views that are proven', () => {
     const routes = [...readFileSync('ui/src/app/router.tsx', 'utf8').matchAll(/^ {2}path: '([^']+)',$/gm)].map(([, path]) => path!);
-    const proven = new Set(uiViews({ session: 's', bead: 'b', convoy: 'c' }).map(({ route }) => route));
+    const proven = new Set(uiViews({ session: 's', bead: 'b', convoy: 'c', mail: 'm' }).map(({ route }) => route));
     expect(routes.length).toBeGreaterThan(10);
     // A city by itself is its overview; a run has to be made, which `ui-work.e2e-spec.ts` does.
     const others = ['/c/$city', '/runs/$id'];

@@ -12,11 +12,13 @@ export interface UiView {
  * Every view of the page, with those of its states that look different. `ui-views.spec.ts` compares them with the routes there are: a view
  * that is not here is opened by no test.
  */
-export function uiViews({ session, bead, convoy }: UiCity, city = 'alpha'): readonly UiView[] {
+export function uiViews({ session, bead, convoy, mail }: UiCity, city = 'alpha'): readonly UiView[] {
   const c = `/ui/c/${city}`;
   const view = (route: string, path: string, ready: string): UiView => ({ route, path, ready });
   return [
     view('/', '/ui/', '[data-ask]'),
+    view('/', '/ui/?kind=mail&city=alpha', '[data-item]'),
+    view('/', `/ui/?mute=${encodeURIComponent(`mail:alpha/${mail}`)}`, 'dialog[open]'),
     view('/cities', '/ui/cities', '[data-city]'),
     view('/cities', '/ui/cities?q=alp', '[data-city]'),
     view('/sessions', `${c}/sessions`, `[data-session="${session}"]`),

@@ -5,6 +5,7 @@ export type Bead = Schemas['Bead'];
 export type City = Schemas['CityInfo'];
 export type Session = Schemas['SessionResponse'];
 export type Ask = Schemas['SupervisorPendingEntry'];
+export type InboxItem = Schemas['InboxEntry'];
 export type Info = Schemas['SupervisorInfo'];
 
 /** An event of any kind, as streams and lists have it. */

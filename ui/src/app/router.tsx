@@ -10,7 +10,7 @@ const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 const inbox = createRoute({
   getParentRoute: () => root,
   path: '/',
-  validateSearch: words('city'),
+  validateSearch: words('city', 'kind', 'alike', 'mute', 'muted'),
   component: Inbox,
 });
 const cities = createRoute({

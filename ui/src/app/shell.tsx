@@ -4,7 +4,10 @@ import { forgetKey } from '../api/key.js';
 import { ask, useSigning } from '../api/info.js';
 import { useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
-import { asks, cities } from '../live/supervisor.js';
+import { countWords } from '../lib/waiting.js';
+import { useKeptInbox } from '../live/inbox.js';
+import { cities } from '../live/supervisor.js';
+import { useWaiting } from '../live/waiting.js';
 import { Button, Modal, Problem } from '../parts/basics.js';
 import { copyAddress } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
@@ -20,7 +23,6 @@ export function Shell(): ReactNode {
   const signing = useSigning();
   const { city: here } = useParams({ strict: false });
   const all = useSyncExternalStore(cities.subscribe, cities.snapshot);
-  const waiting = useSyncExternalStore(asks.subscribe, asks.snapshot);
   const [palette, setPalette] = useState<'all' | 'cities'>();
   const [more, setMore] = useState(false);
   const [help, setHelp] = useState(false);
@@ -29,7 +31,7 @@ export function Shell(): ReactNode {
     if (here !== undefined) rememberCity(here);
   }, [here]);
   const city = here ?? lastCity(all.rows.map(({ name }) => name));
-  const count = waiting.total;
+  const { count, counts } = useWaiting();
   useEffect(() => {
     document.title = `${count > 0 ? `(${count}) ` : ''}${here ?? 'Supervisor'}`;
   }, [count, here]);
@@ -64,14 +66,21 @@ export function Shell(): ReactNode {
       </div>
       <BottomBar city={city} count={count} onMore={() => setMore(true)} />
       <p role="status" className="sr-only">
-        {count === 0 ? 'Nothing waits' : `${count} ${count === 1 ? 'question waits' : 'questions wait'}`}
+        {countWords(counts)}
       </p>
       <Operations />
+      <Kept />
       {palette !== undefined && <Palette city={city} only={palette} onClose={() => setPalette(undefined)} />}
       {more && <More city={city} onClose={() => setMore(false)} />}
       {help && <KeysHelp onClose={() => setHelp(false)} />}
     </div>
   );
+}
+
+/** What is read again and again, for as long as somebody is signed in. */
+function Kept(): ReactNode {
+  useKeptInbox();
+  return null;
 }
 
 const ITEM =

@@ -20,22 +20,18 @@ const city = (name: string, more: Partial<CityNumbers> = {}): CityNumbers => ({
 
 describe('what somebody should look at', () => {
   it('is nothing of a city in which all goes well, whatever is done there', () => {
-    expect(attentionOf([city('a', { pending: 3, ready: 9, in_progress: 2, sessions: { active: 4, asleep: 1 } })])).toEqual([]);
+    expect(attentionOf([city('a', { pending: 3, unread: 4, ready: 9, in_progress: 2, sessions: { active: 4, asleep: 1 } })])).toEqual([]);
   });
 
-  it('has cities that do not come up first, then sessions that nobody gets going, then mail', () => {
+  it('has cities that do not come up first, then sessions that nobody gets going', () => {
     const found = attentionOf([
-      city('b', { unread: 1 }),
       city('c', { sessions: { quarantined: 2, 'failed-create': 1 } }),
       city('d', { running: false, status: 'init_failed', error: 'no such directory' }),
-      city('a', { unread: 2 }),
     ]);
     expect(found.map(({ city: name, words, detail, state }) => ({ name, words, detail, state }))).toEqual([
       { name: 'd', words: 'The city does not come up', detail: 'no such directory' },
       { name: 'c', words: '2 sessions are quarantined: they crashed too often', state: 'quarantined' },
       { name: 'c', words: '1 session could not be started', state: 'failed-create' },
-      { name: 'a', words: '2 messages that you have not read' },
-      { name: 'b', words: '1 message that you have not read' },
     ]);
   });
 });

@@ -2,7 +2,7 @@ import type { CityNumbers } from './overview.js';
 
 /** Something that a person should look at, and that nobody waits for: it is shown, and not counted with the questions. */
 export interface Attention {
-  readonly kind: 'city' | 'sessions' | 'mail';
+  readonly kind: 'city' | 'sessions';
   readonly city: string;
   readonly words: string;
   readonly detail?: string;
@@ -15,24 +15,18 @@ const STUCK: readonly (readonly [state: string, one: string, many: string])[] = 
   ['quarantined', 'session is quarantined: it crashed too often', 'sessions are quarantined: they crashed too often'],
   ['failed-create', 'session could not be started', 'sessions could not be started'],
 ];
-const RANKS = { city: 0, sessions: 1, mail: 2 } as const;
+const RANKS = { city: 0, sessions: 1 } as const;
 
 /** The worst first. */
 export function attentionOf(cities: Iterable<CityNumbers>): readonly Attention[] {
   const found: Attention[] = [];
-  for (const { name: city, error, status, sessions, unread } of cities) {
+  for (const { name: city, error, status, sessions } of cities) {
     if (error !== undefined || status === 'init_failed')
       found.push({ kind: 'city', city, words: 'The city does not come up', ...(error === undefined ? {} : { detail: error }) });
     for (const [state, one, many] of STUCK) {
       const count = sessions[state] ?? 0;
       if (count > 0) found.push({ kind: 'sessions', city, state, words: `${count} ${count === 1 ? one : many}` });
     }
-    if (unread > 0)
-      found.push({
-        kind: 'mail',
-        city,
-        words: unread === 1 ? '1 message that you have not read' : `${unread} messages that you have not read`,
-      });
   }
   return found.sort((a, b) => RANKS[a.kind] - RANKS[b.kind] || a.city.localeCompare(b.city));
 }

@@ -1,6 +1,8 @@
 import { useSyncExternalStore } from 'react';
 import type { Ask } from '../api/types.js';
+import { isMuted } from '../lib/mutes.js';
 import { visible } from '../lib/text.js';
+import { mutesNow } from './mutes.js';
 import { asks } from './supervisor.js';
 
 /** Whether this browser tells of questions while its page is hidden. */
@@ -60,7 +62,8 @@ export function tellOfAsks(open: () => void): void {
     const fresh = known === undefined ? [] : rows.filter((ask) => !known!.has(keyOf(ask)));
     known = new Set(rows.map(keyOf));
     if (!document.hidden || now() !== 'on') return;
-    for (const ask of fresh.slice(0, 3)) {
+    const covered = new Set(mutesNow().map(({ covers }) => covers));
+    for (const ask of fresh.filter((one) => !isMuted(one, covered)).slice(0, 3)) {
       const { title, body } = noticeOf(ask);
       const notice = new Notification(title, { body, tag: keyOf(ask) });
       notice.onclick = () => {

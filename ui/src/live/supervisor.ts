@@ -14,6 +14,12 @@ const TYPES = [
   'city.unregister_requested',
   'controller.started',
   'controller.stopped',
+  'mail.archived',
+  'mail.deleted',
+  'mail.marked_read',
+  'mail.marked_unread',
+  'mail.replied',
+  'mail.sent',
   'request.failed',
   'request.result.city.create',
   'request.result.city.register',
@@ -33,7 +39,7 @@ const PAGE = 1000;
 const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id' | 'request_id'>): string =>
   JSON.stringify([city, session_id, request_id]);
 
-/** Everything that waits for a person. The badge, the title and the inbox read this and nothing else. */
+/** Every question that waits for a person. */
 export const asks = new LiveList<Ask>({
   read: async (cursor) => {
     const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', { query: { limit: PAGE, cursor } });

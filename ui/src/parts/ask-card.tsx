@@ -1,20 +1,19 @@
 import { Link } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, part, post, Refusal } from '../api/client.js';
+import { inCity, newKey, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
-import type { Ask, Schemas } from '../api/types.js';
+import type { Ask } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
 import { ToolInput } from './tool.js';
+import { readToolUse, type ToolUse } from './tool-use.js';
 
-type ToolUse = Schemas['SessionStructuredBlockToolUse'];
 type Detail = { kind: 'reading' } | { kind: 'known'; tool: ToolUse | undefined } | { kind: 'failed'; error: unknown };
 
 /** Clicks this soon after something has moved were meant for what was there before. */
 const SETTLED_MS = 250;
-const LOOKED_AT = 50;
 
 /** What the transcript says that the tool would do, where the question names a call. */
 function useToolUse(ask: Ask): { detail: Detail; again: () => void } {
@@ -24,14 +23,8 @@ function useToolUse(ask: Ask): { detail: Detail; again: () => void } {
   useEffect(() => {
     if (call === undefined) return;
     const stop = new AbortController();
-    get<{ structured_messages?: Schemas['SessionStructuredMessage'][] }>(inCity(ask.city, `session/${part(ask.session_id)}/transcript`), {
-      query: { format: 'structured', limit: LOOKED_AT },
-      signal: stop.signal,
-    })
-      .then(({ structured_messages = [] }) => {
-        const uses = structured_messages.flatMap(({ blocks }) => blocks).filter((block): block is ToolUse => block.type === 'tool_use');
-        setDetail({ kind: 'known', tool: uses.findLast(({ id }) => id === call) });
-      })
+    readToolUse(ask, stop.signal)
+      .then((tool) => setDetail({ kind: 'known', tool }))
       .catch((error: unknown) => {
         if (!stop.signal.aborted) setDetail({ kind: 'failed', error });
       });
@@ -39,6 +32,20 @@ function useToolUse(ask: Ask): { detail: Detail; again: () => void } {
   }, [ask.city, ask.session_id, call, turn]);
   return { detail, again: useCallback(() => setTurn((before) => before + 1), []) };
 }
+
+/** Answers this question and no other. @throws Refusal */
+export const respond = (ask: Ask, action: string, idempotencyKey: string): Promise<unknown> =>
+  post(inCity(ask.city, `session/${part(ask.session_id)}/respond`), { action, request_id: ask.request_id }, { idempotencyKey });
+
+/** Why an answer was not taken: whoever was first is named. */
+export function whyNot(ask: Ask, refused: unknown): unknown {
+  const first = answerOf(ask);
+  if (!(refused instanceof Refusal) || refused.status !== 409 || first === undefined) return refused;
+  return new Error(`${first.by} was first, and has chosen “${first.action}”`);
+}
+
+export const askerOf = ({ alias, agent, title, session_id }: Ask): string =>
+  [alias, agent, title].find((one) => one !== undefined && one !== '') ?? session_id;
 
 interface CardProps {
   readonly ask: Ask;
@@ -49,10 +56,12 @@ interface CardProps {
   readonly movedAt?: { readonly current: number };
   /** Within the session itself its name is known. */
   readonly bare?: boolean;
+  /** What else is done about it, beside its answers. */
+  readonly also?: ReactNode;
 }
 
 /** One question of an agent: exactly what is approved, and one button for each answer. */
-export function AskCard({ ask, focused, onFocus, movedAt, bare = false }: CardProps): ReactNode {
+export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: CardProps): ReactNode {
   const { detail, again } = useToolUse(ask);
   const [sent, setSent] = useState<string>();
   const [armed, setArmed] = useState<string>();
@@ -77,18 +86,9 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false }: CardPr
     keys.current.set(action, key);
     setSent(action);
     setError(undefined);
-    post(
-      inCity(ask.city, `session/${part(ask.session_id)}/respond`),
-      { action, request_id: ask.request_id },
-      { idempotencyKey: key },
-    ).catch((refused: unknown) => {
+    respond(ask, action, key).catch((refused: unknown) => {
       setSent(undefined);
-      const first = answerOf(ask);
-      setError(
-        refused instanceof Refusal && refused.status === 409 && first !== undefined
-          ? new Error(`${first.by} was first, and has chosen “${first.action}”`)
-          : refused,
-      );
+      setError(whyNot(ask, refused));
     });
   };
   useKeys(
@@ -96,7 +96,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false }: CardPr
     focused ? choices.slice(0, 9).map(({ id, label, kind }, i) => ({ keys: String(i + 1), label, run: () => answer(id, kind) })) : [],
   );
 
-  const name = [ask.alias, ask.agent, ask.title].find((one) => one !== undefined && one !== '') ?? ask.session_id;
+  const name = askerOf(ask);
   const tool = ask.metadata?.tool_name ?? (detail.kind === 'known' ? detail.tool?.name : undefined);
   return (
     <article
@@ -160,6 +160,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false }: CardPr
           </Button>
         </form>
       )}
+      {also !== undefined && sent === undefined && <div className="flex flex-wrap gap-2">{also}</div>}
     </article>
   );
 }

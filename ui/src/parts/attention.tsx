@@ -5,11 +5,11 @@ import type { Attention } from '../live/attention.js';
 import { State } from './basics.js';
 import { Rows } from './page.js';
 
-const LOOKS = { city: ['bad', 'failed'], sessions: ['bad', 'stuck'], mail: ['accent', 'mail'] } as const;
+const LOOKS = { city: ['bad', 'failed'], sessions: ['bad', 'stuck'] } as const;
 
 const linkOf = ({ kind, city, state }: Attention): LinkProps => {
-  const to = kind === 'city' ? '/c/$city/config' : kind === 'mail' ? '/c/$city/mail' : '/c/$city/sessions';
-  const search = kind === 'mail' ? { agent: 'human', status: 'unread' } : kind === 'sessions' ? { state } : {};
+  const to = kind === 'city' ? '/c/$city/config' : '/c/$city/sessions';
+  const search = kind === 'sessions' ? { state } : {};
   return { to, params: { city }, search } as LinkProps;
 };
 

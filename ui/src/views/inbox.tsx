@@ -1,29 +1,59 @@
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
-import type { Ask } from '../api/types.js';
+import { lazy, Suspense, useLayoutEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { inCity, part, post } from '../api/client.js';
+import { useForbidden } from '../api/info.js';
+import type { Ask, InboxItem } from '../api/types.js';
+import { alike } from '../lib/alike.js';
 import { useKeys } from '../lib/keys.js';
+import { idOf } from '../lib/mutes.js';
+import { countWords } from '../lib/waiting.js';
 import { attentionOf } from '../live/attention.js';
+import { inbox, useInbox } from '../live/inbox.js';
 import { setNotices, useNotices } from '../live/notices.js';
 import { useFleet } from '../live/overview.js';
 import { asks, cities } from '../live/supervisor.js';
+import { done } from '../live/undo.js';
+import { useWaiting } from '../live/waiting.js';
+import { useActing } from '../parts/acting.js';
 import { AskCard } from '../parts/ask-card.js';
 import { AttentionList } from '../parts/attention.js';
-import { Empty, Problem } from '../parts/basics.js';
+import { Button, Empty, Problem } from '../parts/basics.js';
 import { FirstRun } from '../parts/first-run.js';
+import { endOf, InboxItems, placeOf } from '../parts/inbox-items.js';
+import { Which } from '../parts/list-view.js';
+import { Muted } from '../parts/muted.js';
 
-const idOf = ({ city, session_id, request_id }: Ask): string => `${city}/${session_id}/${request_id}`;
+// What is opened now and then is loaded then.
+const Alike = lazy(async () => ({ default: (await import('../parts/alike.js')).Alike }));
+const MuteForm = lazy(async () => ({ default: (await import('../parts/mute-form.js')).MuteForm }));
+
+const KINDS = [
+  ['', 'Everything'],
+  ['question', 'Questions'],
+  ['bead', 'Beads'],
+  ['mail', 'Mail'],
+  ['look', 'To look at'],
+] as const;
 
 /** What needs a person now, over all cities, the oldest first. */
 export function Inbox(): ReactNode {
   const snapshot = useSyncExternalStore(asks.subscribe, asks.snapshot);
   const fleet = useSyncExternalStore(cities.subscribe, cities.snapshot);
-  const { city } = useSearch({ from: '/' });
-  const navigate = useNavigate();
-  const rows = useMemo(() => (city === undefined ? snapshot.rows : snapshot.rows.filter((ask) => ask.city === city)), [snapshot, city]);
+  const kept = useInbox();
+  const waiting = useWaiting();
+  const { city, kind, alike: together, mute: muting, muted } = useSearch({ from: '/' });
+  const navigate = useNavigate({ from: '/' });
+  const set = (next: Partial<Record<'city' | 'kind' | 'alike' | 'mute' | 'muted', string | undefined>>, replace = true): void =>
+    void navigate({ to: '/', search: (before) => ({ ...before, ...next }), replace });
+  const here = (one: { readonly city: string }, of: string): boolean => (city === undefined || one.city === city) && (kind ?? of) === of;
+  const rows = useMemo(() => waiting.asks.filter((ask) => here(ask, 'question')), [waiting, city, kind]);
+  const beads = useMemo(() => waiting.items.filter((item) => item.kind === 'bead' && here(item, 'bead')), [waiting, city, kind]);
+  const mail = useMemo(() => waiting.items.filter((item) => item.kind === 'mail' && here(item, 'mail')), [waiting, city, kind]);
   const [chosen, choose] = useState<string>();
   const movedAt = useRef(0);
   const before = useRef<readonly string[]>([]);
-  const order = rows.map(idOf);
+  const all: readonly (Ask | InboxItem)[] = useMemo(() => [...rows, ...beads, ...mail], [rows, beads, mail]);
+  const order = all.map(idOf);
   // Whatever was answered elsewhere leaves; what follows it is focused.
   const place = useRef(0);
   const at = Math.max(
@@ -35,51 +65,163 @@ export function Inbox(): ReactNode {
     before.current = order;
     place.current = at;
   });
-  const move = (by: number) => (): void => choose(order[Math.max(0, Math.min(order.length - 1, at + by))]);
-  const focused = rows[at];
+  const move = (by: number) => (): void => {
+    const next = order[Math.max(0, Math.min(order.length - 1, at + by))];
+    if (next === undefined) return;
+    choose(next);
+    document.querySelector(`[data-row="${CSS.escape(next)}"]`)?.scrollIntoView({ block: 'nearest' });
+  };
+  const focused = all[at];
+  const focusedAsk = focused !== undefined && 'request_id' in focused ? focused : undefined;
+  const focusedItem = focused !== undefined && 'since' in focused ? focused : undefined;
+  const { failed, act } = useActing(inbox.touch);
+  const not = useForbidden('operate');
+  const end = (item: InboxItem): void => {
+    if (not !== undefined) return;
+    const [path, back, said] =
+      item.kind === 'bead'
+        ? ([`bead/${part(item.id)}/close`, `bead/${part(item.id)}/reopen`, 'Closed'] as const)
+        : ([`mail/${part(item.id)}/read`, `mail/${part(item.id)}/mark-unread`, 'Read'] as const);
+    act(
+      () => post(inCity(item.city, path), {}),
+      () => {
+        inbox.touch();
+        done(`${said}: ${item.id}`, () => post(inCity(item.city, back)).then(inbox.touch));
+      },
+    );
+  };
+  /** Who opens a message has read it. */
+  const opened = (item: InboxItem): void => {
+    if (item.kind === 'mail' && not === undefined) act(() => post(inCity(item.city, `mail/${part(item.id)}/read`), {}), inbox.touch);
+  };
+  const groupOf = (ask: Ask): readonly Ask[] => alike(rows, ask);
+  const answerAlike = (ask: Ask): void => {
+    if (groupOf(ask).length > 1) set({ alike: idOf(ask) }, false);
+  };
   useKeys('Inbox', [
-    { keys: 'j', label: 'next question', run: move(1) },
-    { keys: 'k', label: 'previous question', run: move(-1) },
+    { keys: 'j', label: 'next', run: move(1) },
+    { keys: 'k', label: 'previous', run: move(-1) },
     {
       keys: 'o',
-      label: 'open its session',
+      label: focusedItem === undefined ? 'open its session' : 'open it',
       run: () => {
-        if (focused !== undefined) void navigate({ to: '/c/$city/sessions/$id', params: { city: focused.city, id: focused.session_id } });
+        if (focusedAsk !== undefined)
+          void navigate({ to: '/c/$city/sessions/$id', params: { city: focusedAsk.city, id: focusedAsk.session_id } });
+        else if (focusedItem !== undefined) {
+          opened(focusedItem);
+          void navigate(placeOf(focusedItem) as { to: '/' });
+        }
       },
     },
+    ...(focused === undefined ? [] : [{ keys: 'm', label: 'mute', run: () => set({ mute: idOf(focused) }, false) }]),
+    ...(focusedAsk === undefined ? [] : [{ keys: 'a', label: 'answer what asks the same', run: () => answerAlike(focusedAsk) }]),
+    ...(focusedItem === undefined ? [] : [{ keys: 'e', label: endOf(focusedItem).toLowerCase(), run: () => end(focusedItem) }]),
   ]);
   const known = snapshot.phase !== 'first';
   const numbers = useFleet();
-  const rest = useMemo(() => {
-    const all = attentionOf(numbers.data?.cities.values() ?? []);
-    return city === undefined ? all : all.filter((one) => one.city === city);
-  }, [numbers.data, city]);
+  const rest = useMemo(
+    () => attentionOf(numbers.data?.cities.values() ?? []).filter((one) => here(one, 'look')),
+    [numbers.data, city, kind],
+  );
   const notices = useNotices();
+  // What was opened stays as it was: answered ones leave the inbox, and not the dialog that tells of them.
+  const group = useRef<{ readonly id: string; readonly asks: readonly Ask[] }>(undefined);
+  if (group.current?.id !== together) {
+    const first = rows.find((ask) => idOf(ask) === together);
+    const same = first === undefined ? [] : groupOf(first);
+    group.current = together === undefined || same.length < 2 ? undefined : { id: together, asks: same };
+  }
+  const mute = muting === undefined ? undefined : all.find((one) => idOf(one) === muting);
+  const filtered = city !== undefined || kind !== undefined;
+  const counted = { question: rows.length, bead: beads.length, mail: mail.length };
+  // What was not read of a list is counted where nothing is filtered.
+  const more = (of: 'bead' | 'mail'): number => (city === undefined ? Math.max(0, waiting.counts[of] - counted[of]) : 0);
+  const list = { at: focusedItem === undefined ? undefined : idOf(focusedItem), not, onOpen: opened, onEnd: end };
   return (
     <div className="h-full overflow-auto">
       <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4 md:p-8">
-        <header className="flex items-baseline gap-3">
+        <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <h1 className="text-lg font-semibold">Inbox</h1>
-          {known && rows.length > 0 && (
-            <p className="text-sm text-muted">
-              {rows.length === 1 ? 'One question waits' : `${rows.length} questions wait`}
-              {snapshot.total > snapshot.rows.length && ` of ${snapshot.total}`}
+          {known && waiting.count > 0 && (
+            <p data-waiting={waiting.count} className="text-sm text-muted">
+              {countWords(filtered ? counted : waiting.counts)}
+              {filtered && `, of ${waiting.count}`}
             </p>
           )}
-          {city !== undefined && (
-            <Link to="/" className="ml-auto text-sm text-accent underline">
-              Only {city}: show all
-            </Link>
-          )}
+          <div className="ml-auto flex flex-wrap items-center gap-2">
+            {city !== undefined && (
+              <Button look="quiet" onClick={() => set({ city: undefined })}>
+                Only {city}: show all
+              </Button>
+            )}
+            <Which label="Which" value={kind} options={KINDS} onChange={(next) => set({ kind: next })} />
+          </div>
         </header>
+        <Muted muted={waiting.muted} shown={muted !== undefined} onShow={(on) => set({ muted: on ? '1' : undefined })} />
         {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void asks.read()} />}
-        {rows.map((ask, i) => (
-          <AskCard key={idOf(ask)} ask={ask} focused={i === at} movedAt={movedAt} onFocus={() => choose(idOf(ask))} />
-        ))}
-        {known && fleet.phase === 'live' && rows.length === 0 && fleet.total === 0 && <FirstRun />}
-        {known && rows.length === 0 && fleet.total > 0 && (
+        {failed !== undefined && <Problem error={failed} />}
+        {rows.map((ask, i) => {
+          const same = groupOf(ask).length;
+          return (
+            <AskCard
+              key={idOf(ask)}
+              ask={ask}
+              focused={i === at}
+              movedAt={movedAt}
+              onFocus={() => choose(idOf(ask))}
+              also={
+                <>
+                  {same > 1 && (
+                    <Button not={not} {...(i === at ? { hotkey: 'a' } : {})} onClick={() => answerAlike(ask)}>
+                      Answer these {same} alike
+                    </Button>
+                  )}
+                  <Button
+                    look="quiet"
+                    className="ml-auto"
+                    {...(i === at ? { hotkey: 'm' } : {})}
+                    onClick={() => set({ mute: idOf(ask) }, false)}
+                  >
+                    Mute
+                  </Button>
+                </>
+              }
+            />
+          );
+        })}
+        {known && snapshot.total > snapshot.rows.length && (
+          <p className="text-sm text-muted">
+            The oldest {snapshot.rows.length} of {snapshot.total} questions are here.
+          </p>
+        )}
+        {beads.length > 0 && (
+          <InboxItems
+            title="Beads for you"
+            items={beads}
+            more={more('bead')}
+            {...list}
+            onFocus={(item) => choose(idOf(item))}
+            onMute={(item) => set({ mute: idOf(item) }, false)}
+          />
+        )}
+        {mail.length > 0 && (
+          <InboxItems
+            title="Unread mail"
+            items={mail}
+            more={more('mail')}
+            {...list}
+            onFocus={(item) => choose(idOf(item))}
+            onMute={(item) => set({ mute: idOf(item) }, false)}
+          />
+        )}
+        {known && fleet.phase === 'live' && waiting.count === 0 && fleet.total === 0 && <FirstRun />}
+        {known && all.length === 0 && fleet.total > 0 && !(kind === 'look' && rest.length > 0) && (
           <Empty title={rest.length === 0 ? 'Nothing needs you' : 'No question waits'}>
-            <p>When an agent asks for something, it stands here, and in the title of this tab.</p>
+            {filtered && waiting.count > 0 ? (
+              <Button onClick={() => set({ city: undefined, kind: undefined })}>Show all that waits: {waiting.count}</Button>
+            ) : (
+              <p>When an agent asks for something, it stands here, and in the title of this tab. So do beads and mail for you.</p>
+            )}
             <p className="flex flex-wrap justify-center gap-x-4 gap-y-1">
               <Link to="/cities" className="text-accent underline">
                 Look at the cities
@@ -92,9 +234,14 @@ export function Inbox(): ReactNode {
             </p>
           </Empty>
         )}
+        {kept.error !== undefined && snapshot.error === undefined && <Problem error={kept.error} onRetry={inbox.touch} />}
         {numbers.error !== undefined && snapshot.error === undefined && <Problem error={numbers.error} onRetry={numbers.again} />}
         {rest.length > 0 && <AttentionList items={rest} />}
       </div>
+      <Suspense>
+        {group.current !== undefined && <Alike asks={group.current.asks} onClose={() => set({ alike: undefined })} />}
+        {mute !== undefined && <MuteForm one={mute} onClose={() => set({ mute: undefined })} />}
+      </Suspense>
     </div>
   );
 }

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Ask } from '../api/types.js';
+import { alike, textOf } from './alike.js';
+
+const ask = (request_id: string, more: Partial<Ask> = {}): Ask => ({
+  city: 'alpha',
+  session_id: `s-${request_id}`,
+  request_id,
+  kind: 'approval',
+  prompt: 'May I run it?',
+  metadata: { tool_name: 'Bash', tool_call_id: `call-${request_id}` },
+  choices: [
+    { id: 'allow', label: 'Allow' },
+    { id: 'deny', label: 'Deny' },
+  ],
+  ...more,
+});
+
+describe('questions that ask the same', () => {
+  it('have the same words, tool and answers, in whichever city and session', () => {
+    const one = ask('1');
+    const all = [
+      one,
+      ask('2', { city: 'beta', agent: 'other', title: 'Another' }),
+      ask('3', { prompt: 'May I write it?' }),
+      ask('4', { metadata: { tool_name: 'Write' } }),
+      ask('5', { choices: [{ id: 'allow', label: 'Allow', kind: 'allow_always' }, one.choices![1]!] }),
+      ask('6', { kind: 'dialog' }),
+    ];
+    expect(alike(all, one).map(({ request_id }) => request_id)).toEqual(['1', '2']);
+  });
+
+  it('are none where the answer is a word of its own', () => {
+    const one = ask('1', { choices: [] });
+    expect(alike([one, ask('2', { choices: [] })], one)).toEqual([one]);
+  });
+
+  it('would do the same whatever the order in which it is written', () => {
+    expect(textOf({ b: [{ d: 1, c: 2 }], a: 1 })).toBe(textOf({ a: 1, b: [{ c: 2, d: 1 }] }));
+    expect(textOf({ command: 'ls' })).not.toBe(textOf({ command: 'ls -l' }));
+    expect(textOf([1, 2])).not.toBe(textOf([2, 1]));
+    expect(textOf(undefined)).toBe('');
+  });
+});

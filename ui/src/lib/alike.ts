@@ -1,0 +1,20 @@
+import type { Ask } from '../api/types.js';
+
+/** What a question asks, whoever asks it: the same words, about the same tool, with the same answers. What the tool would do is compared where it is shown. */
+const asks = ({ kind, prompt, choices, metadata }: Ask): string =>
+  JSON.stringify([kind, prompt, metadata?.tool_name, (choices ?? []).map((one) => [one.id, one.label, one.kind])]);
+
+/** The questions that ask the same as this one, itself among them. One without choices is answered in words, and by itself. */
+export const alike = (all: readonly Ask[], one: Ask): readonly Ask[] => {
+  if ((one.choices ?? []).length === 0) return [one];
+  const same = asks(one);
+  return all.filter((other) => asks(other) === same);
+};
+
+/** A value as text, whatever the order of its members. */
+export const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  ) ?? '';
