@@ -136,6 +136,14 @@ export async function demo(base) {
   ])
     await perhaps('POST', `${city}/bead/${beads[one].id}/dependencies`, { depends_on_id: beads[other].id });
   await ask('POST', `${city}/bead/${beads[7].id}/close`, {});
+  // What people are to decide, and work in parts.
+  await perhaps('POST', `${city}/bead/${beads[11].id}/assign`, { assignee: 'human' });
+  for (const [whole, part] of [
+    [0, 3],
+    [0, 9],
+    [3, 4],
+  ])
+    await perhaps('POST', `${city}/bead/${beads[part].id}/update`, { parent: beads[whole].id });
   await perhaps('POST', `${city}/convoys`, { title: 'Before the storm', items: [beads[0].id, beads[2].id, beads[8].id] });
   for (const [subject, body] of [
     ['Berth 7 is taken until Thursday', 'The “Aurora” waits for parts. Shall the “Meridian” go to berth 9?'],

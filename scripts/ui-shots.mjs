@@ -66,6 +66,8 @@ try {
     beads: `${c}/beads?bead=${bead}`,
     'all-beads': `${c}/beads`,
     'new-bead': `${c}/beads?new=1`,
+    board: `${c}/beads?view=board&status=all`,
+    tree: `${c}/beads?view=tree`,
     ready: `${c}/ready`,
     convoys: `${c}/convoys`,
     runs: `${c}/runs`,

@@ -633,6 +633,48 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('shows beads as a board and as a tree, walked by keys', async () => {
+    const whole = await bead('Whole', { labels: ['shape'] });
+    const part = await bead('Part of it', { labels: ['shape'], parent: whole });
+    const smaller = await bead('Part of the part', { labels: ['shape'], parent: part });
+    expect(outcome(await a.post(`${CITY}/bead/${smaller}/claim`, { assignee: 'ann' }))).toBe(200);
+    const page = await open('/beads?label=shape');
+    await page.locator(`[data-bead="${whole}"]`).waitFor();
+    await page.keyboard.press('v');
+    await page.waitForURL(/view=board/);
+    const column = (id: string): ReturnType<Page['locator']> => page.locator(`[data-column="${id}"]`);
+    await column('in_progress').locator(`[data-bead="${smaller}"]`).waitFor();
+    expect(await column('open').locator('[data-bead]').count()).toBe(2);
+    await page.keyboard.press('ArrowRight');
+    await page.locator(`[data-bead="${smaller}"][data-current]`).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('x');
+    expect(await page.locator('[data-marked]').count()).toBe(1);
+    await a.post(`${CITY}/bead/${part}/claim`, { assignee: 'ann' });
+    await column('in_progress').locator(`[data-bead="${part}"]`).waitFor();
+    await page.keyboard.press('v');
+    await page.waitForURL(/view=tree/);
+    const level = (id: string): Promise<string | null> => page.locator(`[data-bead="${id}"]`).getAttribute('aria-level');
+    await page.locator(`[data-bead="${smaller}"]`).waitFor();
+    expect(await Promise.all([whole, part, smaller].map(level))).toEqual(['1', '2', '3']);
+    await page.keyboard.press('k');
+    await page.keyboard.press('k');
+    await page.locator(`[data-bead="${whole}"][data-current]`).waitFor();
+    await page.keyboard.press('ArrowLeft');
+    await page.locator(`[data-bead="${part}"]`).waitFor({ state: 'detached' });
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowRight');
+    await page.locator(`[data-bead="${part}"][data-current]`).waitFor();
+    await page.keyboard.press('o');
+    await page.locator('[data-bead-pane]').waitFor();
+    expect(page.url()).toContain(`bead=${part}`);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await watcher.go(page, '/ui/c/alpha/beads?label=shape&view=board');
+    await page.getByText('A board needs more width').waitFor();
+    await page.locator(`[data-bead="${smaller}"][aria-level="3"]`).waitFor();
+    await watcher.close(page);
+  });
+
   it('shows messages on their way, takes one back, and gives a session another name', async () => {
     const id = await session('hello');
     await eventually(async () => (await read(`session/${id}`)).activity === 'idle' || undefined);

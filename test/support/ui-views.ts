@@ -28,6 +28,8 @@ export function uiViews({ session, bead, convoy, mail }: UiCity, city = 'alpha')
     view('/beads', `${c}/beads`, '[data-bead]'),
     view('/beads', `${c}/beads?text=img&bead=${bead}`, '[data-bead-pane]'),
     view('/beads', `${c}/beads?sort=updated_at`, '[data-bead]'),
+    view('/beads', `${c}/beads?view=board&status=all`, '[data-bead]'),
+    view('/beads', `${c}/beads?view=tree`, '[data-bead][aria-expanded]'),
     view('/beads', `${c}/beads?new=1`, 'dialog[open]'),
     view('/beads/$id', `${c}/beads/${bead}`, '[data-bead-pane]'),
     view('/', c, 'main h1'),

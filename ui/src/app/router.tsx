@@ -49,7 +49,7 @@ const sessionTimeline = createRoute({
 const beads = createRoute({
   getParentRoute: () => city,
   path: '/beads',
-  validateSearch: words('status', 'type', 'label', 'assignee', 'priority', 'rig', 'text', 'sort', 'bead', 'new'),
+  validateSearch: words('status', 'type', 'label', 'assignee', 'priority', 'rig', 'text', 'sort', 'view', 'bead', 'new'),
   component: lazyRouteComponent(() => import('../views/beads.js'), 'Beads'),
 });
 const bead = createRoute({

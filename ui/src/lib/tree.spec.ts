@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { asTree } from './tree.js';
+import { asTree, unfolded } from './tree.js';
 
 const tree = (...items: readonly (readonly [string, string?])[]): string[] =>
   asTree(
@@ -26,5 +26,31 @@ describe('asTree', () => {
       ([, parent]) => parent,
     );
     expect(leaves.map(({ depth }) => depth)).toEqual(deep.map((_, i) => i));
+  });
+});
+
+describe('unfolded', () => {
+  const leaves = [
+    ['a', 0],
+    ['a1', 1],
+    ['a1x', 2],
+    ['a2', 1],
+    ['b', 0],
+    ['b1', 1],
+  ].map(([item, depth]) => ({
+    item: item as string,
+    depth: depth as number,
+  }));
+  const shown = (...folded: string[]): string[] =>
+    unfolded(leaves, (item) => folded.includes(item)).map(({ item, below }) => `${item}:${below}`);
+
+  it('counts what is directly below each, shown or not', () => {
+    expect(shown()).toEqual(['a:2', 'a1:1', 'a1x:0', 'a2:0', 'b:1', 'b1:0']);
+  });
+
+  it('leaves out all that is below a folded one, and nothing else', () => {
+    expect(shown('a')).toEqual(['a:2', 'b:1', 'b1:0']);
+    expect(shown('a1', 'b')).toEqual(['a:2', 'a1:1', 'a2:0', 'b:1']);
+    expect(shown('a', 'a1')).toEqual(['a:2', 'b:1', 'b1:0']);
   });
 });

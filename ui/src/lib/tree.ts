@@ -29,3 +29,22 @@ export function asTree<T>(items: readonly T[], id: (item: T) => string, parent: 
   for (const item of items) if (!seen.has(id(item))) found.push({ item, depth: 0 });
   return found;
 }
+
+/** Without what is below the folded ones, and with how many are directly below each. */
+export function unfolded<T>(leaves: readonly Leaf<T>[], folded: (item: T) => boolean): readonly (Leaf<T> & { readonly below: number })[] {
+  const found: { item: T; depth: number; below: number }[] = [];
+  /** The way down to where it is, and from which depth on nothing is shown. */
+  const path: { below: number }[] = [];
+  let hidden = Infinity;
+  for (const { item, depth } of leaves) {
+    const one = { item, depth, below: 0 };
+    path.length = depth;
+    const above = path[depth - 1];
+    if (above !== undefined) above.below++;
+    path.push(one);
+    if (depth > hidden) continue;
+    hidden = folded(item) ? depth : Infinity;
+    found.push(one);
+  }
+  return found;
+}

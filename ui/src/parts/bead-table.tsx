@@ -8,6 +8,15 @@ import { Age } from './basics.js';
 import { BeadState } from './bead-state.js';
 
 const ROW_PX = 44;
+const DEEPEST = 8;
+
+/** Where a bead is in a tree. */
+export interface Place {
+  readonly depth: number;
+  /** Beads that are directly below it. */
+  readonly below: number;
+  readonly folded: boolean;
+}
 
 interface TableProps {
   readonly rows: readonly Bead[];
@@ -19,10 +28,13 @@ interface TableProps {
   readonly onOpen: (id: string | undefined, replace?: boolean) => void;
   readonly selection: Selection;
   readonly onSelect: (next: Selection) => void;
+  /** The rows are a tree: where each is in it. */
+  readonly places?: ReadonlyMap<string, Place>;
+  readonly onFold?: (id: string, folded: boolean) => void;
 }
 
 /** Beads, thousands of them, of which those in sight are drawn. They are marked to do the same to many. */
-export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect }: TableProps): ReactNode {
+export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect, places, onFold }: TableProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [chosen, choose] = useState<string>();
   const at = useMemo(() => Math.max(0, ids.indexOf(chosen ?? open ?? '')), [ids, chosen, open]);
@@ -55,6 +67,19 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect 
   const onSelectNow = useRef(onSelect);
   onSelectNow.current = onSelect;
   const here = ids[at];
+  const unfold = (): void => {
+    const place = here === undefined ? undefined : places?.get(here);
+    if (place === undefined || place.below === 0) return;
+    if (place.folded) onFold?.(here!, false);
+    else move(1);
+  };
+  const fold = (): void => {
+    const place = here === undefined ? undefined : places?.get(here);
+    if (place === undefined) return;
+    if (place.below > 0 && !place.folded) return onFold?.(here!, true);
+    const above = ids.slice(0, at).findLastIndex((id) => places!.get(id)!.depth < place.depth);
+    if (above >= 0) move(above - at);
+  };
   useKeys(label, [
     { keys: 'j', label: 'next', run: () => move(1) },
     { keys: 'k', label: 'previous', run: () => move(-1) },
@@ -65,12 +90,18 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect 
     { keys: 'J', label: 'mark downwards', run: () => move(1, true) },
     { keys: 'K', label: 'mark upwards', run: () => move(-1, true) },
     { keys: 'mod+a', label: 'mark all of the list', run: () => onSelect({ ids: new Set(ids), anchor: ids[0] }) },
+    ...(places === undefined
+      ? []
+      : [
+          { keys: 'ArrowRight', label: 'show what is below it', run: () => unfold() },
+          { keys: 'ArrowLeft', label: 'hide what is below it, or go to what it is part of', run: () => fold() },
+        ]),
   ]);
   return (
     <div
       ref={scroller}
       tabIndex={0}
-      role="table"
+      role={places === undefined ? 'table' : 'treegrid'}
       aria-label={label}
       aria-rowcount={rows.length}
       data-beads
@@ -86,8 +117,10 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect 
             current={index === at}
             open={rows[index]!.id === open}
             marked={selection.ids.has(rows[index]!.id)}
+            place={places?.get(rows[index]!.id)}
             onOpen={onOpen}
             onMark={mark.current}
+            onFold={onFold}
           />
         ))}
       </div>
@@ -104,14 +137,19 @@ interface RowProps {
   readonly marked: boolean;
   readonly onOpen: (id: string) => void;
   readonly onMark: (id: string, range: boolean) => void;
+  readonly place: Place | undefined;
+  readonly onFold: ((id: string, folded: boolean) => void) | undefined;
 }
 
 const Row = memo(
-  function Row({ bead, index, top, current, open, marked, onOpen, onMark }: RowProps): ReactNode {
+  function Row({ bead, index, top, current, open, marked, onOpen, onMark, place, onFold }: RowProps): ReactNode {
+    const cell = place === undefined ? 'cell' : 'gridcell';
     return (
       <div
         role="row"
         aria-rowindex={index + 1}
+        aria-level={place === undefined ? undefined : place.depth + 1}
+        aria-expanded={place === undefined || place.below === 0 ? undefined : !place.folded}
         data-bead={bead.id}
         data-revision={bead.revision}
         data-current={current ? '' : undefined}
@@ -120,7 +158,7 @@ const Row = memo(
         style={{ transform: `translateY(${top}px)`, height: ROW_PX }}
         className={`absolute inset-x-0 top-0 grid cursor-pointer grid-cols-[1.5rem_4.5rem_1fr_auto] items-center gap-3 border-b border-line pl-2 pr-4 select-none hover:bg-raised data-current:shadow-[inset_3px_0_0_var(--accent)] @xl:grid-cols-[1.5rem_6.5rem_4.5rem_1fr_7rem_3rem] ${open || marked ? 'bg-tint' : ''}`}
       >
-        <span role="cell" className="flex" onClick={(event) => event.stopPropagation()}>
+        <span role={cell} className="flex" onClick={(event) => event.stopPropagation()}>
           <input
             type="checkbox"
             tabIndex={-1}
@@ -131,13 +169,18 @@ const Row = memo(
             className="size-6 scale-75 accent-[var(--accent)]"
           />
         </span>
-        <span role="cell" className="hidden @xl:block">
+        <span role={cell} className="hidden @xl:block">
           <BeadState bead={bead} />
         </span>
-        <span role="cell" className="truncate font-mono text-xs text-muted">
+        <span role={cell} className="truncate font-mono text-xs text-muted">
           {bead.id}
         </span>
-        <span role="cell" className="flex min-w-0 items-center gap-2">
+        <span
+          role={cell}
+          className="flex min-w-0 items-center gap-2"
+          style={place === undefined ? undefined : { paddingLeft: `${Math.min(place.depth, DEEPEST) * 1.25}rem` }}
+        >
+          {place !== undefined && <Fold id={bead.id} place={place} onFold={onFold} />}
           <button type="button" tabIndex={-1} className="truncate text-left" onClick={() => onOpen(bead.id)}>
             {visible(bead.title)}
           </button>
@@ -150,15 +193,43 @@ const Row = memo(
             </span>
           ))}
         </span>
-        <span role="cell" className="hidden truncate text-sm text-muted @xl:block">
+        <span role={cell} className="hidden truncate text-sm text-muted @xl:block">
           {bead.assignee === undefined ? '' : visible(bead.assignee)}
         </span>
-        <span role="cell" className="justify-self-end text-xs text-muted">
+        <span role={cell} className="justify-self-end text-xs text-muted">
           <Age at={bead.updated_at ?? bead.created_at} />
         </span>
       </div>
     );
   },
   (a, b) =>
-    a.bead === b.bead && a.top === b.top && a.current === b.current && a.open === b.open && a.marked === b.marked && a.index === b.index,
+    a.bead === b.bead &&
+    a.top === b.top &&
+    a.current === b.current &&
+    a.open === b.open &&
+    a.marked === b.marked &&
+    a.index === b.index &&
+    a.place?.depth === b.place?.depth &&
+    a.place?.below === b.place?.below &&
+    a.place?.folded === b.place?.folded,
 );
+
+/** Opens and folds what is below a bead; where nothing is, its place is kept. */
+function Fold({ id, place: { below, folded }, onFold }: { id: string; place: Place; onFold: RowProps['onFold'] }): ReactNode {
+  if (below === 0) return <span aria-hidden="true" className="w-6 shrink-0" />;
+  return (
+    <button
+      type="button"
+      tabIndex={-1}
+      aria-label={`${folded ? 'Show' : 'Hide'} what is below ${id}: ${below}`}
+      aria-expanded={!folded}
+      onClick={(event) => {
+        event.stopPropagation();
+        onFold?.(id, !folded);
+      }}
+      className="size-6 shrink-0 rounded text-muted hover:bg-raised hover:text-ink"
+    >
+      <span aria-hidden="true">{folded ? '▸' : '▾'}</span>
+    </button>
+  );
+}

@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
+import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { useStreamState } from '../app/connection.js';
 import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
@@ -7,23 +7,46 @@ import { NOTHING, within } from '../lib/selection.js';
 import { beadsOf, type BeadFilter } from '../live/beads.js';
 import { streamOf, useCityList } from '../live/use-list.js';
 import { Button, Empty, Modal, Problem } from '../parts/basics.js';
+import { BeadBoard } from '../parts/bead-board.js';
 import { BeadPane } from '../parts/bead-pane.js';
 import { BeadForm } from '../parts/bead-form.js';
 import { BeadTable } from '../parts/bead-table.js';
+import { BeadTree } from '../parts/bead-tree.js';
 import { Bulk } from '../parts/bulk.js';
 import { CityStopped } from '../parts/city-stopped.js';
 import { Which } from '../parts/list-view.js';
 
 const TYPING_MS = 250;
+const VIEWS = [
+  ['', 'List'],
+  ['board', 'Board'],
+  ['tree', 'Tree'],
+] as const;
+type View = (typeof VIEWS)[number][0];
+const viewOf = (view: string | undefined): View => VIEWS.find(([one]) => one === view)?.[0] ?? '';
+
+/** Columns beside each other take more room than a phone has. */
+const NARROW = '(max-width: 639px)';
+const useNarrow = (): boolean =>
+  useSyncExternalStore(
+    (tell) => {
+      const query = matchMedia(NARROW);
+      query.addEventListener('change', tell);
+      return () => query.removeEventListener('change', tell);
+    },
+    () => matchMedia(NARROW).matches,
+  );
 
 /** The beads of a city: thousands of rows, of which those in sight are drawn, each as its last event has it. */
 export function Beads(): ReactNode {
   const { city } = useParams({ from: '/c/$city/beads' });
   const search = useSearch({ from: '/c/$city/beads' });
-  const { bead: open, new: creating, sort: sorted } = search;
+  const { bead: open, new: creating, sort: sorted, view: asked } = search;
   const filter = useMemo(() => filterOf(search), [search]);
   const navigate = useNavigate({ from: '/c/$city/beads' });
   const sort = sortOf(sorted);
+  const view = viewOf(asked);
+  const narrow = useNarrow();
   const { list, snapshot } = useCityList(city, JSON.stringify([filter, sort]), () => beadsOf(city, filter, sort));
   const stream = useStreamState(streamOf(city));
   const { rows, ids, total, phase } = snapshot;
@@ -41,9 +64,22 @@ export function Beads(): ReactNode {
   );
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
+  const setView = useCallback(
+    (next: string | undefined): void =>
+      void navigate({
+        search: ({ view: _, ...rest }) => (next === undefined || next === '' ? rest : { ...rest, view: next }),
+        replace: true,
+      }),
+    [navigate],
+  );
   useKeys('Beads of the city', [
     { keys: 'c', label: 'new bead', run: () => create(true) },
     { keys: 'Escape', label: 'close the bead', run: () => show(undefined) },
+    {
+      keys: 'v',
+      label: 'list, board or tree',
+      run: () => setView(VIEWS[(VIEWS.findIndex(([one]) => one === view) + 1) % VIEWS.length]![0]),
+    },
     { keys: '/', label: 'search', run: () => document.getElementById('bead-text')?.focus() },
   ]);
   const filtered = Object.values(filter).some((value) => value !== undefined);
@@ -65,7 +101,7 @@ export function Beads(): ReactNode {
               {phase === 'reading' && ' …'}
             </span>
           )}
-          <Filters filter={filter} sort={sorted} onChange={change} />
+          <Filters filter={filter} sort={sorted} view={view} onView={setView} onChange={change} />
           <Button look="primary" hotkey="c" className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
             New bead
           </Button>
@@ -81,7 +117,9 @@ export function Beads(): ReactNode {
         {phase === 'live' && rows.length === 0 && snapshot.error === undefined && (
           <Empty title={filtered ? 'No bead fits these filters' : 'No open bead'}>
             {filtered ? (
-              <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
+              <Button onClick={() => void navigate({ search: ({ view: kept }) => (kept === undefined ? {} : { view: kept }) })}>
+                Clear filters
+              </Button>
             ) : (
               <>
                 <p>A bead is a piece of work. Agents take those that nothing blocks.</p>
@@ -92,7 +130,16 @@ export function Beads(): ReactNode {
             )}
           </Empty>
         )}
-        <BeadTable rows={rows} ids={ids} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
+        {view === 'board' && narrow && (
+          <p className="border-b border-line px-4 py-1.5 text-sm text-muted">A board needs more width: this is the tree.</p>
+        )}
+        {view === '' ? (
+          <BeadTable rows={rows} ids={ids} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
+        ) : view === 'board' && !narrow ? (
+          <BeadBoard rows={rows} status={filter.status} open={open} onOpen={show} selection={selection} onSelect={mark} />
+        ) : (
+          <BeadTree rows={rows} open={open} onOpen={show} selection={selection} onSelect={mark} />
+        )}
         <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
       </section>
       {open !== undefined && (
@@ -113,13 +160,21 @@ export function Beads(): ReactNode {
   );
 }
 
-function filterOf({ bead: _, new: __, sort: ___, ...filter }: BeadFilter & Partial<Record<'bead' | 'new' | 'sort', unknown>>): BeadFilter {
+function filterOf({
+  bead: _,
+  new: __,
+  sort: ___,
+  view: ____,
+  ...filter
+}: BeadFilter & Partial<Record<'bead' | 'new' | 'sort' | 'view', unknown>>): BeadFilter {
   return filter;
 }
 
 interface FiltersProps {
   readonly filter: BeadFilter;
   readonly sort: string | undefined;
+  readonly view: View;
+  readonly onView: (view: string | undefined) => void;
   readonly onChange: (next: Partial<Record<keyof BeadFilter | 'sort', string | undefined>>) => void;
 }
 
@@ -137,9 +192,10 @@ const SORTS = [
   ['priority', 'Most urgent'],
 ] as const;
 
-const Filters = memo(function Filters({ filter, sort, onChange }: FiltersProps): ReactNode {
+const Filters = memo(function Filters({ filter, sort, view, onView, onChange }: FiltersProps): ReactNode {
   return (
     <div className="order-last flex w-full flex-wrap items-center gap-2 @5xl:order-none @5xl:ml-auto @5xl:w-auto">
+      <Which label="View" value={view} options={VIEWS} onChange={onView} />
       <Which label="Status" value={filter.status} options={STATUSES} onChange={(status) => onChange({ status })} />
       <Which label="Priority" value={filter.priority} options={PRIORITIES} onChange={(priority) => onChange({ priority })} />
       <Which label="Order" value={sort} options={SORTS} onChange={(next) => onChange({ sort: next })} />
