@@ -1,5 +1,5 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState, type ReactNode } from 'react';
+import { useRef, useState, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
@@ -9,14 +9,20 @@ import { useAgentNames } from '../live/agents.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
-import { Age, Button, Confirm, Empty, Modal } from '../parts/basics.js';
+import { Age, Button, Confirm, Modal } from '../parts/basics.js';
 import { Icon } from '../parts/icons.js';
 import { useListKeys } from '../parts/list-keys.js';
 import { MailForm, MailSettingsForm } from '../parts/mail-form.js';
 import { MailThread } from '../parts/mail-thread.js';
-import { CityPage, Loading, Rows } from '../parts/page.js';
+import { countOf, List, ListRow, Which } from '../parts/list-view.js';
+import { CityPage } from '../parts/page.js';
 
 const MOST = 200;
+const STATES = [
+  ['unread', 'Unread'],
+  ['all', 'Read and unread'],
+  ['archived', 'Archived'],
+] as const;
 type Letter = Schemas['Message'];
 
 /** Mailboxes: the one of people, those of agents, and all of them together. */
@@ -36,6 +42,9 @@ export function Mail(): ReactNode {
   const { failed, act } = useActing(again);
   const [archiving, setArchiving] = useState<Letter>();
   const [settings, setSettings] = useState(false);
+  const search = useRef<HTMLInputElement>(null);
+  const others = [...new Set([...names, ...(agent === 'human' || agent === 'all' ? [] : [agent])])];
+  const boxes = [['human', 'For people'], ['all', 'All mailboxes'], ...others.map((name) => [name, name] as const)] as const;
   const not = useForbidden('operate');
   const set = (next: Partial<Record<'agent' | 'status' | 'text' | 'thread' | 'new', string | undefined>>, replace = true): void =>
     void navigate({ search: (before) => ({ ...before, ...next }), replace });
@@ -56,6 +65,7 @@ export function Mail(): ReactNode {
   const current = rows.find(({ id }) => id === at);
   useKeys('Mail of the city', [
     { keys: 'c', label: 'write', run: () => set({ new: '1' }) },
+    { keys: '/', label: 'search', run: () => search.current?.focus() },
     ...(current === undefined || not !== undefined || status === 'archived'
       ? []
       : [
@@ -68,7 +78,7 @@ export function Mail(): ReactNode {
     <CityPage
       city={city}
       title="Mail"
-      count={data === undefined ? undefined : rows.length < data.total ? `${rows.length} of ${data.total}` : data.total}
+      count={data === undefined ? undefined : countOf(rows.length, data.total)}
       error={failed ?? error}
       onRetry={again}
       pane={
@@ -87,31 +97,16 @@ export function Mail(): ReactNode {
       paneLabel="The thread"
       tools={
         <>
-          <select
-            aria-label="Mailbox"
+          <Which
+            label="Mailbox"
             value={agent}
-            onChange={(event) => set({ agent: event.target.value === 'human' ? undefined : event.target.value })}
-            className="field w-auto max-w-44"
-          >
-            <option value="human">For people</option>
-            <option value="all">All mailboxes</option>
-            {[...new Set([...names, ...(agent === 'human' || agent === 'all' ? [] : [agent])])].map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-          <select
-            aria-label="Which"
-            value={status}
-            onChange={(event) => set({ status: event.target.value === 'unread' ? undefined : event.target.value })}
-            className="field w-auto"
-          >
-            <option value="unread">Unread</option>
-            <option value="all">Read and unread</option>
-            <option value="archived">Archived</option>
-          </select>
+            options={boxes}
+            onChange={(next) => set({ agent: next === 'human' ? undefined : next })}
+            className="w-auto max-w-44"
+          />
+          <Which label="Which" value={status} options={STATES} onChange={(next) => set({ status: next === 'unread' ? undefined : next })} />
           <input
+            ref={search}
             type="search"
             aria-label="Search mail"
             placeholder="Search"
@@ -131,51 +126,43 @@ export function Mail(): ReactNode {
         </>
       }
     >
-      {data === undefined && error === undefined && <Loading />}
-      {data !== undefined && rows.length === 0 && (
-        <Empty title={filtered ? 'No mail fits this' : 'No unread mail for people'}>
-          {filtered ? (
-            <Button onClick={() => void navigate({ search: {} })}>Clear filters</Button>
-          ) : (
-            <p>Agents write here to people, and to each other. Write to one: it is told when it has time.</p>
-          )}
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Rows label="Mail">
-          {rows.map((letter) => (
-            <li
-              key={letter.id}
-              data-mail={letter.id}
-              data-row={letter.id}
-              aria-current={letter.id === at ? 'true' : undefined}
-              className={letter.id === thread ? 'bg-tint' : 'aria-[current]:shadow-[inset_3px_0_0_var(--accent)]'}
+      <List
+        label="Mail"
+        rows={data === undefined ? undefined : rows}
+        failed={error !== undefined}
+        none={[
+          'No unread mail for people',
+          <p>Agents write here to people, and to each other. Write to one: it is told when it has time.</p>,
+        ]}
+        filtered={
+          filtered ? { title: 'No mail fits this', clear: 'Clear filters', onClear: () => void navigate({ search: {} }) } : undefined
+        }
+        row={(letter) => (
+          <ListRow key={letter.id} kind="data-mail" id={letter.id} here={letter.id === at}>
+            <button
+              type="button"
+              onClick={() => open(letter.id)}
+              className="grid w-full grid-cols-[0.75rem_1fr_auto] items-center gap-x-3 px-4 py-2 text-left hover:bg-raised @2xl:grid-cols-[0.75rem_10rem_1fr_auto]"
             >
-              <button
-                type="button"
-                onClick={() => open(letter.id)}
-                className="grid w-full grid-cols-[0.75rem_1fr_auto] items-center gap-x-3 px-4 py-2 text-left hover:bg-raised @2xl:grid-cols-[0.75rem_10rem_1fr_auto]"
-              >
-                <span className="text-[0.6em] text-accent">
-                  {letter.read ? '' : '●'}
-                  <span className="sr-only">{letter.read ? 'read' : 'unread'}</span>
-                </span>
-                <span className={`col-span-1 truncate text-sm ${letter.read ? 'text-muted' : 'font-semibold'}`}>
-                  {visible(letter.from)}
-                  {(agent === 'all' || agent !== letter.to) && <span className="font-normal text-muted"> → {visible(letter.to)}</span>}
-                </span>
-                <span className="col-span-2 col-start-2 row-start-2 min-w-0 truncate text-sm @2xl:col-span-1 @2xl:col-start-3 @2xl:row-start-1">
-                  <span className={letter.read ? '' : 'font-medium'}>{visible(letter.subject)}</span>
-                  <span className="text-muted"> {visible(letter.body.slice(0, 120))}</span>
-                </span>
-                <span className="col-start-3 row-start-1 text-xs text-muted @2xl:col-start-4">
-                  <Age at={letter.created_at} />
-                </span>
-              </button>
-            </li>
-          ))}
-        </Rows>
-      )}
+              <span className="text-[0.6em] text-accent">
+                {letter.read ? '' : '●'}
+                <span className="sr-only">{letter.read ? 'read' : 'unread'}</span>
+              </span>
+              <span className={`col-span-1 truncate text-sm ${letter.read ? 'text-muted' : 'font-semibold'}`}>
+                {visible(letter.from)}
+                {(agent === 'all' || agent !== letter.to) && <span className="font-normal text-muted"> → {visible(letter.to)}</span>}
+              </span>
+              <span className="col-span-2 col-start-2 row-start-2 min-w-0 truncate text-sm @2xl:col-span-1 @2xl:col-start-3 @2xl:row-start-1">
+                <span className={letter.read ? '' : 'font-medium'}>{visible(letter.subject)}</span>
+                <span className="text-muted"> {visible(letter.body.slice(0, 120))}</span>
+              </span>
+              <span className="col-start-3 row-start-1 text-xs text-muted @2xl:col-start-4">
+                <Age at={letter.created_at} />
+              </span>
+            </button>
+          </ListRow>
+        )}
+      />
       {writing !== undefined && (
         <Modal title={`Write in ${city}`} onClose={() => set({ new: undefined })} wide>
           <MailForm
