@@ -298,7 +298,7 @@ describe('svc mail', () => {
     const decide = await id('bead', 'create', 'Decide', '--assignee', 'human', '--priority', '1');
     expect(await ok('inbox', '--in', 'alpha')).toMatch(
       new RegExp(
-        `^KIND +CITY +ID +FROM +PRIORITY +AGE +TITLE\nmail +alpha +al-\\d+ +\\S+ +\\S+ +Freeze\nbead +alpha +${decide} +(\\S+ +)?P1 +\\S+ +Decide\n$`,
+        `^KIND +CITY +ID +FROM +PRIORITY +AGE +TITLE\n(mail .*\n)*mail +alpha +al-\\d+ +\\S+ +\\S+ +Freeze\nbead +alpha +${decide} +(\\S+ +)?P1 +\\S+ +Decide\n$`,
       ),
     );
     expect(rows(await ok('inbox', '--kind', 'bead', '--json')).map((one) => [one.kind, one.id])).toEqual([['bead', decide]]);
