@@ -645,6 +645,7 @@ withBrowser("views of work on the operator's page", () => {
     const column = (id: string): ReturnType<Page['locator']> => page.locator(`[data-column="${id}"]`);
     await column('in_progress').locator(`[data-bead="${smaller}"]`).waitFor();
     expect(await column('open').locator('[data-bead]').count()).toBe(2);
+    expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('ArrowRight');
     await page.locator(`[data-bead="${smaller}"][data-current]`).waitFor();
     await page.keyboard.press('ArrowLeft');
@@ -657,6 +658,8 @@ withBrowser("views of work on the operator's page", () => {
     const level = (id: string): Promise<string | null> => page.locator(`[data-bead="${id}"]`).getAttribute('aria-level');
     await page.locator(`[data-bead="${smaller}"]`).waitFor();
     expect(await Promise.all([whole, part, smaller].map(level))).toEqual(['1', '2', '3']);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    expect(await barriers(page)).toEqual([]);
     await page.keyboard.press('k');
     await page.keyboard.press('k');
     await page.locator(`[data-bead="${whole}"][data-current]`).waitFor();
@@ -672,6 +675,7 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.go(page, '/ui/c/alpha/beads?label=shape&view=board');
     await page.getByText('A board needs more width').waitFor();
     await page.locator(`[data-bead="${smaller}"][aria-level="3"]`).waitFor();
+    expect(await barriers(page)).toEqual([]);
     await watcher.close(page);
   });
 
