@@ -1,16 +1,18 @@
 import { parseArgs } from 'node:util';
 import { Context, withTempDir } from '../lib/context.js';
 import { BenchPostgres } from '../lib/database.js';
-import { machineLine } from '../lib/report.js';
+import { machineLine, table } from '../lib/report.js';
+import { across } from './across.js';
 import { costs } from './costs.js';
 import { simulate, type Coefficients, type Load } from './model.js';
 import { sizes } from './sizes.js';
 
 /**
  * `npm run bench:scale`: what an event, a bead, an entry, a session and a city take of the database, what the statements of the product take of its
- * processors, and what a thousand replicas would do to it by these. `-- --only sizes,costs,replicas`; docs/explanation/scale.md has the figures.
+ * processors, what a thousand replicas would do to it by these, and how long answers over all cities take. `-- --only sizes,costs,replicas,across`;
+ * docs/explanation/scale.md has the figures.
  */
-const { values: options } = parseArgs({ options: { only: { type: 'string', default: 'sizes,costs,replicas' } } });
+const { values: options } = parseArgs({ options: { only: { type: 'string', default: 'sizes,costs,replicas,across' } } });
 const wanted = new Set(options.only.split(','));
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const shown = (name: string, found: object): void => {
@@ -57,6 +59,7 @@ await withTempDir(async (tempDir) => {
       shown('microseconds of a processor of the database', found);
       if (wanted.has('replicas')) curve(found);
     }
+    if (wanted.has('across')) console.log(`\n${table([{ id: 'across', lines: await across(postgres), seconds: 0, othersCores: 0 }])}`);
   } finally {
     await context.stopAll();
     await postgres.stop();
