@@ -3748,6 +3748,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v0/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what waits for people in every city
+         * @description An addition: beads of running cities that are assigned to `human` and that nothing holds up, and messages to `human` that were not read, the oldest first, a hundred at a time unless `limit` says so. What sessions ask is in `GET /v0/pending`.
+         */
+        get: operations["get-inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v0/info": {
         parameters: {
             query?: never;
@@ -6592,6 +6612,55 @@ export interface components {
             /** @description Null for what nobody answers: it is not recorded. */
             TranscriptEntry: components["schemas"]["ConversationTranscriptRecord"] | null;
         };
+        /** @description How much waits for people, by its kind. */
+        InboxCounts: {
+            /** @description How many beads. */
+            bead: number;
+            /** @description How many messages. */
+            mail: number;
+        };
+        /** @description Something that a person is to do, or to read. */
+        InboxEntry: {
+            /** @description The name of the city. */
+            city: string;
+            /** @description Who has made the bead, or sent the message. Absent: nobody has said. */
+            from?: string;
+            /** @description The bead, or the message. */
+            id: string;
+            /**
+             * @description `bead`: work that is assigned to `human`. `mail`: a message to `human` that was not read.
+             * @enum {string}
+             */
+            kind: "bead" | "mail";
+            /** @description From 0, the most urgent, to 4. Without one it counts as 2. */
+            priority?: number;
+            /**
+             * Format: date-time
+             * @description When it was made, or sent. RFC 3339 in UTC.
+             */
+            since: string;
+            /** @description Of a bead: `open`, or `in_progress`. */
+            status?: string;
+            /** @description Of a message: the thread that it is in. */
+            thread_id?: string;
+            /** @description The title of the bead, or the subject of the message. */
+            title: string;
+        };
+        /** @description What waits for people in all cities that the caller may see, the oldest first. */
+        InboxOutputBody: {
+            /** @description What `total` is made of. */
+            counts: components["schemas"]["InboxCounts"];
+            /** @description From before the items were read: a stream that begins here misses nothing. */
+            event_cursor: string;
+            /** @description What this page has, in the order of the list. Null and an empty list mean the same: nothing. */
+            items: components["schemas"]["InboxEntry"][];
+            /** @description To be given as `cursor` for the next page. Absent on the last one. */
+            next_cursor?: string;
+            /** @description How many there are in all, whatever the page shows. */
+            total: number;
+            /** @description True when there is more than one answer counts: there is at least so much. */
+            total_is_estimate?: boolean;
+        };
         /** @description Who calls, and what he may. */
         InfoCaller: {
             /** @description The cities that it is limited to; null: all of them. */
@@ -7696,6 +7765,8 @@ export interface components {
             status: string;
             /** @description True while it is kept from starting anything. */
             suspended: boolean;
+            /** @description True when it has more than one answer counts of a city: there is at least so much. */
+            total_is_estimate?: boolean;
             /** @description Turns among them whose cost nobody knows. */
             unpriced_today: number;
             /** @description Messages to `human` that were not read. */
@@ -32705,6 +32776,66 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];
             /** @description The service cannot answer now. The request may be repeated. `service-unavailable` */
+            503: components["responses"]["ServiceUnavailable"];
+            default: components["responses"]["Problem"];
+        };
+    };
+    "get-inbox": {
+        parameters: {
+            query?: {
+                /** @description Only of these cities, by commas. */
+                cities?: string[];
+                /** @description Only what is of this kind. */
+                kind?: "bead" | "mail";
+                /** @description How many the page has at the most. */
+                limit?: number;
+                /** @description `next_cursor` of the page before. Absent: the first page. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description OK */
+            200: {
+                headers: {
+                    "X-SVC-Request-Id": components["headers"]["X-SVC-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "counts": {
+                     *         "bead": 1,
+                     *         "mail": 1
+                     *       },
+                     *       "event_cursor": "__supervisor__:6,alpha:3",
+                     *       "items": [
+                     *         {
+                     *           "city": "alpha",
+                     *           "id": "al-1",
+                     *           "kind": "bead",
+                     *           "priority": 1,
+                     *           "since": "2026-11-21T09:16:54.137060Z",
+                     *           "thread_id": "thread id",
+                     *           "title": "The parser"
+                     *         }
+                     *       ],
+                     *       "total": 1
+                     *     }
+                     */
+                    "application/json": components["schemas"]["InboxOutputBody"];
+                };
+            };
+            /** @description The request cannot be understood, or asks for something that is not there to be asked for. `invalid-cursor` */
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            414: components["responses"]["URITooLong"];
+            422: components["responses"]["UnprocessableEntity"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
             503: components["responses"]["ServiceUnavailable"];
             default: components["responses"]["Problem"];
         };

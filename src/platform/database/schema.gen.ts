@@ -219,6 +219,7 @@ export interface ConfigStates {
   attempt: Generated<number>;
   keeper: string | null;
   last_edit: string | null;
+  ledger: string | null;
   rejected: Json | null;
   revision: Generated<number>;
   stream_id: number;
