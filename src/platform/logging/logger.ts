@@ -40,30 +40,35 @@ for (const end of ['beforeExit', 'exit'] as const)
  * measures all that it has again with each line: a third of what a busy process allocates, measured.
  */
 function gathered(): DestinationStream & { flushSync(): void } {
-  const out = pino.destination({ fd: 2, sync: false, maxWrite: 2 * GATHER_CHARS });
+  const out = pino.destination({ fd: 2, sync: false, minLength: GATHER_CHARS, maxWrite: 2 * GATHER_CHARS });
   let lines: string[] = [];
   let chars = 0;
-  const flush = (): void => {
+  const handOver = (): void => {
     if (lines.length === 0) return;
     const text = lines.join('');
     lines = [];
     chars = 0;
-    waiting.delete(flush);
+    waiting.delete(flushSync);
     out.write(text);
+  };
+  const flush = (): void => {
+    handOver();
+    out.flush();
+  };
+  const flushSync = (): void => {
+    handOver();
+    out.flushSync();
   };
   return {
     write: (line) => {
       lines.push(line);
       chars += line.length;
-      if (chars >= GATHER_CHARS) return flush();
+      if (chars >= GATHER_CHARS) return handOver();
       if (lines.length > 1) return;
-      waiting.add(flush);
+      waiting.add(flushSync);
       setTimeout(flush, GATHER_MS).unref();
     },
-    flushSync: () => {
-      flush();
-      out.flushSync();
-    },
+    flushSync,
   };
 }
 
