@@ -61,7 +61,8 @@ export class FeedReader {
       rest = lines.pop()!;
       for (const line of lines) {
         if (line.startsWith('id: ')) this.#lastId = line.slice(4);
-        else if (line.startsWith('data: ') && this.types.some((type) => line.includes(`"type":"${type}"`))) this.#tell(JSON.parse(line.slice(6)) as Told);
+        else if (line.startsWith('data: ') && this.types.some((type) => line.includes(`"type":"${type}"`)))
+          this.#tell(JSON.parse(line.slice(6)) as Told);
       }
     }
   }

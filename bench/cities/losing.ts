@@ -25,7 +25,9 @@ export async function loseOne(
     for (let n = 1; n <= WORKERS; n++) {
       const worker = await Program.start({ ...common, name: `worker-${n}`, role: 'worker' });
       programs.push(worker);
-      const { rows } = await client.query<{ id: string }>(`select id from processes where role = 'worker' order by started_at desc limit 1`);
+      const { rows } = await client.query<{ id: string }>(
+        `select id from processes where role = 'worker' order by started_at desc limit 1`,
+      );
       workers.set(rows[0]!.id, worker);
     }
     await settled(client, workers.size);
@@ -33,9 +35,14 @@ export async function loseOne(
     const held = await keepers(client);
     say(`three workers keep ${[...workers.keys()].map((id) => held.get(id) ?? 0).join(', ')}; nobody ${held.get('') ?? 0}`);
     const postmaster = postmasterOf(dataDir);
-    for (const [name, pids] of [['api', [api.pid]], ['workers', [...workers.values()].map(({ pid }) => pid)]] as const) {
+    for (const [name, pids] of [
+      ['api', [api.pid]],
+      ['workers', [...workers.values()].map(({ pid }) => pid)],
+    ] as const) {
       const resting = await idle({ pids, postmaster }, idleSeconds / 2);
-      say(`idle, ${name}: ${resting.service.toFixed(2)} % of a core, database ${resting.database.toFixed(2)} %, the largest ${resting.rssMb.toFixed(0)} MB`);
+      say(
+        `idle, ${name}: ${resting.service.toFixed(2)} % of a core, database ${resting.database.toFixed(2)} %, the largest ${resting.rssMb.toFixed(0)} MB`,
+      );
     }
     const [lost, victim] = [...workers].sort(([a], [b]) => (held.get(b) ?? 0) - (held.get(a) ?? 0))[0]!;
     const others = [...workers.values()].filter((worker) => worker !== victim);
@@ -44,7 +51,11 @@ export async function loseOne(
     const since = performance.now();
     const edited = new Map<string, string>();
     for (const city of probed) edited.set(city, await edit(dataDir, city));
-    const load = watchLoad(client, others.map(({ pid }) => pid), postmaster);
+    const load = watchLoad(
+      client,
+      others.map(({ pid }) => pid),
+      postmaster,
+    );
     const waiting = noticed(api, edited, { since, withinMs: 120_000, everyMs: 200 });
     let taken = Infinity;
     while (performance.now() - since < 120_000) {
@@ -58,9 +69,13 @@ export async function loseOne(
     const seen = await waiting;
     const { core, database, statements } = await load();
     const after = await keepers(client);
-    say(`${held.get(lost) ?? 0} cities of a killed worker: taken over after ${(taken / 1000).toFixed(1)} s, kept ${[...after.values()].join(', ')}`);
+    say(
+      `${held.get(lost) ?? 0} cities of a killed worker: taken over after ${(taken / 1000).toFixed(1)} s, kept ${[...after.values()].join(', ')}`,
+    );
     say(`their files, changed meanwhile, are used after ${(Math.max(...seen) / 1000).toFixed(1)} s`);
-    say(`meanwhile at the most, in a second: ${core.toFixed(2)} cores of the others, ${database.toFixed(2)} of the database, ${statements} transactions`);
+    say(
+      `meanwhile at the most, in a second: ${core.toFixed(2)} cores of the others, ${database.toFixed(2)} of the database, ${statements} transactions`,
+    );
   } finally {
     await client.end();
     for (const program of programs.reverse()) await program.end('SIGTERM');
@@ -79,7 +94,11 @@ async function settled(client: pg.Client, workers: number): Promise<void> {
 }
 
 /** The dearest second of a time, until it is asked for. */
-function watchLoad(client: pg.Client, pids: readonly number[], postmaster: number): () => Promise<{ core: number; database: number; statements: number }> {
+function watchLoad(
+  client: pg.Client,
+  pids: readonly number[],
+  postmaster: number,
+): () => Promise<{ core: number; database: number; statements: number }> {
   const most = { core: 0, database: 0, statements: 0 };
   const stop = new AbortController();
   const look = async (): Promise<[number, number, number]> => {

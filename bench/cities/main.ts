@@ -37,7 +37,11 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 async function withClient<T>(dataDir: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: embeddedUrl(dataDir) });
   await client.connect();
-  return work(client).finally(() => client.end());
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
 }
 
 async function made(program: Program): Promise<number> {
@@ -54,7 +58,9 @@ async function creating(program: Program): Promise<void> {
   const after = used();
   say(`of a processor, each: ${each([after[0], service])} ms of the service, ${each([after[1], database])} ms of the database`);
   say(`creates a second, each hundred: ${rates.map((rate) => rate.toFixed(1)).join(' ')}`);
-  say(`the first hundred / the last: ${(rates[0]! / rates.at(-1)!).toFixed(2)}; p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms; ${failed} failed`);
+  say(
+    `the first hundred / the last: ${(rates[0]! / rates.at(-1)!).toFixed(2)}; p50 ${p50.toFixed(0)} ms, p95 ${p95.toFixed(0)} ms; ${failed} failed`,
+  );
 }
 
 async function resting(program: Program): Promise<void> {
@@ -67,18 +73,27 @@ async function resting(program: Program): Promise<void> {
 
 async function noticing(program: Program, dataDir: string): Promise<void> {
   const took: number[] = [];
-  for (const city of spread(Array.from({ length: cities }, (_, n) => cityNamed(n)), PROBES)) {
+  for (const city of spread(
+    Array.from({ length: cities }, (_, n) => cityNamed(n)),
+    PROBES,
+  )) {
     const since = performance.now();
     const edited = new Map([[city, await edit(dataDir, city)]]);
     took.push(...(await noticed(program, edited, { since, withinMs: 30_000, everyMs: 10 })));
   }
-  say(`a changed file is used after ${quantile(took, 0.5).toFixed(0)} ms (median), ${Math.max(...took).toFixed(0)} ms (slowest of ${took.length})`);
+  say(
+    `a changed file is used after ${quantile(took, 0.5).toFixed(0)} ms (median), ${Math.max(...took).toFixed(0)} ms (slowest of ${took.length})`,
+  );
 }
 
 async function restarting(program: Program, dataDir: string, start: () => Promise<Program>): Promise<Program> {
   await program.end('SIGKILL');
   const edited = new Map<string, string>();
-  for (const city of spread(Array.from({ length: cities }, (_, n) => cityNamed(n)), PROBES)) edited.set(city, await edit(dataDir, city));
+  for (const city of spread(
+    Array.from({ length: cities }, (_, n) => cityNamed(n)),
+    PROBES,
+  ))
+    edited.set(city, await edit(dataDir, city));
   const since = performance.now();
   const again = await start();
   const ready = performance.now() - since;
@@ -91,7 +106,9 @@ async function restarting(program: Program, dataDir: string, start: () => Promis
   });
   const seen = await waiting;
   say(`kill -9 and start: ready after ${seconds(ready)}, all running after ${seconds(served)}, kept after ${seconds(kept)}`);
-  say(`files that were changed meanwhile are used after ${seconds(quantile(seen, 0.5))} (median), ${seconds(Math.max(...seen))} (slowest of ${seen.length})`);
+  say(
+    `files that were changed meanwhile are used after ${seconds(quantile(seen, 0.5))} (median), ${seconds(Math.max(...seen))} (slowest of ${seen.length})`,
+  );
   return again;
 }
 

@@ -53,8 +53,14 @@ export class Program {
     });
     closeSync(out);
     const limit = began + READY_WITHIN_MS;
-    while (!(await fetch(`http://127.0.0.1:${port}/ready`).then((answer) => answer.ok, () => false))) {
-      if (child.exitCode !== null || performance.now() > limit) throw new Error(`${options.name} does not start; see its log in ${options.logDir}`);
+    while (
+      !(await fetch(`http://127.0.0.1:${port}/ready`).then(
+        (answer) => answer.ok,
+        () => false,
+      ))
+    ) {
+      if (child.exitCode !== null || performance.now() > limit)
+        throw new Error(`${options.name} does not start; see its log in ${options.logDir}`);
       await sleep(50);
     }
     return new Program(child, port, performance.now() - began, options);
@@ -81,7 +87,11 @@ export class Program {
 
   async ask(method: string, path: string, body?: unknown): Promise<Response> {
     const headers = { 'x-svc-request': '1', 'content-type': 'application/json' };
-    return fetch(`http://127.0.0.1:${this.port}${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    return fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
   }
 }
 
