@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely';
 
 /**
- * What the files of a city were when they were composed last, for whoever looks after them next: to look at them is a fifth of composing
+ * What the files of a city were when they were composed last, for whoever looks after them next: to look at them costs less than to compose
  * them. It is out of the row, which is read for all cities at once.
  */
 export async function up(db: Kysely<unknown>): Promise<void> {

@@ -66,8 +66,16 @@ export const CONFIGURATION: readonly Guard[] = [
     test: TREE,
   },
   {
+    guard: 'Of what a worker leaves each of the others takes its share.',
+    file: 'src/modules/configuration/config/kept-cities.ts',
+    find: 'await this.repository.take(keeper, -beyond);',
+    replace: 'await this.repository.take(keeper, shares.free);',
+    test: 'src/modules/configuration/config/kept-cities.db-spec.ts',
+    name: 'are divided among the others',
+  },
+  {
     guard: 'Directories have a limit.',
-    file: DISK_TREE,
+    file: 'src/modules/files/composition/trees/directory-entries.ts',
     find: 'if (entries.length === MAX_ENTRIES) throw',
     replace: 'if (entries.length === Infinity) throw',
     test: TREE,

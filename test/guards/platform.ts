@@ -193,6 +193,14 @@ export const PLATFORM: readonly Guard[] = [
     test: OWNED,
   },
   {
+    guard: 'The time of an operation counts from its claim.',
+    file: REPOSITORY,
+    find: 'clock_timestamp() + (${JSON.stringify(kinds)}::jsonb',
+    replace: 'null::timestamptz + (${JSON.stringify(kinds)}::jsonb',
+    test: OWNED,
+    name: 'counts from the claim',
+  },
+  {
     guard: 'A lease is not renewed past the deadline.',
     file: REPOSITORY,
     find: 'sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`',

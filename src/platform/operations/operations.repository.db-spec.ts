@@ -82,7 +82,9 @@ describe('the time of an operation', () => {
 
   it('counts from the claim, however long it has waited, and from the next one when it is put back', async () => {
     const id = await accepted(60 * 60_000);
-    await sql`update operations set created_at = now() - interval '50 min', deadline_at = now() + interval '10 min' where id = ${id}`.execute(db);
+    await sql`update operations set created_at = now() - interval '50 min', deadline_at = now() + interval '10 min' where id = ${id}`.execute(
+      db,
+    );
     const { fence, deadlineInMs } = (await claim('first'))!;
     expect([await left(id), Math.round(deadlineInMs / 60_000)]).toEqual([1, 1]);
     await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true, waitMs: 60 * 60_000 }));

@@ -141,11 +141,7 @@ export class OperationsRepository {
   }
 
   /** Takes the oldest due operation of the next city by name after `after`, beginning again at the first; none of `skip`. */
-  async claimNext(
-    tx: Tx,
-    owner: string,
-    { after, skip, leaseMs, pickupMs, deadlines }: NextChoice,
-  ): Promise<ClaimedRow | undefined> {
+  async claimNext(tx: Tx, owner: string, { after, skip, leaseMs, pickupMs, deadlines }: NextChoice): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       with later as (with recursive walk as (${cities(sql`${CITY} > ${after}`)}) select city from walk),
       earlier as (with recursive walk as (${cities(sql`${CITY} <= ${after}`)}) select city from walk),

@@ -69,7 +69,9 @@ export class CityComposer {
     private readonly threads: Threads,
   ) {
     const { citiesRoot, allowedPaths } = config;
-    this.#basis = `${VERSION} ${createHash('sha256').update(JSON.stringify([citiesRoot, allowedPaths])).digest('hex')}`;
+    this.#basis = `${VERSION} ${createHash('sha256')
+      .update(JSON.stringify([citiesRoot, allowedPaths]))
+      .digest('hex')}`;
   }
 
   /** What an earlier composing has read, as it was stored; undefined when the same files may be something else by now. */

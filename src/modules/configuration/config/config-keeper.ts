@@ -16,7 +16,7 @@ const TICK_MS = 100;
 const RENEW_MS = 2_000;
 /** Without a message from the file system (a network disk sends none) a change is found this late, or later: so many paths are looked at in a second. */
 const CHECKS = { pauseMs: 5_000, pathsPerSecond: 2_000 };
-/** Of cities of which everything is told, lest a message got lost. Measured: a path takes 25 µs, so these take 0.4 % of a core at the most. */
+/** Of cities of which everything is told, lest a message got lost. */
 const RARE_CHECKS = { pauseMs: 60_000, pathsPerSecond: 150 };
 /** Cities that are composed at a time. */
 const AT_ONCE = 4;

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { ConfigFixture } from '../../../../test/support/config-fixture.js';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import type { Signalled, Signals } from '../../../platform/streams/signals.js';
 import type { Follower, RunningFollower } from './follower.js';
 import { AT_ONCE, Following } from './following.js';
 import { FollowingRepository } from './following.repository.js';
@@ -80,6 +81,21 @@ describe('what a city runs', () => {
     };
     expect([await a.turn(failing), await a.turn(failing)]).toEqual([0, 1]);
     expect(told).toEqual([`${last} 1`]);
+  });
+
+  it('is asked about when its log has moved, where that is told', async () => {
+    let tell: (names: Signalled) => void = () => undefined;
+    const signals = { reliable: true, onStreams: (listener: typeof tell) => void (tell = listener) } as unknown as Signals;
+    const { db, reads, transactions } = fixture.a;
+    const hinted = new Following(new FollowingRepository(db), reads, transactions, new AppLogger(createLogger('silent')), signals);
+    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([1, 1]);
+    await change('Look twice.\n');
+    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([0, 0]);
+    tell(new Set(['beta', 'alpha']));
+    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES), await hinted.turn(ORDERS)]).toEqual([1, 1, 0]);
+    await fixture.sql('delete from cities');
+    tell(new Set(['alpha']));
+    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([0, 1]);
   });
 
   it('is not followed by a process that stops', async () => {
