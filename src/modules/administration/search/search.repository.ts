@@ -106,7 +106,8 @@ export class SearchRepository {
     const { rows: table, words, shown, names, title, hit } = source;
     const fits = sql`${words} @@ lower(${query})::tsquery`;
     const each = apart ? Math.ceil(most / Math.max(1, cities?.length ?? 1)) : most;
-    // Each of a caller's own cities is looked through, the newest first; without such a limit the index of all is.
+    // Each of a caller's own cities is looked through, the newest first; without such a limit the index of all is, which stops early by itself,
+    // but not that the statement is planned for all that fits.
     const looked = apart
       ? sql`
         select c.name as city, x.* from (select c.name, c.stream_id from cities c where c.running and ${among(cities)}) c cross join lateral (
@@ -114,7 +115,7 @@ export class SearchRepository {
         ) x`
       : sql`
         select c.name as city, x.*, true as fits from ${table} join cities c on c.stream_id = x.stream_id and c.running and ${among(cities)}
-        where ${shown} and ${fits}`;
+        where ${shown} and ${fits} limit ${most}`;
     const { rows } = await sql<Omit<HitRow, 'id'> & { id: string | null; looked: number }>`
       with looked as materialized (${looked})
       select t.looked, h.* from (
