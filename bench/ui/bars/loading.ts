@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { median, sum } from '../../lib/stats.js';
 import type { Line } from '../../lib/report.js';
 import { addedByPage } from '../lib/packages.js';
@@ -107,7 +106,8 @@ async function building(): Promise<Line[]> {
   const { buildPage } = (await import(new URL('../../../scripts/ui-build.mjs', import.meta.url).href)) as {
     buildPage(out: string): Promise<void>;
   };
-  const out = await mkdtemp(join(process.cwd(), '.bench-ui-'));
+  // As the build is called: from here.
+  const out = await mkdtemp('.bench-ui-');
   try {
     let began = performance.now();
     await buildPage(out);
