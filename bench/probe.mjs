@@ -35,6 +35,8 @@ const handlers = {
 };
 
 process.on('message', ({ id, method, params }) => {
+  // A process of `SVC_PROCESSES` hears others as well.
+  if (handlers[method] === undefined) return;
   void (async () => process.send?.({ id, result: await handlers[method](params) }))();
 });
 process.on('disconnect', () => process.kill(process.pid, 'SIGTERM'));

@@ -11,6 +11,7 @@ import { inbound, insideOut } from './messages.js';
 import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
 import { heldCity, hotCityHttp, http } from './requests.js';
+import { processes } from './processes.js';
 import { idle, memory } from './resting.js';
 import { dueOrders, restingOrders } from './orders.js';
 import { launch, molecules, runReads } from './runs.js';
@@ -31,6 +32,7 @@ export const BARS: readonly Bar[] = [
   fanOuts,
   arrival,
   http,
+  processes,
   fanOut,
   endToEnd,
   apiBesideStreams,

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -56,6 +56,11 @@ export class BenchPostgres {
     });
     await withClient(url, (client) => client.query('vacuum analyze event_streams, cities, rigs, agents, floor_city'));
     return url;
+  }
+
+  /** Of its first process, whose children all others are. */
+  get pid(): number {
+    return Number.parseInt(readFileSync(join(this.dir, 'postgres', 'data', 'postmaster.pid'), 'utf8'), 10);
   }
 
   url(database: string): string {
