@@ -73,6 +73,8 @@ export function service(): Variable[] {
 interface Member {
   readonly type?: string;
   readonly enum?: readonly unknown[];
+  readonly const?: string;
+  readonly anyOf?: readonly Member[];
   readonly format?: string;
   readonly pattern?: string;
   readonly default?: string | number;
@@ -81,6 +83,8 @@ interface Member {
 
 function valuesOf(member: Member): string {
   if (member.enum !== undefined) return member.enum.map((one) => code(String(one))).join(', ');
+  if (member.anyOf !== undefined) return member.anyOf.map(valuesOf).join(', ');
+  if (member.const !== undefined) return code(member.const);
   if (member.format === 'uri') return 'address';
   if (member.pattern === DURATION_PATTERN) return 'such as `30d`';
   return member.type === 'number' || member.type === 'integer' || member.type === undefined ? 'number' : 'text';

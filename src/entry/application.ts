@@ -20,7 +20,7 @@ export interface Application {
   readonly config: AppConfig;
   readonly failpoints: Failpoints;
   readonly lifecycle: Lifecycle;
-  /** Where it listens, with the port that the system chose when the configured one is 0. */
+  /** Where it listens, with the port that the system chose when the configured one is 0; '' when it does not. */
   readonly url: string;
   /** The ordered stop of every room, then the server. Safe to call twice. */
   stop(): Promise<void>;
@@ -29,6 +29,8 @@ export interface Application {
 export interface ApplicationOptions {
   readonly logger?: AppLogger;
   readonly failpoints?: Failpoints;
+  /** False for a process that nobody calls. */
+  readonly listens?: boolean;
 }
 
 /** What is beside the typed contract. */
@@ -57,6 +59,11 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
   const lifecycle = app.get(Lifecycle);
   app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   measureReadiness(app.get(Readiness), app.get(Metrics));
+  const url = options.listens === false ? '' : await listen(app, config, lifecycle);
+  return { app, config, failpoints, lifecycle, url, stop: () => lifecycle.stop() };
+}
+
+async function listen(app: NestFastifyApplication, config: AppConfig, lifecycle: Lifecycle): Promise<string> {
   try {
     await app.listen(config.port, config.host);
   } catch (error) {
@@ -64,5 +71,5 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
     throw error;
   }
   const { port } = app.getHttpServer().address() as AddressInfo;
-  return { app, config, failpoints, lifecycle, url: config.urlOf(config.host, port), stop: () => lifecycle.stop() };
+  return config.urlOf(config.host, port);
 }

@@ -26,6 +26,7 @@ export class RootModule {
         HealthModule,
         DatabaseModule.forRoot(databaseUrl, {
           applicationName: `svc-${config.role}`,
+          max: config.poolSize,
           failpoints,
           beside: config.cityConnections,
           pooled: config.databaseListenUrl !== undefined,

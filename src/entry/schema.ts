@@ -3,6 +3,9 @@ import { ensureBootstrapKey } from '../modules/administration/keys/bootstrap-key
 import type { AppConfig } from '../platform/config/config.js';
 import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/database.js';
 import { migrate } from '../platform/database/migrator.js';
+import { Transactions } from '../platform/database/transactions.js';
+import { Failpoints } from '../platform/failpoints/failpoints.js';
+import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
 
 /** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
@@ -23,6 +26,16 @@ async function setRole(url: string): Promise<void> {
     await pool.query(SETTINGS_OF_ROLE);
   } finally {
     await pool.end();
+  }
+}
+
+/** Of a database that nobody uses yet: those that were killed with the start before this one are not waited for. */
+export async function buryProcesses(url: string): Promise<void> {
+  const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
+  try {
+    await new Transactions(db, new Failpoints()).run((tx) => new ProcessesRepository().bury(tx));
+  } finally {
+    await db.destroy();
   }
 }
 

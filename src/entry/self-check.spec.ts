@@ -130,6 +130,13 @@ describe('the product', () => {
     }
   });
 
+  it('shares no port or socket of its own with the processes beside it, but that of the API', () => {
+    // `node:cluster` has them listen for each other otherwise. These run in processes that nothing is beside.
+    const listening = src.filter(({ code }) => /\bcreateServer\b/.test(code) && /\.listen\((?!.*exclusive: true)/.test(code));
+    const alone = ['src/entry/processes/primary.ts', 'src/platform/embedded/cluster.ts', 'src/platform/isolation/network/bridge.ts'];
+    expect(listening.map(({ file }) => file).sort()).toEqual(alone);
+  });
+
   it('writes the event tables in one room only', () => {
     const writing =
       /\b(insert\s+into|update|delete\s+from)\s+(only\s+)?"?(events|event_streams)\b|\b(insertInto|updateTable|deleteFrom)\(\s*'(events|event_streams)\b/i;

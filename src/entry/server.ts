@@ -1,9 +1,9 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
-import { DirectoryInUse } from '../platform/embedded/lock.js';
 import { armedFailpoints } from '../platform/failpoints/arm.js';
-import { Isolation } from '../platform/isolation/isolation.js';
+import { explain } from './explain.js';
+import { processesOf } from './processes/plan.js';
+import type { Service, StartOptions } from './service.js';
 import { welcome } from './welcome.js';
-import { Supervisor } from './supervisor.js';
 
 /** Ctrl-C under npm arrives twice: from the terminal, and passed on by npm. Only a later one is impatience. */
 const SAME_SIGNAL_MS = 500;
@@ -22,9 +22,16 @@ function configure(): AppConfig {
   }
 }
 
+/** Whichever it is, only that is loaded. */
+async function serviceFor(config: AppConfig, options: StartOptions): Promise<Service> {
+  const answering = processesOf(config);
+  if (answering === 1) return new (await import('./supervisor.js')).Supervisor(config, options);
+  return new (await import('./processes/primary.js')).Primary(config, answering, options);
+}
+
 async function main(): Promise<void> {
   const config = configure();
-  const supervisor = new Supervisor(config, {
+  const supervisor = await serviceFor(config, {
     sudoUid: process.env.SUDO_UID,
     failpoints: armedFailpoints(process.env.SVC_TEST_FAILPOINTS),
     onStep: (what) => console.log(`${what} …`),
@@ -57,21 +64,12 @@ async function main(): Promise<void> {
   process.on('uncaughtException', broken('uncaught exception'));
 
   try {
-    const { url, app } = await supervisor.start();
-    if (!supervisor.stopping) welcome(config, url, process.cwd(), await app.get(Isolation, { strict: false }).found());
+    const { url, walls } = await supervisor.start();
+    if (!supervisor.stopping) welcome(config, url, process.cwd(), walls);
   } catch (error) {
     if (!supervisor.stopping) console.error(explain(error, config));
     await end(1);
   }
-}
-
-function explain(error: unknown, config: AppConfig): string {
-  if (error instanceof DirectoryInUse) return error.message;
-  const code = (error as { code?: unknown } | null)?.code;
-  if (code === 'EADDRINUSE') return `${config.host}:${config.port} is in use; choose another port with SVC_PORT`;
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `cannot listen on ${config.host}:${config.port}: ${(error as Error).message}`;
-  if (!(error instanceof Error)) return String(error);
-  return config.logLevel === 'debug' || error.message === '' ? String(error.stack) : error.message;
 }
 
 await main();

@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { AppConfig } from '../platform/config/config.js';
-import type { Isolation } from '../platform/isolation/isolation.js';
+import type { Walls } from './processes/messages.js';
 import { keyFile } from './schema.js';
 
 /** What a person needs after the start. Behind an orchestrator the log says the same. */
-export function welcome(config: AppConfig, url: string, cwd: string, { kind, why }: Awaited<ReturnType<Isolation['found']>>): void {
+export function welcome(config: AppConfig, url: string, cwd: string, { kind, why }: Walls): void {
   if (config.role !== 'all') {
     console.log(`${config.role} ready on ${url}`);
     return;

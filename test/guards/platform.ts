@@ -17,6 +17,43 @@ const PROCESSES = 'src/platform/runtime/processes.spec.ts';
 /** The log, operations, keys, streams, calls out and processes. */
 export const PLATFORM: readonly Guard[] = [
   {
+    guard: 'A connection that was handed to a process which has ended is closed.',
+    file: 'src/entry/processes/handed-over.ts',
+    find: 'for (const handle of handed.values()) handle.close();',
+    replace: '',
+    test: 'src/entry/processes/handed-over.spec.ts',
+    name: 'end with the process that they were handed to',
+  },
+  {
+    guard: 'A process that ends by itself is begun anew, and none that is to stop.',
+    file: 'src/entry/processes/running-part.ts',
+    find: 'if (signal.aborted) return;',
+    replace: '',
+    test: 'src/entry/processes/running-part.spec.ts',
+    name: 'stays away',
+  },
+  {
+    guard: 'The processes of a start have no more connections than their database takes.',
+    file: 'src/entry/processes/plan.ts',
+    find: 'Math.max(CONNECTIONS, beside + poolSize * parts.length)',
+    replace: 'CONNECTIONS',
+    test: 'src/entry/processes/plan.spec.ts',
+  },
+  {
+    guard: 'What one process says of another is not taken for it.',
+    file: 'src/entry/processes/measures.ts',
+    find: 'if (waiting?.from === part) waiting.answered(text);',
+    replace: 'waiting?.answered(text);',
+    test: 'src/entry/processes/measures.spec.ts',
+  },
+  {
+    guard: 'Each sample says of which process it is.',
+    file: 'src/platform/health/metrics.ts',
+    find: 'this.registry.setDefaultLabels({ process });',
+    replace: '',
+    test: 'src/platform/health/metrics.spec.ts',
+  },
+  {
     guard: 'Who leaves too much unread gets no further answers.',
     file: 'src/platform/http/gate.ts',
     find: 'if (unread !== undefined) return this.renderer.send(unread, request, reply);',

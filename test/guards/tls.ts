@@ -76,8 +76,8 @@ export const TLS: readonly Guard[] = [
   },
   {
     guard: 'What is wrong with a pair is said before anything is started.',
-    file: 'src/entry/supervisor.ts',
-    find: 'if (this.config.tls !== undefined) await readPair(this.config.tls);',
+    file: 'src/entry/service.ts',
+    find: 'if (config.tls !== undefined) await readPair(config.tls);',
     replace: '',
     test: E2E,
     name: 'with a pair that is none',

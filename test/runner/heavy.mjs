@@ -5,7 +5,7 @@
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
-  /\/test\/e2e\/(embedded|fan-outs|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(embedded|fan-outs|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client)\.e2e-spec\.ts$/,
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
@@ -15,7 +15,7 @@ const HEAVY = [
 /** Of each of these lines one has its turn in an hour, so that all of it has run within five; `DEEP=1` runs everything. */
 const IN_TURN = [
   ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
-  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners'],
+  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners', 'e2e/processes'],
   ['scenarios/svc-installed', 'scenarios/client-package', 'e2e/docs'],
   ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts'],
 ];

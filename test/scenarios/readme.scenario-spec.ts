@@ -136,6 +136,7 @@ describe('the README and the guide', () => {
       'docs/how-to/private-git.md: nobody may push there',
       'docs/how-to/keys.md: it has the keys of the block above',
       'docs/how-to/cluster.md: it builds an image and starts containers; `npm run test:cluster` does so',
+      'docs/how-to/cluster.md: it starts a server',
       'docs/how-to/cluster.md: it needs two servers',
       'docs/how-to/kubernetes.md: it needs a cluster of Kubernetes',
       'docs/how-to/kubernetes.md: it needs a cluster of Kubernetes',

@@ -18,6 +18,10 @@ export type Role = 'all' | 'api' | 'worker';
 
 export interface Config {
   readonly role: Role;
+  /** Processes that answer at the port, beside each other. */
+  readonly processes: number | 'auto';
+  /** As which of several at one port this one was started; absent: it is the only one. */
+  readonly processName: string | undefined;
   readonly host: string;
   readonly port: number;
   /** Present: the port speaks TLS and nothing else. */
@@ -66,6 +70,8 @@ export interface Config {
   readonly rateLimits: Ceilings<Rate>;
   /** Requests that this process works on at once. */
   readonly requestLimits: RequestLimits;
+  /** Database connections of the pool of this process; absent: as many as a process has. */
+  readonly poolSize: number | undefined;
   /** Database connections that a city has at once for its requests while it asks for much beside others. */
   readonly cityConnections: number;
   /** Streams open at this process, likewise. */
@@ -100,6 +106,8 @@ export interface Ceilings<T> {
 /** Provider token and type at once: `constructor(private readonly config: AppConfig)`. */
 export class AppConfig implements Config {
   readonly role!: Role;
+  readonly processes!: number | 'auto';
+  readonly processName: string | undefined;
   readonly host!: string;
   readonly port!: number;
   readonly tls: TlsFiles | undefined;
@@ -130,6 +138,7 @@ export class AppConfig implements Config {
   readonly operationSlotsPerCity: number | undefined;
   readonly rateLimits!: Ceilings<Rate>;
   readonly requestLimits!: RequestLimits;
+  readonly poolSize: number | undefined;
   readonly cityConnections!: number;
   readonly streamLimits!: Ceilings<number>;
   readonly agentEnvironment!: Readonly<Record<string, string>>;
@@ -196,10 +205,14 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
     throw new ConfigError('wrong configuration:\n  SVC_DATABASE_LISTEN_URL: needs SVC_DATABASE_URL, the pooler in front of it');
   if ((e.SVC_TLS_CERT === undefined) !== (e.SVC_TLS_KEY === undefined))
     throw new ConfigError('wrong configuration:\n  SVC_TLS_CERT, SVC_TLS_KEY: one needs the other');
+  if (e.SVC_ROLE === 'worker' && typeof e.SVC_PROCESSES === 'number' && e.SVC_PROCESSES > 1)
+    throw new ConfigError('wrong configuration:\n  SVC_PROCESSES: a worker is one process; start more of them');
   const absolute = (p: string): string => (isAbsolute(p) ? p : resolve(cwd, p));
   const dataDir = absolute(e.SVC_DATA_DIR);
   return new AppConfig({
     role: e.SVC_ROLE,
+    processes: e.SVC_PROCESSES,
+    processName: undefined,
     host: e.SVC_HOST,
     port: e.SVC_PORT,
     tls:
@@ -241,6 +254,7 @@ export function loadConfig(env: Record<string, string | undefined>, cwd: string)
       city: e.SVC_REQUESTS_IN_WORK_PER_CITY,
       waiting: e.SVC_REQUESTS_WAITING,
     },
+    poolSize: undefined,
     cityConnections: e.SVC_DATABASE_CONNECTIONS_PER_CITY,
     streamLimits: { key: e.SVC_STREAMS_PER_KEY, city: e.SVC_STREAMS_PER_CITY },
     agentEnvironment: passedToAgents(env),

@@ -4,6 +4,9 @@ import { DURATION_PATTERN, parseDuration } from '../../contract/duration.js';
 import { faultOf } from './database-address.js';
 import { parseTarget } from './target.js';
 
+const MOST_PROCESSES = 64;
+const PROCESSES = `has to be auto, or a number from 1 to ${MOST_PROCESSES}`;
+
 const port = z.coerce.number().int().min(0).max(65535);
 const positiveMs = z.coerce.number().int().min(10).max(3_600_000);
 const perSecond = z.coerce.number().min(0).max(1_000_000);
@@ -59,6 +62,13 @@ export const EnvSchema = z.object({
     .enum(['all', 'api', 'worker'])
     .default('all')
     .describe('What the process does: `api` answers, `worker` works, `all` does both.'),
+  // One process has one core for its answers, and memory costs more than a core that idles: whoever has more of both says so.
+  SVC_PROCESSES: z
+    .union([z.literal('auto'), z.coerce.number(PROCESSES).int(PROCESSES).min(1, PROCESSES).max(MOST_PROCESSES, PROCESSES)], PROCESSES)
+    .default(1)
+    .describe(
+      'Processes that answer, behind one port. From 2 on what `worker` does has one of its own beside them. `auto`: as many as this machine has cores for, up to 8.',
+    ),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM file of a certificate with its chain: the port speaks HTTPS and nothing else.'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM file of its key.'),
   // Clients that know no such authority refuse our certificate; agents have to be given it.

@@ -17,7 +17,7 @@ export type Database = DB;
 export class Db extends Kysely<Database> {}
 
 export interface PoolOptions {
-  readonly max?: number;
+  readonly max?: number | undefined;
   readonly applicationName?: string;
   /** Connections that a city has at once while it asks for much beside others; 1 unless said. */
   readonly beside?: number;

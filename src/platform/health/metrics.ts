@@ -10,10 +10,37 @@ import {
   type HistogramConfiguration,
 } from 'prom-client';
 
+/** One text of what several processes say: a family stands once, with the samples of all of them. */
+export function together(texts: readonly string[]): string {
+  const families = new Map<string, { head: string[]; samples: string[] }>();
+  for (const family of texts.flatMap((text) => text.trim().split('\n\n'))) {
+    const [help = '', type = '', ...samples] = family.split('\n');
+    const known = families.get(type);
+    if (known === undefined) families.set(type, { head: [help, type], samples });
+    else known.samples.push(...samples);
+  }
+  return `${[...families.values()].map(({ head, samples }) => [...head, ...samples].join('\n')).join('\n\n')}\n`;
+}
+
 /** One Prometheus registry an application (never prom-client's process-wide default: a test runs several replicas in one process). */
 @Injectable()
 export class Metrics {
   readonly registry = new Registry();
+  #beside: (() => Promise<readonly string[]>) | undefined;
+
+  /** What a scraper is told: of this process, or of all that answer at its port and belong to it. */
+  async text(): Promise<string> {
+    return this.#beside === undefined ? this.registry.metrics() : together(await this.#beside());
+  }
+
+  /**
+   * From now on every sample names this process, and a scraper is told what `gather` finds, whichever of the processes at one port it has
+   * come to: their counters would jump otherwise. Nothing is added up: some gauges are of the whole deployment, and alerts look at each process.
+   */
+  belong(process: string, gather: () => Promise<readonly string[]>): void {
+    this.registry.setDefaultLabels({ process });
+    this.#beside = gather;
+  }
 
   counter<L extends string>(config: CounterConfiguration<L>): Counter<L> {
     return new Counter({ ...config, registers: [this.registry] });

@@ -77,7 +77,7 @@ async function lend(users: readonly number[]): Promise<{ user: number; lock: Ser
       const lock = createServer((socket) => socket.destroy());
       const taken = await new Promise<boolean>((resolve) => {
         lock.once('error', () => resolve(false));
-        lock.listen(`\0svc-lent-${user}`, () => resolve(true));
+        lock.listen({ path: `\0svc-lent-${user}`, exclusive: true }, () => resolve(true));
       });
       if (taken) return { user, lock: lock.unref() };
     }

@@ -46,7 +46,9 @@ export class SystemController {
   @Operation({
     id: 'get-metrics',
     summary: 'Metrics of this process for Prometheus',
-    description: 'In the text format of Prometheus. Counters begin anew with the process.',
+    description:
+      'In the text format of Prometheus. Counters begin anew with the process. With `SVC_PROCESSES` it has what all processes behind this port say, ' +
+      'each sample with the label `process`.',
     response: z.string(),
     contentType: 'text/plain',
     public: true,
@@ -54,6 +56,6 @@ export class SystemController {
   @Get('metrics')
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   prometheus(): Promise<string> {
-    return this.metrics.registry.metrics();
+    return this.metrics.text();
   }
 }

@@ -66,7 +66,7 @@ export class HopListener {
     const server = createServer({ noDelay: true }, (caller) => this.#greet(caller, secret));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(0, host, resolve);
+      server.listen({ port: 0, host, exclusive: true }, resolve);
     });
     const { port } = server.address() as AddressInfo;
     return { server, address: `${host.includes(':') ? `[${host}]` : host}:${port}` };

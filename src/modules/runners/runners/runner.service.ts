@@ -104,8 +104,8 @@ export class Runner implements OnApplicationBootstrap {
     await this.#claims.stop();
     for (const actor of this.#actors.values()) actor.handOver(false);
     const { handoverMs, handoverLimitMs } = this.context.timings;
-    // In embedded mode nobody goes on with the turns, and a person waits at the terminal.
-    const patience = this.app.role === 'all' ? handoverMs / 5 : handoverMs;
+    // Where one start has everything nobody goes on with the turns, and a person waits at the terminal.
+    const patience = this.app.role === 'all' || this.app.processName !== undefined ? handoverMs / 5 : handoverMs;
     await this.#allDone(patience);
     for (const actor of this.#actors.values()) actor.handOver(true);
     await this.#allDone(handoverLimitMs - patience - 1_000);

@@ -47,7 +47,7 @@ export class Certificate {
     this.remind();
     // Elsewhere `SVC_API_URL` says what agents call, and the name of a load balancer is not ours to judge.
     const host = config.ownHost;
-    if (config.role === 'all' && config.apiUrl === undefined && !namesHost(this.#pair.leaf, host))
+    if ((config.role === 'all' || config.processName !== undefined) && config.apiUrl === undefined && !namesHost(this.#pair.leaf, host))
       this.log.warn(
         { names: this.#pair.leaf.subjectAltName },
         `the certificate does not name ${host}: agents and svc of this machine refuse it; set SVC_API_URL to an address that it names`,

@@ -22,7 +22,7 @@ export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> 
   server.unref();
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(path.join(folder, ALIVE), resolve);
+    server.listen({ path: path.join(folder, ALIVE), exclusive: true }, resolve);
   });
   return {
     path: folder,

@@ -88,7 +88,7 @@ export class NetworkWalls implements OnApplicationBootstrap {
     server.on('connection', (one) => void wall.open.add(one.once('close', () => wall.open.delete(one))));
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(socket, resolve);
+      server.listen({ path: socket, exclusive: true }, resolve);
     });
     return wall;
   }

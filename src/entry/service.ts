@@ -1,0 +1,57 @@
+import type { AppConfig } from '../platform/config/config.js';
+import type { EmbeddedOptions } from '../platform/embedded/embedded-postgres.js';
+import { writeServerFile } from '../platform/embedded/server-file.js';
+import type { Failpoints } from '../platform/failpoints/failpoints.js';
+import { readPair, readText } from '../platform/http/tls/pair.js';
+import type { AppLogger } from '../platform/logging/logger.js';
+import type { Walls } from './processes/messages.js';
+import type { PartTimings } from './processes/running-part.js';
+
+export interface StartOptions {
+  readonly sudoUid?: string | undefined;
+  /** Armed by chaos runs only. */
+  readonly failpoints?: Failpoints | undefined;
+  /** False for a process that nobody calls. */
+  readonly listens?: boolean;
+  readonly timings?: PartTimings;
+  /** Said before steps that take time. */
+  readonly onStep?: (what: string) => void;
+  readonly onElsewhere?: (what: string) => void;
+  /** The embedded server has ended by itself; the supervisor cannot go on. */
+  readonly onLost?: () => void;
+}
+
+/** What is ready to be used. */
+export interface Started {
+  readonly url: string;
+  readonly walls: Walls;
+}
+
+/** What `serve` starts: everything in this process, or in several that belong to it. */
+export interface Service {
+  readonly logger: AppLogger;
+  readonly stopping: boolean;
+  start(): Promise<Started>;
+  /** In order, and also in the middle of a start. */
+  stop(): Promise<void>;
+  /** For the impatient: ends at once what would outlive this process. */
+  abandon(): void;
+}
+
+/** Before a database is made: what is wrong with these files shall be seen at once. */
+export async function checkFiles(config: AppConfig): Promise<void> {
+  if (config.tls !== undefined) await readPair(config.tls);
+  if (config.caCert !== undefined) await readText('SVC_CA_CERT', config.caCert);
+}
+
+export function embeddedOptions({ sudoUid, onStep, onElsewhere }: StartOptions): EmbeddedOptions {
+  return { sudoUid, ...(onStep === undefined ? {} : { onStep }), ...(onElsewhere === undefined ? {} : { onElsewhere }) };
+}
+
+/** A help for the client of this machine: the service goes on without it. */
+export async function announce({ dataDir }: AppConfig, url: string, log: AppLogger): Promise<void> {
+  const reached = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+  await writeServerFile(dataDir, reached).catch((error: unknown) => {
+    log.warn({ err: error }, `clients do not find this server by themselves: ${dataDir} cannot be written`);
+  });
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { Metrics, together } from './metrics.js';
+
+function metricsOf(requests: number): Metrics {
+  const metrics = new Metrics();
+  metrics.counter({ name: 'requests_total', help: 'Requests, "all"\nof them.', labelNames: ['of'] }).inc({ of: 'a{b} c' }, requests);
+  metrics.histogram({ name: 'took_seconds', help: 'Time.', buckets: [1] }).observe(requests);
+  return metrics;
+}
+
+describe('metrics of several processes at one port', () => {
+  it('are one text, whoever is asked: a family once, each sample with its process, nothing added up', async () => {
+    const [one, other] = [metricsOf(1), metricsOf(20)];
+    other.gauge({ name: 'only_here', help: 'Of one alone.' }).set(Infinity);
+    const gather = async () => Promise.all([one, other].map((metrics) => metrics.registry.metrics()));
+    one.belong('api-1', gather);
+    other.belong('worker', gather);
+    expect(await other.text()).toBe(await one.text());
+    expect(await one.text()).toBe(`# HELP requests_total Requests, "all"\\nof them.
+# TYPE requests_total counter
+requests_total{of="a{b} c",process="api-1"} 1
+requests_total{of="a{b} c",process="worker"} 20
+
+# HELP took_seconds Time.
+# TYPE took_seconds histogram
+took_seconds_bucket{le="1",process="api-1"} 1
+took_seconds_bucket{le="+Inf",process="api-1"} 1
+took_seconds_sum{process="api-1"} 1
+took_seconds_count{process="api-1"} 1
+took_seconds_bucket{le="1",process="worker"} 0
+took_seconds_bucket{le="+Inf",process="worker"} 1
+took_seconds_sum{process="worker"} 20
+took_seconds_count{process="worker"} 1
+
+# HELP only_here Of one alone.
+# TYPE only_here gauge
+only_here{process="worker"} +Inf
+`);
+  });
+
+  it('are those of a process alone as they are', async () => {
+    expect(await metricsOf(3).text()).toContain('requests_total{of="a{b} c"} 3\n');
+    expect(together(['# HELP a b\n# TYPE a gauge\n'])).toBe('# HELP a b\n# TYPE a gauge\n');
+  });
+});
