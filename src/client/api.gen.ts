@@ -33,7 +33,7 @@ export interface paths {
         };
         /**
          * Metrics of this process for Prometheus
-         * @description In the text format of Prometheus. Counters begin anew with the process.
+         * @description In the text format of Prometheus. Counters begin anew with the process. With `SVC_PROCESSES` it has what all processes behind this port say, each sample with the label `process`.
          */
         get: operations["get-metrics"];
         put?: never;
