@@ -118,7 +118,7 @@ described('lists of the page, whatever happens to the network and to the service
     const context = await watched.context({ height: TALL });
     const page = await watched.open(`${proxy.url}/ui/c/alpha/beads`, { context });
     await isExact(page, 'before');
-    // Two heartbeats, by which it knows how long a silence may be.
+    // The service has told how long a silence may be.
     await eventually(async () => (await page.locator('[data-connection="Live"]').count()) > 0 || undefined);
     proxy.silence();
     await a.post(`${city}/beads`, { title: 'Made in the silence' });

@@ -101,6 +101,13 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A stream that is silent between two heartbeats is not lost.',
+    file: 'ui/src/live/streams.ts',
+    find: 'everyMs * 2.5',
+    replace: 'everyMs / 2.5',
+    test: STREAMS,
+  },
+  {
     guard: 'A browser has room for requests beside streams.',
     file: 'ui/src/live/streams.ts',
     find: 'if (this.open < MOST) return;',

@@ -1,4 +1,5 @@
 import { useSyncExternalStore } from 'react';
+import { hub } from '../live/hub.js';
 import { get, onUnauthorized, Refusal } from './client.js';
 import { onKeyChange } from './key.js';
 import type { Info } from './types.js';
@@ -23,7 +24,9 @@ export async function ask(): Promise<void> {
   const mine = ++round;
   try {
     const info = await get<Info>('/v0/info');
-    if (mine === round) set({ kind: 'in', info });
+    if (mine !== round) return;
+    hub.useHeartbeat(info.heartbeat_ms);
+    set({ kind: 'in', info });
   } catch (error) {
     if (mine !== round) return;
     if (error instanceof Refusal && error.status === 401) set({ kind: 'out', why: error.message });

@@ -43,6 +43,11 @@ class Hub {
     this.#send({ t: 'key', key });
   }
 
+  /** How often the service says something on each stream at the least. */
+  useHeartbeat(ms: number): void {
+    this.#send({ t: 'heartbeat', ms });
+  }
+
   /** @param keep stays open while the page is hidden. */
   join(url: string, subscriber: Subscriber, keep = false): () => void {
     const all = this.#subscribers.get(url) ?? new Map<Subscriber, boolean>();

@@ -32,5 +32,7 @@ export type Up =
   | { readonly t: 'join'; readonly url: string; readonly keep: boolean }
   | { readonly t: 'leave'; readonly url: string }
   | { readonly t: 'key'; readonly key: string | null }
+  /** How often every stream says something at the least. */
+  | { readonly t: 'heartbeat'; readonly ms: number }
   /** The network is back, or somebody looks again. */
   | { readonly t: 'wake' };

@@ -12,8 +12,6 @@ export interface Surroundings {
 const FIRST_MS = 500;
 const LONGEST_MS = 15_000;
 const MISSING_MS = 3_000;
-/** Until the gap between heartbeats is known. */
-const SILENCE_MS = 35_000;
 
 /**
  * One event stream, opened again for as long as somebody listens: after a loss where it was (`Last-Event-ID`), from now on where that
@@ -28,10 +26,14 @@ export class Stream {
   #lostAt: number;
   #stop = new AbortController();
   #hurry = new AbortController();
+  /** The connection while it is read, and what ends the wait for its next word. */
+  #here: AbortController | undefined;
+  #heard = new AbortController();
 
   constructor(
     readonly url: string,
     private readonly key: () => string | null,
+    private readonly silenceMs: () => number,
     private readonly tell: (message: Down) => void,
     private readonly around: Surroundings,
   ) {
@@ -47,6 +49,17 @@ export class Stream {
   /** Tries again at once, if it waits. */
   wake(): void {
     this.#hurry.abort();
+  }
+
+  /** Begins to wait for its next word: that may take as long as is known now. */
+  watch(): void {
+    this.#heard.abort();
+    const here = this.#here;
+    if (here === undefined) return;
+    const heard = (this.#heard = new AbortController());
+    void this.around.wait(this.silenceMs(), heard.signal).then(() => {
+      if (!heard.signal.aborted) here.abort(new Error('the service says nothing any more'));
+    });
   }
 
   async #run(stop: AbortSignal): Promise<void> {
@@ -141,17 +154,17 @@ export class Stream {
     });
     const reader = body.getReader();
     const decoder = new TextDecoder();
-    let longest = 0;
-    for (;;) {
-      const began = this.around.now();
-      const silence = new AbortController();
-      void this.around.wait(longest === 0 ? SILENCE_MS : Math.max(5_000, longest * 2.5), silence.signal).then(() => {
-        if (!silence.signal.aborted) here.abort(new Error('the service says nothing any more'));
-      });
-      const { done, value } = await reader.read().finally(() => silence.abort());
-      if (done) return;
-      longest = Math.max(longest, this.around.now() - began);
-      parser.feed(decoder.decode(value, { stream: true }));
+    this.#here = here;
+    try {
+      for (;;) {
+        this.watch();
+        const { done, value } = await reader.read();
+        if (done) return;
+        parser.feed(decoder.decode(value, { stream: true }));
+      }
+    } finally {
+      this.#here = undefined;
+      this.#heard.abort();
     }
   }
 

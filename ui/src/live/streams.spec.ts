@@ -187,6 +187,36 @@ describe('a stream', () => {
     expect(around.last.headers['last-event-id']).toBe('1');
   });
 
+  it('may be silent for two and a half heartbeats, however fast it has spoken', async () => {
+    const { around, streams, listener } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    around.last.answer(200);
+    await settled();
+    for (const id of [1, 2, 3]) {
+      around.at += 10;
+      around.last.write(`event: heartbeat\nid: ${id}\ndata: {}\n\n`);
+      await settled();
+      expect(around.waits.at(-1)!.ms).toBe(35_000);
+    }
+    const [unheard] = around.waits.slice(-1);
+    streams.handle(listener, { t: 'heartbeat', ms: 15_000 });
+    expect(around.waits.at(-1)!.ms).toBe(37_500);
+    // What was waited for before that was known ends nothing.
+    unheard!.go();
+    await settled();
+    expect(around.asked).toHaveLength(1);
+    around.last.write(frame(4, 'a'));
+    await settled();
+    expect(around.waits.at(-1)!.ms).toBe(37_500);
+    streams.handle(listener, { t: 'heartbeat', ms: 500 });
+    expect(around.waits.at(-1)!.ms).toBe(5_000);
+    around.waits.at(-1)!.go();
+    await settled();
+    around.waits.at(-1)!.go();
+    await settled();
+    expect(around.asked).toHaveLength(2);
+  });
+
   it('that has ended is not opened again', async () => {
     const { around, streams, listener, told } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });

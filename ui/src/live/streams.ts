@@ -3,6 +3,9 @@ import { Stream, type Surroundings } from './stream.js';
 
 /** Of the six connections that a browser has for an origin, so that there are always some for requests. */
 const MOST = 4;
+/** How long a stream may say nothing, until the service has told how often it does at the least. */
+const SILENCE_MS = 35_000;
+const LEAST_SILENCE_MS = 5_000;
 
 /** One page, or one part of it, that listens. */
 export interface Listener {
@@ -21,6 +24,7 @@ export class Streams {
   readonly #listeners = new Set<Listener>();
   #key: string | null = null;
   #turn = 0;
+  #silenceMs = SILENCE_MS;
 
   constructor(private readonly around: Surroundings) {}
 
@@ -47,6 +51,15 @@ export class Streams {
     else if (message.t === 'leave') this.#leave(listener, message.url);
     else if (message.t === 'wake') for (const { stream } of this.#held.values()) stream.wake();
     else if (message.t === 'key') this.#use(message.key);
+    else if (message.t === 'heartbeat') this.#hear(message.ms);
+  }
+
+  /** What a stream has said so far tells nothing of how long it may be silent: the service does. */
+  #hear(everyMs: number): void {
+    const silenceMs = Math.max(LEAST_SILENCE_MS, everyMs * 2.5);
+    if (silenceMs === this.#silenceMs) return;
+    this.#silenceMs = silenceMs;
+    for (const { stream } of this.#held.values()) stream.watch();
   }
 
   /** Another key is somebody else: every stream begins anew, and what it had is read again. */
@@ -93,6 +106,7 @@ export class Streams {
     const stream: Stream = new Stream(
       url,
       () => this.#key,
+      () => this.#silenceMs,
       (message) => queueMicrotask(() => tell(message)),
       this.around,
     );
