@@ -66,16 +66,20 @@ async function tabs(stage: Stage): Promise<Line[]> {
     ...sessions.map((id) => `${stage.city}/sessions/${id}`),
     ...Array.from({ length: 8 }, (_, n) => `${stage.city}/${['beads', 'sessions', 'events', 'config'][n % 4]}`),
   ];
+  let last: Awaited<ReturnType<Stage['page']>> | undefined;
   for (const path of paths) {
     const page = await stage.page(context);
     const began = performance.now();
     await page.goto(`${stage.url}${path}`, { waitUntil: 'commit' });
     await page.locator('main').waitFor();
     took.push(performance.now() - began);
+    last = page;
   }
+  // They are held for all tabs by the one worker: what it has told the last it has told the others.
+  await last?.locator('[data-connection="Live"]').first().waitFor({ state: 'attached' });
   await sleep(1_000);
   const metrics = await (await fetch(`${stage.url}/metrics`)).text();
-  const open = [...metrics.matchAll(/^svc_streams_open(?:\{[^}]*\})? (\d+)/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
+  const open = [...metrics.matchAll(/^svc_(?:session_)?streams_open(?:\{[^}]*\})? (\d+)/gm)].reduce((sum, [, n]) => sum + Number(n), 0);
   await context.close();
   const most = Math.max(...took);
   return [
@@ -84,7 +88,7 @@ async function tabs(stage: Stage): Promise<Line[]> {
       '10 tabs, 2 with transcripts',
       `the slowest document ${s(most)}, ${open} streams`,
       '≤ 1 s, ≤ 4 streams',
-      most <= 1_000 && open <= 4,
+      most <= 1_000 && open > 0 && open <= 4,
       'the 7th hangs',
     ),
   ];
