@@ -164,6 +164,20 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().rows).toEqual([{ id: 'a', revision: 3, open: true }]);
   });
 
+  it('shows no longer what has left it, where it is one of many', async () => {
+    const all = Array.from({ length: 40 }, (_, n) => ({ id: `t${n + 10}`, revision: 1, open: true }));
+    const list = listOf(() => Promise.resolve({ items: all, total: all.length }));
+    await list.read();
+    list.flush();
+    list.remove('t20');
+    list.flush();
+    expect(list.snapshot().rows).toEqual(all.filter(({ id }) => id !== 't20'));
+    expect(list.snapshot().ids).toEqual(list.snapshot().rows.map(({ id }) => id));
+    list.put({ id: 't30', revision: 2, open: false });
+    list.flush();
+    expect(list.snapshot()).toMatchObject({ total: 38, phase: 'live' });
+  });
+
   it('keeps no more than its bound, and says that there is more', async () => {
     const list = new LiveList<Thing>({
       read: (cursor) => {
