@@ -9,8 +9,8 @@ describe('SVC_PROCESSES', () => {
   it.each([
     [{}, 1],
     [{ SVC_PROCESSES: '3' }, 3],
-    [{ SVC_PROCESSES: 'auto' }, 4],
-    [{ SVC_PROCESSES: 'auto', SVC_ROLE: 'api', SVC_DATABASE_URL: 'postgres://a/b' }, 4],
+    [{ SVC_PROCESSES: 'auto' }, 2],
+    [{ SVC_PROCESSES: 'auto', SVC_ROLE: 'api', SVC_DATABASE_URL: 'postgres://a/b' }, 2],
     [{ SVC_PROCESSES: 'auto', SVC_ROLE: 'worker', SVC_DATABASE_URL: 'postgres://a/b' }, 1],
   ])('%j: so many answer on four cores', (env, processes) => {
     expect(processesOf(configOf(env), 4)).toBe(processes);
@@ -18,7 +18,7 @@ describe('SVC_PROCESSES', () => {
 
   it('of itself takes no more than are of use, and no less than one', () => {
     const config = configOf({ SVC_PROCESSES: 'auto' });
-    expect([1, 2, 8, 9, 128].map((cores) => processesOf(config, cores))).toEqual([1, 2, 8, 8, 8]);
+    expect([1, 2, 3, 8, 16, 128].map((cores) => processesOf(config, cores))).toEqual([1, 1, 1, 4, 8, 8]);
   });
 
   it.each(['0', '65', '1.5', 'many', '-1'])('%s is refused', (given) => {

@@ -67,7 +67,7 @@ export const EnvSchema = z.object({
     .union([z.literal('auto'), z.coerce.number(PROCESSES).int(PROCESSES).min(1, PROCESSES).max(MOST_PROCESSES, PROCESSES)], PROCESSES)
     .default(1)
     .describe(
-      'Processes that answer, behind one port. From 2 on what `worker` does has one of its own beside them. `auto`: as many as this machine has cores for, up to 8.',
+      'Processes that answer, behind one port. From 2 on what `worker` does has one of its own beside them. `auto`: one for two cores of this machine, up to 8.',
     ),
   SVC_TLS_CERT: z.string().min(1).optional().describe('PEM file of a certificate with its chain: the port speaks HTTPS and nothing else.'),
   SVC_TLS_KEY: z.string().min(1).optional().describe('PEM file of its key.'),
