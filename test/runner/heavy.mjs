@@ -7,7 +7,7 @@ const HEAVY = [
   /\/test\/scenarios\//,
   /\/test\/e2e\/(embedded|fan-outs|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
-  /\/test\/e2e\/(fuzz|attacks|front-door|audit|client)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
