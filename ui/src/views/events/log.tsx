@@ -150,7 +150,12 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
           {rows.slice(0, DRAWN).map((event) => {
             const id = idOf(event);
             return (
-              <li key={id} data-seq={event.seq} data-row={id} className="border-b border-line [content-visibility:auto]">
+              <li
+                key={id}
+                data-seq={event.seq}
+                data-row={id}
+                className="border-b border-line [content-visibility:auto] [contain-intrinsic-block-size:auto_1.75rem]"
+              >
                 <button
                   type="button"
                   data-open
