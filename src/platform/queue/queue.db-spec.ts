@@ -1,5 +1,4 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
 import { z } from 'zod';
 import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { OperationProcess } from '../../../test/support/operation-process.js';
@@ -97,8 +96,8 @@ describe('a queue whose server comes and goes', () => {
     database = mine;
     try {
       redisUrl = undefined;
-      await sql`drop schema if exists bullmq cascade`.execute((await start('probe', SWEEPER)).db);
-      await processes.pop()!.stop();
+      // Before anybody is there who uses it.
+      await adminAt(mine.url, 'drop schema if exists bullmq cascade');
       const api = await start('api');
       await start('w1', QUEUE_ONLY);
       expect(await api.get(JobQueue).check()).toBe('not connected');
