@@ -19,11 +19,6 @@ export interface Portion {
 export class MailBroadcastsRepository {
   constructor(private readonly db: Db) {}
 
-  async head(tx: Tx, streamId: number): Promise<number> {
-    const { head } = await tx.selectFrom('event_streams').select('head').where('id', '=', streamId).executeTakeFirstOrThrow();
-    return head;
-  }
-
   async insert(tx: Tx, streamId: number, requestId: string, message: Circular, recipients: readonly Recipient[]): Promise<void> {
     await sql`
       insert into mail_broadcasts (stream_id, request_id, message, principals, shown)

@@ -23,14 +23,15 @@ export class MailBroadcasts implements OnModuleInit {
     this.sending.onMany((work, message, recipients) => this.#accept(work, message, recipients));
   }
 
-  async #accept({ tx, city }: Work, message: Circular, recipients: readonly Recipient[]): Promise<MailBroadcastOutputBody> {
+  async #accept(work: Work, message: Circular, recipients: readonly Recipient[]): Promise<MailBroadcastOutputBody> {
     if (recipients.length * Buffer.byteLength(message.body) > BYTES)
       throw problem('invalid_request', `${recipients.length} copies of this body are longer than ${BYTES / 1024 / 1024} MiB together`, {
         at: 'body.body',
       });
+    const { tx, city } = work;
     const { stream, streamId } = city;
     const requestId = this.operations.newRequestId();
-    const eventCursor = String(await this.repository.head(tx, streamId));
+    const eventCursor = String(await work.head());
     await this.repository.insert(tx, streamId, requestId, message, recipients);
     const target = broadcastTarget(requestId);
     await this.operations.accept(tx, MailBroadcast, {

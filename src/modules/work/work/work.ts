@@ -62,6 +62,11 @@ export class Work {
     private readonly limits: WorkLimits,
   ) {}
 
+  /** The last event of the city before those of this transaction. */
+  head(): Promise<number> {
+    return this.repository.head(this.tx, this.city.streamId);
+  }
+
   async find(id: string): Promise<BeadRecord | undefined> {
     if (!this.#account.knows(id)) await this.findAll([id]);
     return this.#account.get(id);
