@@ -1,8 +1,9 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createProxyServer, type ProxyServerOptions } from 'httpxy';
+import { errors } from 'undici';
 import { credentialOf } from '../../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../../contract/problems.js';
 import { Slots } from '../../../../platform/collections/slots.js';
@@ -16,6 +17,7 @@ import { AppLogger } from '../../../../platform/logging/logger.js';
 import { KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
 import { Owners, shares } from './owner-agent.js';
+import { SharedExchange } from './shared-exchange.js';
 
 /** What a request, and all of them, may take. Bytes and milliseconds. */
 export class ForwardLimits {
@@ -52,6 +54,20 @@ interface Exchange {
   answered(answer: IncomingMessage): void;
 }
 
+/** A request, where its answer goes with the headers of this process, and the service. */
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly response: ServerResponse;
+  readonly own: ReturnType<typeof hijack>;
+  readonly to: Destination;
+  /** Its connection ends with the answer. */
+  readonly closes: boolean;
+  /** Ends what is under way at the service. */
+  end?: (why: Error) => void;
+  /** Why it was ended from here. */
+  why?: ProblemError;
+}
+
 /** What a request without a body has in its place: to look for one costs a tenth of what forwarding it does. */
 const NO_BODY = { pipe: (onward: ClientRequest) => onward.end() } as unknown as Readable;
 
@@ -85,25 +101,21 @@ export class Forwarding {
     const { connection: asked } = raw.headers;
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
     const headers = forService(raw.headers, requestId(request));
-    const upgrades = wantsUpgrade(request);
-    const bare = !upgrades && shares(raw.method ?? '', raw.headers);
-    const options: ProxyServerOptions = {
-      agent: this.owners.agentFor(to, bare),
-      ...(bare ? { buffer: NO_BODY } : {}),
-      // The path as it was written: as a URL it would be written anew.
-      target: { protocol: 'http:', host: 'service', port: 80, pathname: to.path } as never,
-      ignorePath: true,
-    };
+    const share = !wantsUpgrade(request) && shares(raw.method ?? '', raw.headers);
     const upgrade = takeUpgrade(request);
     if (upgrade !== undefined) {
       hijack(reply);
       raw.headers = { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
-      return this.#join(request, reply.raw, upgrade, to, options);
+      return this.#join(request, reply.raw, upgrade, to);
     }
     const closes = reply.getHeader('connection') === 'close' || !reply.raw.shouldKeepAlive || /\bclose\b/i.test(asked ?? '');
-    const own = hijack(reply);
-    raw.headers = closes ? { ...headers, connection: 'close' } : headers;
-    return this.#exchange(request, reply.raw, own, to, options);
+    const one: Asked = { request, response: reply.raw, own: hijack(reply), to, closes };
+    if (share) return this.#share(one, headers);
+    return this.#during(one, () => {
+      // Who says how long it is has been believed, and is held to it.
+      const body = raw.headers['transfer-encoding'] === undefined ? undefined : this.#counted(raw, (why) => this.#abort(one, why));
+      return this.#put(one, headers, body);
+    });
   }
 
   #admit({ headers }: IncomingMessage, pk: number): void {
@@ -117,59 +129,84 @@ export class Forwarding {
     if (Number(headers['content-length'] ?? 0) > this.limits.body) throw tooLarge(this.limits.body);
   }
 
-  async #exchange(
-    request: FastifyRequest,
-    response: ServerResponse,
-    own: ReturnType<typeof hijack>,
-    to: Destination,
-    options: ProxyServerOptions,
-  ): Promise<void> {
+  /** What has no body and changes nothing goes on a connection that is kept. */
+  #share(asked: Asked, headers: IncomingHttpHeaders): Promise<void> {
+    const { request, response, to } = asked;
+    const { method } = request.raw;
+    const exchange = new SharedExchange(response, ({ status, message, headers: answered }) => {
+      this.#begin(asked, status, answered);
+      if (asked.closes) answered.connection = 'close';
+      response.writeHead(status, message, answered);
+    });
+    asked.end = (why) => exchange.abort(why);
+    return this.#during(asked, async () => {
+      this.owners.shared(to).dispatch({ path: to.path, method: method as 'GET', headers, headersTimeout: this.limits.answerMs }, exchange);
+      await exchange.over.catch((error: unknown) => {
+        if (asked.why !== undefined || response.headersSent || response.destroyed || !wasKept(error)) throw error;
+        // It was closed while it was kept: nobody has heard the request.
+        return this.#put(asked, headers, NO_BODY);
+      });
+    });
+  }
+
+  /** A request on a connection of its own. */
+  async #put(asked: Asked, headers: IncomingHttpHeaders, body: Readable | undefined): Promise<void> {
+    const { request, response, to, closes } = asked;
     const { raw } = request;
-    const socket = raw.socket;
-    const asked: { request?: ClientRequest; why?: ProblemError } = {};
-    const abort = (why?: ProblemError): void => {
-      if (why !== undefined) asked.why ??= why;
-      if (response.headersSent) response.destroy();
-      else if (asked.request !== undefined) asked.request.destroy(why);
-    };
+    raw.headers = closes ? { ...headers, connection: 'close' } : headers;
+    let sent: ClientRequest | undefined;
     this.#exchanges.set(raw, {
       sent: (onward) => {
-        asked.request = onward;
+        sent = onward;
+        asked.end = (why) => onward.destroy(why);
         if (asked.why !== undefined) return void onward.destroy(asked.why);
-        onward.setTimeout(this.limits.answerMs, () => abort(problem('bad_gateway', 'service unavailable: it has not answered in time')));
+        onward.setTimeout(this.limits.answerMs, () => this.#abort(asked, late()));
       },
       answered: (answer) => {
-        asked.request?.setTimeout(0);
-        answeredElsewhere(request, { status: answer.statusCode ?? 502, code: null });
-        fromService(answer.headers, own);
-        for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
-        // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
+        sent?.setTimeout(0);
+        this.#begin(asked, answer.statusCode ?? 502, answer.headers);
         setImmediate(() => {
           if (!response.headersSent && !response.destroyed) response.flushHeaders();
         });
       },
     });
-    const hurry = bePatient(socket);
-    socket.setTimeout(this.limits.idleMs);
-    const done = this.#opened(request, to, () => {
-      asked.why ??= problem('unavailable', 'this process is stopping, try again');
-      abort();
-      if (!response.headersSent) this.#answer(response, own, asked.why, request);
-    });
     try {
-      // Who says how long it is has been believed, and is held to it.
-      const source = raw.headers['transfer-encoding'] === undefined ? {} : { buffer: this.#counted(raw, abort) };
-      await this.#proxy.web(raw, response, { ...options, ...source }).catch((error: unknown) => {
-        // It was closed while it was kept: nobody has heard the request.
-        if (asked.request?.reusedSocket !== true || asked.why !== undefined || response.headersSent || response.destroyed) throw error;
-        return this.#proxy.web(raw, response, { ...options, agent: this.owners.agentFor(to, false) });
-      });
-    } catch (error) {
-      if (response.headersSent) response.destroy();
-      else this.#answer(response, own, asked.why ?? this.#unreachable(error), request);
+      await this.#proxy.web(raw, response, { ...this.#options(to), ...(body === undefined ? {} : { buffer: body }) });
     } finally {
       // It leads to its own key: measured, what is left here outlives 99 of 100 small collections, and a large one comes ten times as often.
       this.#exchanges.delete(raw);
+    }
+  }
+
+  /** The headers of an answer, as they go on. */
+  #begin({ request, response, own }: Asked, status: number, headers: IncomingHttpHeaders): void {
+    answeredElsewhere(request, { status, code: null });
+    fromService(headers, own);
+    // What the service says for itself counts.
+    for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
+  }
+
+  #abort(asked: Asked, why: ProblemError): void {
+    asked.why ??= why;
+    if (asked.response.headersSent) asked.response.destroy();
+    else asked.end?.(why);
+  }
+
+  async #during(asked: Asked, work: () => Promise<void>): Promise<void> {
+    const { request, response, to } = asked;
+    const { socket } = request.raw;
+    const hurry = bePatient(socket);
+    socket.setTimeout(this.limits.idleMs);
+    const done = this.#opened(request, to, () => {
+      this.#abort(asked, problem('unavailable', 'this process is stopping, try again'));
+      if (!response.headersSent) this.#answer(asked, asked.why!);
+    });
+    try {
+      await work();
+    } catch (error) {
+      if (response.headersSent) response.destroy();
+      else this.#answer(asked, asked.why ?? this.#unreachable(error));
+    } finally {
       // Who has left before it was answered may have changed something all the same.
       answeredElsewhere(request, { status: LEFT.status, code: LEFT.code });
       hurry();
@@ -197,13 +234,7 @@ export class Forwarding {
     return raw.pipe(counted);
   }
 
-  async #join(
-    request: FastifyRequest,
-    response: ServerResponse,
-    { socket, head }: Upgrade,
-    to: Destination,
-    options: ProxyServerOptions,
-  ): Promise<void> {
+  async #join(request: FastifyRequest, response: ServerResponse, { socket, head }: Upgrade, to: Destination): Promise<void> {
     const proxy = createProxyServer();
     let joined = false;
     proxy.on('open', (onward) => {
@@ -218,7 +249,7 @@ export class Forwarding {
     socket.once('finish', () => socket.destroySoon());
     const done = this.#opened(request, to, () => socket.destroy(), true);
     try {
-      await proxy.ws(request.raw, socket, { ...options, upgradeTimeout: this.limits.answerMs }, head);
+      await proxy.ws(request.raw, socket, { ...this.#options(to), upgradeTimeout: this.limits.answerMs }, head);
     } catch (error) {
       if (joined || socket.destroyed || !socket.writable) socket.destroy();
       else refuseOnSocket(this.#unreachable(error), socket, requestId(request));
@@ -246,7 +277,7 @@ export class Forwarding {
     };
   }
 
-  #answer(response: ServerResponse, own: ReturnType<typeof hijack>, why: ProblemError, request: FastifyRequest): void {
+  #answer({ request, response, own }: Asked, why: ProblemError): void {
     const { status, retryAfter, code } = why.kind;
     answeredElsewhere(request, { status, code });
     if (response.destroyed) return;
@@ -264,7 +295,17 @@ export class Forwarding {
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
+  #options(to: Destination): ProxyServerOptions {
+    return {
+      agent: this.owners.alone(to),
+      // The path as it was written: as a URL it would be written anew.
+      target: { protocol: 'http:', host: 'service', port: 80, pathname: to.path } as never,
+      ignorePath: true,
+    };
+  }
+
   #unreachable(error: unknown): ProblemError {
+    if (error instanceof errors.HeadersTimeoutError) return late();
     const { message, code } = error as NodeJS.ErrnoException;
     this.log.debug({ err: error }, 'a service could not be reached');
     return problem('bad_gateway', `service unavailable: ${code ?? message}`);
@@ -278,6 +319,14 @@ export class Forwarding {
 }
 
 const LEFT = problem('bad_gateway', 'whoever has asked has left').kind;
+
+const late = (): ProblemError => problem('bad_gateway', 'service unavailable: it has not answered in time');
+
+/** Whether it may have failed for the connection that it shared, and not for the service. */
+function wasKept(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return (error.socket?.bytesRead ?? 0) > 0;
+  return ['ECONNRESET', 'EPIPE'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
 
 function tooLarge(limit: number): ProblemError {
   return problem('payload_too_large', `the request body exceeds ${limit} bytes`);

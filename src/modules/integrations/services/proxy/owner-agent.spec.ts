@@ -1,4 +1,4 @@
-import { createServer, request, type Agent, type Server } from 'node:http';
+import { createServer, request, type Server } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -15,16 +15,25 @@ let service: Server;
 let owned: OwnedSockets;
 let owners: Owners;
 let sockets: Set<Socket>;
+let connected: number;
 
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-owners-'));
   sockets = new Set();
+  connected = 0;
   service = createServer((_request, response) => response.end('well'));
-  service.on('connection', (socket: Socket) => sockets.add(socket.once('close', () => sockets.delete(socket))));
+  service.on('connection', (socket: Socket) => {
+    connected++;
+    sockets.add(socket.once('close', () => sockets.delete(socket)));
+  });
   await new Promise<void>((resolve) => service.listen(path.join(folder, 's'), resolve));
   owned = new OwnedSockets();
   owned.open(TO.instance, path.join(folder, 's'));
-  owners = new Owners(owned, {} as HopSecret, { onStop: () => undefined } as unknown as Lifecycle);
+  owners = new Owners(
+    owned,
+    { get: () => Promise.reject(new Error('its secret is asked for')) } as unknown as HopSecret,
+    { onStop: () => undefined } as unknown as Lifecycle,
+  );
 });
 afterEach(async () => {
   service.closeAllConnections();
@@ -32,13 +41,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const ask = (agent: Agent): Promise<boolean> =>
+const shared = async (): Promise<string> => {
+  const { body } = await owners.shared(TO).request({ method: 'GET', path: '/' });
+  const text = await body.text();
+  // It is given back after this.
+  await new Promise((resolve) => setImmediate(resolve));
+  return text;
+};
+const alone = (): Promise<void> =>
   new Promise((resolve, reject) => {
-    const asked = request({ agent, path: '/' }, (answer) => {
-      answer.resume();
-      // It is given back to the agent after this.
-      answer.once('close', () => setImmediate(() => resolve(asked.reusedSocket)));
-    });
+    const asked = request({ agent: owners.alone(TO), path: '/' }, (answer) => void answer.resume().once('close', resolve));
     asked.once('error', reject).end();
   });
 
@@ -53,15 +65,18 @@ describe('connections to services', () => {
 
   // Guard: what has a body shares its connection with nobody.
   it('are kept for those, and for nothing else', async () => {
-    expect([await ask(owners.agentFor(TO, true)), await ask(owners.agentFor(TO, true))]).toEqual([false, true]);
-    expect([await ask(owners.agentFor(TO, false)), await ask(owners.agentFor(TO, false))]).toEqual([false, false]);
+    for (let n = 0; n < 3; n++) expect(await shared()).toBe('well');
+    expect(connected).toBe(1);
+    await alone();
+    await alone();
+    expect(connected).toBe(3);
   });
 
   // Guard: a service that begins anew waits for nobody who says nothing.
   it('that are kept end at once when their service does', async () => {
-    await ask(owners.agentFor(TO, true));
+    await shared();
     expect(sockets.size).toBe(1);
     await owned.close(TO.instance, 60_000);
-    await expect(ask(owners.agentFor(TO, true))).rejects.toThrow();
+    await expect(shared()).rejects.toThrow('its secret is asked for');
   });
 });

@@ -1,7 +1,9 @@
-import { Agent, type AgentOptions, type IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { Injectable } from '@nestjs/common';
+import { Pool, type Dispatcher } from 'undici';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { hopTo, OwnerGone } from '../hop.js';
 import { HopSecret } from '../hop-secret.js';
@@ -9,17 +11,18 @@ import { OwnedSockets } from '../owned-sockets.js';
 
 /** Longer than between two requests of many, and shorter than anything that a service waits for the next one. */
 const KEPT_MS = 500;
-const KEPT: AgentOptions = { keepAlive: true, timeout: KEPT_MS, maxFreeSockets: 64, scheduling: 'lifo' };
 /** Services with connections that are kept. */
 const MOST_KEPT = 256;
 
-/** Connections to the process of a service, wherever that is. */
+interface Owner {
+  readonly address: string;
+  readonly instance: string;
+}
+
+/** A connection to the process of a service for one request, wherever that is. */
 class OwnerAgent extends Agent {
-  constructor(
-    private readonly connect: () => Promise<Socket>,
-    options: AgentOptions,
-  ) {
-    super(options);
+  constructor(private readonly connect: () => Promise<Socket>) {
+    super({ keepAlive: false });
   }
 
   override createConnection(_options: unknown, done?: (error: Error | null, stream: Duplex) => void): undefined {
@@ -37,7 +40,7 @@ class OwnerAgent extends Agent {
  */
 @Injectable()
 export class Owners {
-  readonly #kept = new Map<string, OwnerAgent>();
+  readonly #kept = new Map<string, Pool>();
 
   constructor(
     private readonly owned: OwnedSockets,
@@ -50,36 +53,58 @@ export class Owners {
     });
   }
 
-  agentFor(to: { readonly address: string; readonly instance: string }, shares: boolean): Agent {
-    if (!shares) return this.#agent(to, { keepAlive: false });
+  /** For one request that has its connection for itself. */
+  alone(to: Owner): Agent {
+    return new OwnerAgent(() => this.#connect(to));
+  }
+
+  /** For requests that share connections. They are given to it at once, or it may have been forgotten. */
+  shared(to: Owner): Dispatcher {
     const { instance } = to;
-    const agent = this.#kept.get(instance) ?? this.#agent(to, KEPT);
+    const pool = this.#kept.get(instance) ?? this.#pool(to);
     // The order says who goes first, which matters only where somebody has to.
-    if (this.#kept.size === MOST_KEPT) this.#kept.delete(instance);
-    this.#kept.set(instance, agent);
+    if (this.#kept.size >= MOST_KEPT) this.#kept.delete(instance);
+    this.#kept.set(instance, pool);
     for (const oldest of this.#kept.keys()) {
       if (this.#kept.size <= MOST_KEPT) break;
       this.#forget(oldest);
     }
-    return agent;
+    return pool;
   }
 
-  #agent({ address, instance }: { readonly address: string; readonly instance: string }, options: AgentOptions): OwnerAgent {
-    return new OwnerAgent(async () => {
-      if (!this.owned.has(instance)) return hopTo(address, instance, await this.secret.get());
-      const socket = this.owned.connect(instance);
-      if (socket === undefined) throw new OwnerGone('its host has let go of it');
-      return socket;
-    }, options);
+  #pool(to: Owner): Pool {
+    const pool = new Pool('http://service', {
+      ...{ connections: null, pipelining: 1, allowH2: false, bodyTimeout: 0 },
+      ...{ keepAliveTimeout: KEPT_MS, keepAliveMaxTimeout: KEPT_MS },
+      connect: (_options, done) => {
+        this.#connect(to).then(
+          (socket) => done(null, socket),
+          (error: unknown) => done(error as Error, null),
+        );
+      },
+    });
+    // What it keeps of connections that are gone would stay for as long as the service.
+    pool.on('disconnect', () => {
+      const { connected, size } = pool.stats;
+      if (connected === 0 && size === 0 && this.#kept.get(to.instance) === pool) this.#forget(to.instance);
+    });
+    return pool;
   }
 
-  /** What is being answered goes on. */
+  /** One that is ready to be used. */
+  async #connect({ address, instance }: Owner): Promise<Socket> {
+    if (!this.owned.has(instance)) return hopTo(address, instance, await this.secret.get());
+    const socket = this.owned.connect(instance);
+    if (socket === undefined) throw new OwnerGone('its host has let go of it');
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  /** What is being answered goes on; what is kept ends at once. */
   #forget(instance: string): void {
-    const agent = this.#kept.get(instance);
+    const pool = this.#kept.get(instance);
     this.#kept.delete(instance);
-    for (const socket of Object.values(agent?.freeSockets ?? {}).flat()) socket?.destroy();
-    // Whatever is given back to it later is kept no more.
-    if (agent !== undefined) agent.maxFreeSockets = 0;
+    void pool?.close();
   }
 }
 
