@@ -55,6 +55,7 @@ const alone = (): Promise<void> =>
   });
 
 describe('connections to services', () => {
+  // Guard: what has a body shares its connection with nobody.
   it('are shared by what has no body and changes nothing', () => {
     expect(shares('GET', {})).toBe(true);
     expect(shares('HEAD', { 'content-length': '0' })).toBe(true);
@@ -63,7 +64,6 @@ describe('connections to services', () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) expect(shares(method, {})).toBe(false);
   });
 
-  // Guard: what has a body shares its connection with nobody.
   it('are kept for those, and for nothing else', async () => {
     for (let n = 0; n < 3; n++) expect(await shared()).toBe('well');
     expect(connected).toBe(1);
