@@ -2346,13 +2346,12 @@ AS $function$
           'at', case when h.held then to_jsonb(c) - 'key' end,
           'known', to_jsonb(k),
           'binding', to_jsonb(b),
-          'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
+          'overdue', f.overdue,
           'group', to_jsonb(g),
-          'participants', case when g.pk is null then '[]' else (
-            select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
-            where p.group_pk = g.pk and p.closed_at is null) end,
-          'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
-            where m.conversation_pk = c.pk and m.closed_at is null))
+          'participants', f.participants,
+          'members', f.members,
+          'print', md5(jsonb_build_array(y.running and s.loaded, to_jsonb(c) - 'key' - 'head', to_jsonb(b), f.overdue,
+            to_jsonb(g) - 'last_addressed_handle', f.participants, f.unread)::text))
         from rows from (jsonb_to_recordset(p_items) as (city text, key text, once text)) with ordinality as i(city, key, once, nth)
         left join lateral (select n.* from cities n where n.name = i.city limit 1) y on true
         left join lateral (select true as loaded from config_states n where n.stream_id = y.stream_id and n.revision > 0 limit 1) s on true
@@ -2366,6 +2365,15 @@ AS $function$
           union all
           (select n.* from extmsg_bindings n where n.pk = (k.route ->> 'binding')::bigint limit 1)) b on true
         left join lateral (select n.* from extmsg_groups n where n.conversation_pk = c.pk limit 1) g on true
+        cross join lateral (
+          select coalesce(b.expires_at <= clock_timestamp(), false) as overdue,
+                 case when g.pk is null then '[]' else (
+                   select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+                   where p.group_pk = g.pk and p.closed_at is null) end as participants,
+                 m.members, m.unread
+          from (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') as members,
+                       coalesce(jsonb_agg(to_jsonb(m) - 'last_read_sequence' order by m.selector collate "C"), '[]') as unread
+                from extmsg_memberships m where m.conversation_pk = c.pk and m.closed_at is null) m offset 0) f
         order by i.nth;
     end
     $function$;
@@ -2444,6 +2452,32 @@ AS $function$
         with heads as (select a.stream as city, max(a.seq) as head from append_events(v_events) a group by 1)
         select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_cities) as t(ord, created_at, city) join heads h on h.city = t.city
         order by t.ord;
+    end
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.extmsg_take_known(p_items jsonb, p_records jsonb)
+ RETURNS TABLE(o_ord integer, o_created_at timestamp with time zone, o_head bigint)
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+    declare
+      v_items jsonb;
+    begin
+      with given as materialized (
+        select (e.ordinality - 1)::integer as nth, e.value ->> 'conversation' as at, e.value as v from jsonb_array_elements(p_items) with ordinality e
+      ), judged as materialized (
+        select g.nth, g.at, g.v, l.o_found ->> 'known' is null and l.o_found ->> 'print' = g.v ->> 'print'
+          and l.o_found -> 'at' ->> 'head' = g.v ->> 'head'
+          and coalesce(l.o_found -> 'group' ->> 'last_addressed_handle', '') = g.v ->> 'addressee' as same
+        from extmsg_look(p_items, false) l join given g on g.nth = l.o_ord
+      )
+      select jsonb_agg(j.v order by j.nth) into v_items from judged j
+      where j.at not in (select o.at from judged o where o.same is not true);
+      if v_items is null then return; end if;
+      return query select t.* from extmsg_take(v_items, false, p_records) t;
     end
     $function$;
 

@@ -19,7 +19,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What has come before is not taken again.',
-    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/batch.ts',
     find: 'if (known !== undefined) return',
     replace: "if (known !== undefined && onceKey === '') return",
     test: INBOUND,
@@ -27,7 +27,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Of messages of one batch that come under one key one is taken.',
-    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    file: 'src/modules/integrations/extmsg/inbound/batch.ts',
     find: "if (onceKey !== '' && this.#keys.has(once)) return 'again';",
     replace: '',
     test: BATCHES,
@@ -36,8 +36,8 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Messages of a batch do not wait for the events of one city.',
     file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
-    find: 'this.#take(tx, intakes, records, !shared)',
-    replace: 'this.#take(tx, intakes, records, shared || !shared)',
+    find: 'this.#take(tx, rest, records, !shared)',
+    replace: 'this.#take(tx, rest, records, shared || !shared)',
     test: BATCHES,
     name: 'keeps nobody waiting in other cities',
   },
@@ -48,6 +48,22 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'return this.#look(tx, asked, true)',
     test: BATCHES,
     name: 'keeps its conversation from a batch',
+  },
+  {
+    guard: 'What is remembered of a conversation decides nothing.',
+    file: 'db/migrations/0097_take_known_extmsg_inbound.ts',
+    find: "and l.o_found ->> 'print' = g.v ->> 'print'",
+    replace: '',
+    test: BATCHES,
+    name: 'is nothing where who is told has changed',
+  },
+  {
+    guard: 'What was taken by what is remembered does not come again with what was not.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    find: 'else if (outcomes.size === 0) throw error;',
+    replace: 'else throw error;',
+    test: BATCHES,
+    name: 'is taken beside what cannot be stored',
   },
   {
     guard: 'Who waits for a conversation has the lock of one that is made while it looks.',

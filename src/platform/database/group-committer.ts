@@ -99,12 +99,12 @@ export abstract class GroupCommitter<R, I = string> {
       },
       // Smaller ones would find no connection either.
       (error) => isRetryable(error) || error instanceof ProblemError,
-      (one, error) => one.reject(this.#toAnswer(error)),
+      (one, error) => one.reject(this.toAnswer(error)),
     );
   }
 
   /** A connection lost in the middle leaves it open whether the commit happened; only the key makes a repeat safe. */
-  #toAnswer(error: unknown): unknown {
+  protected toAnswer(error: unknown): unknown {
     const lost =
       error instanceof Error && isRetryable(error) && !('severity' in error) && !/ECONNREFUSED|timeout exceeded/.test(error.message);
     if (!lost) return error;

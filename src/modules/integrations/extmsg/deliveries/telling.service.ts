@@ -56,4 +56,9 @@ export class TellingService {
   hurry(tx: Tx): void {
     this.signals.mark(tx, EXTMSG_TOPIC);
   }
+
+  /** Somebody is to be told of something that is committed. */
+  hurryNow(): void {
+    this.signals.markNow(EXTMSG_TOPIC);
+  }
 }

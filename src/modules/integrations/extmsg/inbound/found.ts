@@ -20,4 +20,6 @@ export interface Found {
   readonly group?: GroupRow;
   readonly participants: readonly ParticipantRow[];
   readonly members: readonly MembershipRow[];
+  /** Stands for all of it but the head of the conversation and who was addressed last. */
+  readonly print: string;
 }

@@ -57,7 +57,13 @@ function ofConversation(city: string, id: string): unknown[] {
 }
 
 /** What one process takes messages with. */
-function aProcess(): { receive: (intake: Intake) => Promise<InboundResult | undefined>; moved: Moved[]; batches: (readonly Asked[])[] } {
+function aProcess(): {
+  receive: (intake: Intake) => Promise<InboundResult | undefined>;
+  moved: Moved[];
+  /** What was looked at, and what was taken without a look. */
+  batches: (readonly Asked[])[];
+  guesses: { expected: number; taken: number }[];
+} {
   const streams = new MovedStreams();
   const moved: Moved[] = [];
   streams.listen((some) => moved.push(...some));
@@ -68,9 +74,16 @@ function aProcess(): { receive: (intake: Intake) => Promise<InboundResult | unde
     batches.push(asked);
     return look(tx, asked);
   };
-  const telling = { hurry: () => undefined } as unknown as TellingService;
-  const committer = new InboundCommitter(new Transactions(db, new Failpoints()), repository, telling, streams, new Metrics());
-  return { receive: (intake) => committer.receive(intake), moved, batches };
+  const guesses: { expected: number; taken: number }[] = [];
+  const takeKnown = repository.takeKnown.bind(repository);
+  repository.takeKnown = async (on, expected, records) => {
+    const taken = await takeKnown(on, expected, records);
+    guesses.push({ expected: expected.size, taken: taken.length });
+    return taken;
+  };
+  const telling = { hurry: () => undefined, hurryNow: () => undefined } as unknown as TellingService;
+  const committer = new InboundCommitter(db, new Transactions(db, new Failpoints()), repository, telling, streams, new Metrics());
+  return { receive: (intake) => committer.receive(intake), moved, batches, guesses };
 }
 
 const message = (city: string, id: string, more: { conversation?: string; text?: string } = {}): Intake => ({
@@ -193,6 +206,73 @@ describe('messages from outside that come together', () => {
     );
     expect(settled.flatMap(({ status }, n) => (status === 'rejected' ? [n] : []))).toEqual([5]);
     expect((await Promise.all(CITIES.map(texts))).flat()).toHaveLength(11);
+  });
+});
+
+describe('what is known of a conversation', () => {
+  const sequence = (result: InboundResult | undefined): number | undefined => result?.TranscriptEntry?.Sequence;
+
+  it('is looked at once, and then asked about with what is written', async () => {
+    const { receive, batches, guesses, moved } = aProcess();
+    for (let n = 1; n <= 3; n++) expect(sequence(await receive(message('alpha', `m-${n}`)))).toBe(n);
+    const together = await Promise.all(Array.from({ length: 4 }, (_, n) => receive(message('alpha', `n-${n}`))));
+    expect(together.map(sequence)).toEqual([4, 5, 6, 7]);
+    expect(batches).toHaveLength(1);
+    expect(guesses).toEqual([...[1, 1].map((taken) => ({ expected: taken, taken })), { expected: 4, taken: 4 }]);
+    expect(moved.at(-1)).toEqual({ stream: 'alpha', head: 7 });
+  });
+
+  // Guard: what is only remembered decides nothing.
+  it('is nothing where somebody else has moved it, and what comes once comes once', async () => {
+    const [a, b] = [aProcess(), aProcess()];
+    expect(sequence(await a.receive(message('alpha', 'm-1')))).toBe(1);
+    expect(sequence(await b.receive(message('alpha', 'm-2')))).toBe(2);
+    expect(sequence(await a.receive(message('alpha', 'm-3')))).toBe(3);
+    // One that has come before, and one that comes after it in the same batch.
+    const answers = await Promise.all([a.receive(message('alpha', 'm-2')), a.receive(message('alpha', 'm-4'))]);
+    expect(answers.map((one) => [sequence(one), one!.Duplicate])).toEqual([
+      [2, true],
+      [4, undefined],
+    ]);
+    expect(a.guesses.map(({ taken }) => taken)).toEqual([0, 0]);
+    expect(await texts('alpha')).toHaveLength(4);
+  });
+
+  // Guard: who has a conversation now is told, and not who had it.
+  it('is nothing where who is told has changed, or the city has stopped', async () => {
+    const { receive, guesses } = aProcess();
+    await receive(message('alpha', 'm-1'));
+    await pool.query(`update extmsg_bindings set agent_name = 'deputy' where id = 'alphaone'`);
+    expect((await receive(message('alpha', 'm-2')))!.TargetAgentName).toBe('deputy');
+    await pool.query(`update extmsg_memberships set selector = 'deputy' where selector = 'mayor'`);
+    await receive(message('alpha', 'm-3'));
+    await pool.query(`update cities set running = false where name = 'alpha'`);
+    expect(await receive(message('alpha', 'm-4'))).toBeUndefined();
+    expect(guesses.map(({ taken }) => taken)).toEqual([0, 0, 0]);
+    const { rows } = await pool.query(`select selector from extmsg_deliveries order by sequence`);
+    expect(rows.map(({ selector }: { selector: string }) => selector)).toEqual(['mayor', 'mayor', 'deputy']);
+  });
+
+  it('is what it was where a member has read it', async () => {
+    const { receive, guesses } = aProcess();
+    await receive(message('alpha', 'm-1'));
+    await pool.query('update extmsg_memberships set last_read_sequence = 1');
+    await receive(message('alpha', 'm-2'));
+    expect(guesses).toEqual([{ expected: 1, taken: 1 }]);
+  });
+
+  // Guard: what is taken does not come again with what is not.
+  it('is taken beside what cannot be stored', async () => {
+    const { receive } = aProcess();
+    await receive(message('alpha', 'm-1'));
+    const settled = await Promise.allSettled([
+      receive({ ...message('alpha', 'm-2'), onceKey: '' }),
+      // Of the same lane.
+      receive(message('delta', 'm-1', { text: 'a\0b' })),
+      receive({ ...message('alpha', 'm-3'), onceKey: '' }),
+    ]);
+    expect(settled.map((one) => (one.status === 'fulfilled' ? sequence(one.value) : undefined))).toEqual([2, undefined, 3]);
+    expect(await texts('alpha')).toHaveLength(3);
   });
 });
 

@@ -1,26 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { GroupCommitter } from '../../../../platform/database/group-committer.js';
-import { isBlocked } from '../../../../platform/database/pg-errors.js';
+import { isBlocked, isRetryable } from '../../../../platform/database/pg-errors.js';
+import { Db } from '../../../../platform/database/database.js';
 import { afterCommit, PREPARES, Transactions, type Tx } from '../../../../platform/database/transactions.js';
-import { MovedStreams } from '../../../../platform/event-log/moved.js';
+import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { TellingService } from '../deliveries/telling.service.js';
-import type { Found } from './found.js';
-import { InboundRepository } from './inbound.repository.js';
+import { keyOf } from '../conversations/conversation.js';
+import { Batch, type Outcome } from './batch.js';
+import { InboundRepository, type Expecting, type Taken } from './inbound.repository.js';
 import type { InboundResult } from './inbound.schemas.js';
-import { answer, routed, unrouted, type Intake, type Taking } from './intake.js';
+import { answer, type Intake } from './intake.js';
+import { KnownConversations } from './known-conversations.js';
 
 /** Two take turns at the database: while one commits, the requests of the other are read and answered. */
 const LANES = ['~0', '~1'] as const;
 
 /** So often it is tried in a batch where somebody else has its conversation; most have it for a moment, as another replica's batch does. */
 const TRIES = 3;
-
-/**
- * What has become of a message. `again`: one of the same batch comes under the same key; it is decided with the next. `busy`: somebody has
- * its conversation locked, `blocked`: its city's events. `alone`: more is to be done than belongs into a batch.
- */
-type Outcome = { readonly answer: InboundResult; readonly taken: boolean } | 'again' | 'busy' | 'blocked' | 'alone';
 
 /**
  * Combines the concurrent messages from outside of this process into one transaction, those of many cities: each is written under the
@@ -32,8 +29,10 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
   protected readonly noun = 'message';
   protected override readonly repeatable = 'under its provider_message_id';
   readonly #sizes;
+  readonly #known = new KnownConversations();
 
   constructor(
+    private readonly db: Db,
     private readonly transactions: Transactions,
     private readonly repository: InboundRepository,
     private readonly telling: TellingService,
@@ -55,7 +54,10 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
     for (let busy = 0; busy < TRIES;) {
       let outcome = await this.enqueue(this.isBusy(city) ? city : laneOf(city), intake, bytes);
       if (outcome === 'blocked') outcome = await this.enqueue(city, intake, bytes);
-      if (typeof outcome === 'object') return outcome.answer;
+      if (typeof outcome === 'object') {
+        if ('failed' in outcome) throw outcome.failed;
+        return outcome.answer;
+      }
       if (outcome === 'alone') return undefined;
       if (outcome === 'busy') busy++;
     }
@@ -67,70 +69,110 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
   }
 
   protected hadEffect(outcome: Outcome): boolean {
-    return typeof outcome === 'object' && outcome.taken;
+    return typeof outcome === 'object' && 'taken' in outcome && outcome.taken;
   }
 
   protected async flush(key: string, intakes: readonly Intake[], records: string): Promise<Outcome[]> {
     this.#sizes.observe(intakes.length);
     const shared = (LANES as readonly string[]).includes(key);
+    const given: Given[] = intakes.map((intake, nth) => ({ nth, intake, key: knownAs(intake) }));
+    const outcomes = new Map<number, Outcome>();
+    const fill = (outcome: Outcome): void => given.forEach(({ nth }) => outcomes.has(nth) || outcomes.set(nth, outcome));
     try {
-      return await this.transactions.run((tx) => this.#take(tx, intakes, records, !shared), PREPARES);
+      // Who waits has a transaction to wait in.
+      if (shared) await this.#takeKnown(given, records, outcomes);
+      const rest = given.filter(({ nth }) => !outcomes.has(nth));
+      if (rest.length === 0) return given.map(({ nth }) => outcomes.get(nth)!);
+      const decided = await this.transactions.run((tx) => this.#take(tx, rest, records, !shared), PREPARES);
+      decided.forEach((outcome, nth) => outcomes.set(nth, outcome));
     } catch (error) {
       // Whatever it was that one waits for: the others do not.
-      if (shared && isBlocked(error)) return intakes.map(() => 'blocked');
-      throw error;
+      if (shared && isBlocked(error)) fill('blocked');
+      else if (outcomes.size === 0) throw error;
+      // What is taken already must not come again with those that are not.
+      else fill(isRetryable(error) ? { failed: this.toAnswer(error) } : 'alone');
     }
+    return given.map(({ nth }) => outcomes.get(nth)!);
   }
 
-  async #take(tx: Tx, intakes: readonly Intake[], records: string, wait: boolean): Promise<Outcome[]> {
+  /** Those that find their conversations as the ones before them have left them need one statement. Of the others nothing is done. */
+  async #takeKnown(given: readonly Given[], records: string, outcomes: Map<number, Outcome>): Promise<void> {
     const batch = new Batch();
-    const outcomes = (await this.repository.look(tx, intakes)).map((found, nth) => batch.decide(nth, intakes[nth]!, found));
-    if (batch.takings.size === 0) return outcomes;
-    const taken = await this.repository.take(tx, batch.takings, wait, records);
+    const unlike = new Set<string>();
+    const expected = new Map<number, Expecting>();
+    for (const { nth, intake, key } of given) {
+      const found = this.#known.get(key);
+      if (found === undefined) continue;
+      // Nobody is answered by what is only remembered.
+      batch.decide(nth, intake, found);
+      const taking = batch.takings.get(nth);
+      if (taking === undefined) unlike.add(key);
+      else expected.set(nth, { taking, found, onceKey: intake.onceKey, key: keyOf(intake.conversation).toString('hex') });
+    }
+    for (const { nth, key } of given) if (unlike.has(key)) expected.delete(nth);
+    if (expected.size === 0) return;
+    const taken = await this.repository.takeKnown(this.db, expected, records);
+    const heads = this.#answer(taken, given, batch, outcomes);
+    for (const { nth, key } of given) {
+      const found = expected.get(nth)?.found;
+      if (found === undefined) continue;
+      if (outcomes.has(nth)) this.#known.keep(key, batch.after(found));
+      else this.#known.forget(key);
+    }
+    if (heads.told) this.telling.hurryNow();
+    this.moved.mark(heads.moved);
+  }
+
+  async #take(tx: Tx, given: readonly Given[], records: string, wait: boolean): Promise<Map<number, Outcome>> {
+    const batch = new Batch();
+    const decided = new Map<number, Outcome>();
+    const looked = await this.repository.look(
+      tx,
+      given.map(({ intake }) => intake),
+    );
+    looked.forEach((found, at) => decided.set(given[at]!.nth, batch.decide(given[at]!.nth, given[at]!.intake, found)));
+    const taken = batch.takings.size === 0 ? [] : await this.repository.take(tx, batch.takings, wait, records);
+    const { told, moved } = this.#answer(taken, given, batch, decided);
+    if (told) this.telling.hurry(tx);
+    afterCommit(tx, () => {
+      const had = new Set(taken.map(({ ord }) => ord));
+      looked.forEach((found, at) => {
+        const { nth, key } = given[at]!;
+        if (had.has(nth) && found.known === undefined) this.#known.keep(key, batch.after(found));
+      });
+      this.moved.mark(moved);
+    });
+    return decided;
+  }
+
+  /** What those that are taken are answered, where their cities have come to, and whether somebody is to be told. */
+  #answer(
+    taken: readonly Taken[],
+    given: readonly Given[],
+    batch: Batch,
+    outcomes: Map<number, Outcome>,
+  ): { readonly told: boolean; readonly moved: Moved[] } {
+    const messages = new Map(given.map(({ nth, intake }) => [nth, intake.message]));
     const heads = new Map<string, number>();
     let told = false;
     for (const { ord, entry, head } of taken) {
       const { at, city, binding, deliveries } = batch.takings.get(ord)!;
-      outcomes[ord] = { taken: true, answer: answer(at, intakes[ord]!.message, entry, binding, { Members: deliveries.length }) };
+      outcomes.set(ord, { taken: true, answer: answer(at, messages.get(ord)!, entry, binding, { Members: deliveries.length }) });
       heads.set(city, head);
       told ||= deliveries.length > 0;
     }
-    if (told) this.telling.hurry(tx);
-    afterCommit(tx, () => this.moved.mark([...heads].map(([stream, head]) => ({ stream, head }))));
-    return outcomes;
+    return { told, moved: [...heads].map(([stream, head]) => ({ stream, head })) };
   }
 }
 
-/** What is decided together: each finds its conversation as those before it leave it. */
-class Batch {
-  readonly takings = new Map<number, Taking>();
-  readonly #heads = new Map<number, number>();
-  readonly #addressed = new Map<number, string>();
-  readonly #keys = new Set<string>();
-
-  /** What it comes to; of one that is to be taken, if it is not. */
-  decide(nth: number, intake: Intake, { at: found, ...looked }: Found): Outcome {
-    const { message, onceKey } = intake;
-    const { known, binding, group, running, overdue } = looked;
-    if (!running || found === undefined) return looked.busy ? 'busy' : 'alone';
-    if (known !== undefined) return { taken: false, answer: answer(found, message, known, binding, { Duplicate: true }) };
-    if (overdue || (binding === undefined && group === undefined)) return 'alone';
-    const once = `${found.pk} ${onceKey}`;
-    if (onceKey !== '' && this.#keys.has(once)) return 'again';
-    const at = { ...found, head: this.#heads.get(found.pk) ?? found.head };
-    const last = this.#addressed.get(found.pk) ?? group?.last_addressed_handle ?? '';
-    const { taking, decision } = routed(intake, at, {
-      ...looked,
-      ...(group === undefined ? {} : { group: { ...group, last_addressed_handle: last } }),
-    });
-    if (taking === undefined) return { taken: false, answer: unrouted(message, decision) };
-    this.takings.set(nth, taking);
-    this.#heads.set(at.pk, at.head + 1);
-    this.#keys.add(once);
-    if (taking.addressed !== undefined) this.#addressed.set(at.pk, taking.addressed.handle);
-    return 'blocked';
-  }
+/** One of a batch: its place in it, and what its conversation is remembered as. */
+interface Given {
+  readonly nth: number;
+  readonly intake: Intake;
+  readonly key: string;
 }
+
+const knownAs = ({ city, conversation }: Intake): string => `${city} ${keyOf(conversation).toString('hex')}`;
 
 /** A city's messages go the same way as long as nothing is in it. */
 function laneOf(city: string): string {

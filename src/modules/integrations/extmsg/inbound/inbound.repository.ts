@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { BindingRow } from '../bindings/bindings.repository.js';
 import { keyOf, type Conversation, type ConversationRow } from '../conversations/conversation.js';
@@ -25,6 +26,15 @@ interface Row {
   readonly group: GroupRow | null;
   readonly participants: ParticipantRow[];
   readonly members: MembershipRow[];
+  readonly print: string;
+}
+
+/** One that is to be taken if its conversation is as it was. */
+export interface Expecting {
+  readonly taking: Taking;
+  readonly onceKey: string;
+  readonly key: string;
+  readonly found: Found;
 }
 
 /** One that is taken: where it stands in what was given, the entry, and the head of its city's events. */
@@ -34,10 +44,16 @@ export interface Taken {
   readonly head: number;
 }
 
+interface TakenRow {
+  readonly ord: number;
+  readonly created_at: Date;
+  readonly head: number;
+}
+
 /** Records of nobody: they are written by whoever has opened the transaction. */
 export const NO_RECORDS = '[]';
 
-/** SQL of messages from outside, of many cities at once: two calls, however much there is to look at. */
+/** SQL of messages from outside, of many cities at once: one call or two, however much there is to look at. */
 @Injectable()
 export class InboundRepository {
   /** What each finds, its conversation locked until the commit. What somebody else has locked is busy. */
@@ -68,16 +84,29 @@ export class InboundRepository {
    */
   async take(tx: Tx, takings: ReadonlyMap<number, Taking>, wait: boolean, records: string): Promise<Taken[]> {
     const items = JSON.stringify([...takings].map(toItem));
-    const { rows } = await sql<{ ord: number; created_at: Date; head: number }>`
+    const { rows } = await sql<TakenRow>`
       select o_ord as ord, o_created_at as created_at, o_head as head
       from extmsg_take(${items}::jsonb, ${wait}, ${records}::jsonb)`.execute(tx);
     return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(takings.get(ord)!, created_at) }));
   }
+
+  /** The same as one statement and its own transaction, of those whose conversations are as they were found before. Of the others there is none. */
+  async takeKnown(db: Db, expected: ReadonlyMap<number, Expecting>, records: string): Promise<Taken[]> {
+    const items = JSON.stringify([...expected].map(toExpected));
+    const { rows } = await sql<TakenRow>`
+      select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take_known(${items}::jsonb, ${records}::jsonb)`.execute(
+      db,
+    );
+    return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(expected.get(ord)!.taking, created_at) }));
+  }
 }
 
-function toFound({ running, busy, at, known, binding, overdue, group, participants, members }: Row, conversation: Conversation): Found {
+function toFound(
+  { running, busy, at, known, binding, overdue, group, participants, members, print }: Row,
+  conversation: Conversation,
+): Found {
   return {
-    ...{ running, busy, overdue, participants, members },
+    ...{ running, busy, overdue, participants, members, print },
     ...(at === null ? {} : { at }),
     ...(known === null ? {} : { known: { ...known, created_at: new Date(known.created_at) } }),
     ...(binding === null
@@ -103,6 +132,11 @@ function toItem([ord, taking]: readonly [number, Taking]): object {
     },
     deliveries: deliveries.map((told) => ({ id: told.id, selector: told.selector, session_pk: told.sessionPk, body: told.body })),
   };
+}
+
+function toExpected([ord, { taking, onceKey, key, found }]: readonly [number, Expecting]): object {
+  const { at, group, print } = found;
+  return { ...toItem([ord, taking]), key, once: onceKey, print, head: at!.head, addressee: group?.last_addressed_handle ?? '' };
 }
 
 function toRow({ at, entry }: Taking, created_at: Date): EntryRow {

@@ -1,0 +1,138 @@
+import { sql, type Kysely } from 'kysely';
+
+/** Messages from outside in one statement where nothing has changed since the ones before them. */
+export async function up(db: Kysely<unknown>): Promise<void> {
+  await sql`
+    create or replace function extmsg_look(p_items jsonb, p_wait boolean)
+    returns table (o_ord integer, o_found jsonb)
+    language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+    declare
+      v_locked bigint[];
+    begin
+      if p_wait then
+        select array_agg(c.pk) into v_locked
+        from jsonb_to_recordset(p_items) as i(city text, key text)
+        cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+        cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1 for no key update) c;
+      else
+        select array_agg(c.pk) into v_locked
+        from (select distinct r.city, r.key from jsonb_to_recordset(p_items) as r(city text, key text)) i
+        cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+        cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex')
+          limit 1 for no key update skip locked) c;
+      end if;
+      -- Whatever is read from here on is as it is under the locks.
+      return query
+        select i.nth::integer - 1, jsonb_build_object(
+          'running', coalesce(y.running and s.loaded, false),
+          'busy', c.pk is not null and not h.held,
+          'at', case when h.held then to_jsonb(c) - 'key' end,
+          'known', to_jsonb(k),
+          'binding', to_jsonb(b),
+          'overdue', f.overdue,
+          'group', to_jsonb(g),
+          'participants', f.participants,
+          'members', f.members,
+          'print', md5(jsonb_build_array(y.running and s.loaded, to_jsonb(c) - 'key' - 'head', to_jsonb(b), f.overdue,
+            to_jsonb(g) - 'last_addressed_handle', f.participants, f.unread)::text))
+        from rows from (jsonb_to_recordset(p_items) as (city text, key text, once text)) with ordinality as i(city, key, once, nth)
+        left join lateral (select n.* from cities n where n.name = i.city limit 1) y on true
+        left join lateral (select true as loaded from config_states n where n.stream_id = y.stream_id and n.revision > 0 limit 1) s on true
+        left join lateral (select n.* from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1) c on true
+        cross join lateral (select coalesce(c.pk = any(v_locked), false) as held) h
+        left join lateral (
+          select n.* from extmsg_entries n where n.conversation_pk = c.pk and n.once_key = i.once and n.once_key <> '' limit 1) k on true
+        -- Of what has come before, the binding that it went by.
+        left join lateral (
+          (select n.* from extmsg_bindings n where k.id is null and n.conversation_pk = c.pk and n.status = 'active' limit 1)
+          union all
+          (select n.* from extmsg_bindings n where n.pk = (k.route ->> 'binding')::bigint limit 1)) b on true
+        left join lateral (select n.* from extmsg_groups n where n.conversation_pk = c.pk limit 1) g on true
+        cross join lateral (
+          select coalesce(b.expires_at <= clock_timestamp(), false) as overdue,
+                 case when g.pk is null then '[]' else (
+                   select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+                   where p.group_pk = g.pk and p.closed_at is null) end as participants,
+                 m.members, m.unread
+          from (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') as members,
+                       coalesce(jsonb_agg(to_jsonb(m) - 'last_read_sequence' order by m.selector collate "C"), '[]') as unread
+                from extmsg_memberships m where m.conversation_pk = c.pk and m.closed_at is null) m offset 0) f
+        order by i.nth;
+    end
+    $$;`.execute(db);
+  await sql`
+    create function extmsg_take_known(p_items jsonb, p_records jsonb)
+    returns table (o_ord integer, o_created_at timestamptz, o_head bigint)
+    language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+    declare
+      v_items jsonb;
+    begin
+      with given as materialized (
+        select (e.ordinality - 1)::integer as nth, e.value ->> 'conversation' as at, e.value as v from jsonb_array_elements(p_items) with ordinality e
+      ), judged as materialized (
+        select g.nth, g.at, g.v, l.o_found ->> 'known' is null and l.o_found ->> 'print' = g.v ->> 'print'
+          and l.o_found -> 'at' ->> 'head' = g.v ->> 'head'
+          and coalesce(l.o_found -> 'group' ->> 'last_addressed_handle', '') = g.v ->> 'addressee' as same
+        from extmsg_look(p_items, false) l join given g on g.nth = l.o_ord
+      )
+      select jsonb_agg(j.v order by j.nth) into v_items from judged j
+      where j.at not in (select o.at from judged o where o.same is not true);
+      if v_items is null then return; end if;
+      return query select t.* from extmsg_take(v_items, false, p_records) t;
+    end
+    $$;`.execute(db);
+}
+
+export async function down(db: Kysely<unknown>): Promise<void> {
+  await sql`drop function extmsg_take_known(jsonb, jsonb)`.execute(db);
+  await sql`
+    create or replace function extmsg_look(p_items jsonb, p_wait boolean)
+    returns table (o_ord integer, o_found jsonb)
+    language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+    declare
+      v_locked bigint[];
+    begin
+      if p_wait then
+        select array_agg(c.pk) into v_locked
+        from jsonb_to_recordset(p_items) as i(city text, key text)
+        cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+        cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1 for no key update) c;
+      else
+        select array_agg(c.pk) into v_locked
+        from (select distinct r.city, r.key from jsonb_to_recordset(p_items) as r(city text, key text)) i
+        cross join lateral (select y.stream_id from cities y where y.name = i.city limit 1) y
+        cross join lateral (select n.pk from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex')
+          limit 1 for no key update skip locked) c;
+      end if;
+      -- Whatever is read from here on is as it is under the locks.
+      return query
+        select i.nth::integer - 1, jsonb_build_object(
+          'running', coalesce(y.running and s.loaded, false),
+          'busy', c.pk is not null and not h.held,
+          'at', case when h.held then to_jsonb(c) - 'key' end,
+          'known', to_jsonb(k),
+          'binding', to_jsonb(b),
+          'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
+          'group', to_jsonb(g),
+          'participants', case when g.pk is null then '[]' else (
+            select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+            where p.group_pk = g.pk and p.closed_at is null) end,
+          'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
+            where m.conversation_pk = c.pk and m.closed_at is null))
+        from rows from (jsonb_to_recordset(p_items) as (city text, key text, once text)) with ordinality as i(city, key, once, nth)
+        left join lateral (select n.* from cities n where n.name = i.city limit 1) y on true
+        left join lateral (select true as loaded from config_states n where n.stream_id = y.stream_id and n.revision > 0 limit 1) s on true
+        left join lateral (select n.* from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1) c on true
+        cross join lateral (select coalesce(c.pk = any(v_locked), false) as held) h
+        left join lateral (
+          select n.* from extmsg_entries n where n.conversation_pk = c.pk and n.once_key = i.once and n.once_key <> '' limit 1) k on true
+        -- Of what has come before, the binding that it went by.
+        left join lateral (
+          (select n.* from extmsg_bindings n where k.id is null and n.conversation_pk = c.pk and n.status = 'active' limit 1)
+          union all
+          (select n.* from extmsg_bindings n where n.pk = (k.route ->> 'binding')::bigint limit 1)) b on true
+        left join lateral (select n.* from extmsg_groups n where n.conversation_pk = c.pk limit 1) g on true
+        order by i.nth;
+    end
+    $$;`.execute(db);
+}
