@@ -7,6 +7,7 @@ const KEYS = 'src/platform/idempotency/idempotency.db-spec.ts';
 const OWNED = 'src/platform/operations/operations.repository.db-spec.ts';
 const CHANNEL = 'src/platform/streams/channel-subscribers.spec.ts';
 const TRANSACTIONS = 'src/platform/database/transactions.db-spec.ts';
+const HANGING = 'src/platform/database/hanging.db-spec.ts';
 const EPOCHS = 'src/platform/streams/epochs.db-spec.ts';
 const CURSORS = 'src/platform/streams/cursor.spec.ts';
 const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
@@ -419,6 +420,30 @@ export const PLATFORM: readonly Guard[] = [
     replace: '',
     test: 'src/platform/database/servers.db-spec.ts',
     name: 'begin an epoch of the log once',
+  },
+  {
+    guard: 'Connections to a server that does not answer are given up, those that wait and those that are idle.',
+    file: 'src/platform/database/hanging.ts',
+    find: 'if (working === undefined) giveUp(client);',
+    replace: 'if (working === undefined) continue;',
+    test: HANGING,
+    name: 'is given up when its server does not answer',
+  },
+  {
+    guard: 'A connection of which the server knows nothing is given up alone.',
+    file: 'src/platform/database/hanging.ts',
+    find: 'else if (seen.isIdle) giveUp(client);',
+    replace: 'else if (seen.isIdle) continue;',
+    test: HANGING,
+    name: 'is given up alone',
+  },
+  {
+    guard: 'A statement may take as long as it likes.',
+    file: 'src/platform/database/hanging.ts',
+    find: ' || working.has(client.processID!)',
+    replace: '',
+    test: HANGING,
+    name: 'stays when its server works for it',
   },
   {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',

@@ -6,6 +6,7 @@ export class DatabaseProxy {
   readonly #sockets = new Set<Socket>();
   #server: Server | undefined;
   #port = 0;
+  #frozen = false;
 
   private constructor(private readonly target: URL) {}
 
@@ -36,7 +37,22 @@ export class DatabaseProxy {
     await closed;
   }
 
+  /** From now on connections that are open pass nothing on, and nobody is told; new ones the same, or as ever. */
+  freeze(alsoNew: boolean): void {
+    this.#frozen = alsoNew;
+    for (const socket of this.#sockets) socket.unpipe().pause();
+  }
+
+  thaw(): void {
+    this.#frozen = false;
+  }
+
   #accept(client: Socket): void {
+    if (this.#frozen) {
+      this.#sockets.add(client);
+      client.on('error', () => undefined).on('close', () => this.#sockets.delete(client));
+      return;
+    }
     const server = connect({ host: this.target.hostname, port: Number(this.target.port || 5432) });
     for (const [one, other] of [
       [client, server],

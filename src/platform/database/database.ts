@@ -1,6 +1,7 @@
 import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
+import { HangingConnections } from './hanging.js';
 import type { DB } from './schema.gen.js';
 import { clientOf, serversOf, type DatabaseServers } from './servers.js';
 import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
@@ -77,6 +78,9 @@ class Unprepared extends pg.Client {
   }
 }
 
+/** Without traffic. Nobody on the way forgets a connection in that time, and one to a server that is gone is over 10 s later. */
+export const KEEP_ALIVE_MS = 10_000;
+
 /** What the address says in seconds, as for every client of the server; the driver alone knows no such parameter. */
 function connectTimeoutMs(url: string): number | undefined {
   const said = URL.canParse(url) ? Number(new URL(url).searchParams.get('connect_timeout')) : NaN;
@@ -94,6 +98,7 @@ export function connectionConfig(url: string, applicationName: string, pooled = 
     application_name: applicationName,
     types,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     connectionTimeoutMillis: connectTimeoutMs(url) ?? CONNECT_MS,
   };
 }
@@ -107,9 +112,10 @@ function clientFor(servers: DatabaseServers, pooled = false): typeof pg.Client {
 export function createPool(url: string, options: PoolOptions = {}): PgPool {
   const servers = serversOf(url);
   const looking = (client: pg.ClientBase): Promise<void> => look(client, servers, options.log === true);
+  const config = connectionConfig(servers.addresses[0]!, options.applicationName ?? 'svc', options.pooled);
   const pool = new PgPool({
-    ...connectionConfig(servers.addresses[0]!, options.applicationName ?? 'svc', options.pooled),
-    ...(servers.many || options.pooled === true ? { Client: clientFor(servers, options.pooled) } : {}),
+    ...config,
+    Client: new HangingConnections(config, servers, options.pooled).watching(clientFor(servers, options.pooled)),
     max: options.max ?? DEFAULT_POOL_SIZE,
     beside: options.beside,
     idleTimeoutMillis: 30_000,

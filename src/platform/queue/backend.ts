@@ -1,7 +1,9 @@
 import { createPostgresBackend, Queue, withBackend, Worker } from 'bullmq';
 import { Redis, type RedisOptions } from 'ioredis';
-import { withSettings } from '../database/database.js';
-import { serversOf, streamOf } from '../database/servers.js';
+import pg from 'pg';
+import { KEEP_ALIVE_MS, withSettings } from '../database/database.js';
+import { HangingConnections } from '../database/hanging.js';
+import { clientOf, serversOf, streamOf } from '../database/servers.js';
 import { sleep } from '../time/clock.js';
 import { doubled } from '../time/doubled.js';
 import type { QueueTimings } from './timings.js';
@@ -126,16 +128,21 @@ function openRedis(url: string, times: QueueTimings, onError: OnError, options: 
 function postgresOptions(target: QueueTarget, times: QueueTimings, limits: { max: number; statementMs: number }) {
   if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
   const servers = serversOf(target.databaseUrl);
-  return {
-    ...(servers.many ? { stream: streamOf(servers) } : {}),
+  const config = {
     ...withSettings(
       servers.addresses[0]!,
       `-c statement_timeout=${limits.statementMs} -c lock_timeout=${times.commandMs} -c idle_in_transaction_session_timeout=10000`,
     ),
-    max: limits.max,
     connectionTimeoutMillis: times.connectMs,
-    idleTimeoutMillis: 30_000,
     keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'svc-queue',
+  };
+  return {
+    ...config,
+    ...(servers.many ? { stream: streamOf(servers) } : {}),
+    Client: new HangingConnections(config, servers).watching(servers.many ? clientOf(servers) : pg.Client),
+    max: limits.max,
+    idleTimeoutMillis: 30_000,
   };
 }
