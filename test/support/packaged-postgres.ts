@@ -49,7 +49,7 @@ export async function startPackagedPostgres(bin: string): Promise<PackagedServer
   };
 }
 
-function account(name: string): { uid: number; gid: number } {
+export function account(name: string): { uid: number; gid: number } {
   const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(readFileSync('/etc/passwd', 'utf8')) ?? [];
   if (uid === undefined) throw new Error(`there is no user ${name}`);
   return { uid: Number(uid), gid: Number(gid) };

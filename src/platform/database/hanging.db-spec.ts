@@ -12,6 +12,8 @@ import { PgPool } from './shared-pool.js';
 /** The server is given all the time that there is: only what is frozen for good is found not to answer. */
 const PATIENT: HangingTimings = { lookMs: 20, quietLooks: 3, askMs: 60_000 };
 const HASTY: HangingTimings = { ...PATIENT, askMs: 100 };
+/** What hangs for ever without the guard is not waited for longer. */
+const LIMIT_MS = 60_000;
 
 describe('a connection on which nothing comes', () => {
   let database: TestDatabase;
@@ -61,7 +63,7 @@ describe('a connection on which nothing comes', () => {
     await eventually(() => pool.totalCount === 0);
     proxy.thaw();
     expect((await pool.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
-  });
+  }, LIMIT_MS);
 
   // Guard: a connection of which the server knows nothing is given up alone.
   it('is given up alone when its server answers, and does nothing for it', async () => {
@@ -74,7 +76,7 @@ describe('a connection on which nothing comes', () => {
     expect((await other.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
     other.release();
     expect(pool.totalCount).toBe(1);
-  });
+  }, LIMIT_MS);
 
   // Guard: a statement may take as long as it likes.
   it('stays when its server works for it, however often that is asked', async () => {
