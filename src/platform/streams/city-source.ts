@@ -2,7 +2,7 @@ import { endAbove, placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { cityEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type ChannelSource, type Frame } from './channel.js';
 import { PAGE_EVENTS, PageCache, slicePage, type Page } from './page-cache.js';
-import { frameText } from './sse.js';
+import { frameText, keptBytes } from './sse.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Subscriber } from './subscriber.js';
 
@@ -20,7 +20,7 @@ const NOTHING = Buffer.alloc(0);
 const cityFrame = (row: WireRow): string => frameText(String(row.seq), 'event', cityEnvelope(row.text));
 
 export function encodeCityFrame(row: WireRow): Frame {
-  const bytes = Buffer.from(cityFrame(row));
+  const bytes = keptBytes(cityFrame(row));
   return { bytes, bodyAt: String(row.seq).length + 5, streamId: row.sid, seq: row.seq };
 }
 
@@ -94,7 +94,7 @@ export class CitySource implements ChannelSource {
       at += Buffer.byteLength(text);
       return text;
     });
-    return { first: start, last: end, bytes: Buffer.from(texts.join('')), offsets };
+    return { first: start, last: end, bytes: keptBytes(texts.join('')), offsets };
   }
 
   async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {

@@ -4,7 +4,7 @@ import { StreamExpired, type Channel, type ChannelSource, type Frame } from './c
 import type { Checkpoints } from './checkpoints.js';
 import { byteOrder } from './cursor.js';
 import { COMPOSITE_LIMIT, CompositePosition, type Position } from './positions.js';
-import { frameText } from './sse.js';
+import { frameText, keptBytes } from './sse.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Lag, Subscriber } from './subscriber.js';
 
@@ -54,7 +54,7 @@ export class SupervisorSource implements ChannelSource {
   encode(row: WireRow): Frame | undefined {
     if (!this.#wants(row)) return undefined;
     const id = this.currentId();
-    const bytes = Buffer.from(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city, row.stream)));
+    const bytes = keptBytes(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city, row.stream)));
     return { bytes, bodyAt: id.length + 5, streamId: row.sid, seq: row.seq };
   }
 

@@ -9,7 +9,7 @@ import { Drain } from '../../../platform/streams/drain.js';
 import { abandoned, type Lingering } from '../../../platform/streams/lingering.js';
 import { HintListener } from '../../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
-import { frameText } from '../../../platform/streams/sse.js';
+import { frameText, keptBytes } from '../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { KEPT_LINES, ServiceLinesRepository, type LineRow, type NewLines } from './service-lines.repository.js';
@@ -25,7 +25,7 @@ const RING: RingLimit = { frames: 512, bytes: 256 * 1024 };
 
 const frameOf = (pk: number, line: LineRow, after: number): Frame => {
   const text = frameText(String(line.seq), 'line', JSON.stringify(toLine(line)));
-  return { bytes: Buffer.from(text), bodyAt: text.indexOf('\n') + 1, streamId: pk, seq: line.seq, after };
+  return { bytes: keptBytes(text), bodyAt: text.indexOf('\n') + 1, streamId: pk, seq: line.seq, after };
 };
 
 /** Who follows one service. */

@@ -1,5 +1,6 @@
 import type { Counter } from 'prom-client';
 import { Channel, type ChannelSource, type RingLimit } from '../../../platform/streams/channel.js';
+import { keptBytes } from '../../../platform/streams/sse.js';
 import type { Subscriber } from '../../../platform/streams/subscriber.js';
 import type { Changes, LiveReads } from './live-reads.repository.js';
 import { beginsEpoch } from './entry-row.js';
@@ -58,7 +59,7 @@ export class SessionFeed implements ChannelSource, Follower {
     this.position = upto;
     if (changes.state !== 'closed' || changes.more || upto < changes.head) return;
     if (changes.activity_rev <= after) {
-      const bytes = Buffer.from(activityFrame(this.currentId(), 'idle', this.view));
+      const bytes = keptBytes(activityFrame(this.currentId(), 'idle', this.view));
       this.channel.publish({ bytes, bodyAt: 0, streamId: this.pk, seq: upto, after: upto });
     }
     this.gone();

@@ -1,5 +1,5 @@
 import type { Frame } from '../../../platform/streams/channel.js';
-import { frameText } from '../../../platform/streams/sse.js';
+import { frameText, keptBytes } from '../../../platform/streams/sse.js';
 import { toPendingInteraction } from '../interactions/pending-interaction.js';
 import { isShown, turnOf } from './conversation.js';
 import type { EntryRow, Format, TranscriptHead } from './entry-row.js';
@@ -49,7 +49,7 @@ export function framesOf(changes: Changes, from: number, upto: number, view: Vie
   let after = from;
   const add = (rev: number, text: string): void => {
     if (text === '') return;
-    const bytes = Buffer.from(text);
+    const bytes = keptBytes(text);
     frames.push({ bytes, bodyAt: text.indexOf('\n') + 1, streamId: changes.pk, seq: rev, after });
     after = rev;
   };
