@@ -13,6 +13,9 @@ export interface ProgramOptions {
   readonly role?: 'all' | 'api' | 'worker';
   /** Its own, embedded, when absent. */
   readonly databaseUrl?: string;
+  /** One that is free unless given. */
+  readonly port?: number;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** The built program as `npm start` begins it, in a process of its own that may be killed. */
@@ -29,7 +32,7 @@ export class Program {
   }
 
   static async start(options: ProgramOptions): Promise<Program> {
-    const port = await freePort();
+    const port = options.port ?? (await freePort());
     const out = openSync(join(options.logDir, `${options.name}.log`), 'a');
     const inherited = Object.fromEntries(
       Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS'),
@@ -48,6 +51,7 @@ export class Program {
         // One client makes all requests here.
         SVC_RATE_LIMIT_KEY: '0',
         ...(given === undefined ? {} : { NODE_OPTIONS: given }),
+        ...options.env,
       },
       stdio: ['ignore', out, out],
     });
