@@ -58,8 +58,9 @@ export class Faults {
   async #kill(): Promise<string> {
     const { system } = this;
     const place = system.workers[Math.floor(this.#turn / options.faults.length) % system.workers.length]!;
-    const runners = await system.rows<{ id: string; sessions: string[] }>(
-      `select r.id, array_agg(s.id) as sessions from runners r join sessions s on s.runner_id = r.id where r.process_id = $1 group by r.id`,
+    const runners = await system.rows<{ id: string; pks: string[]; sessions: string[] }>(
+      `select r.id, array_agg(s.pk) as pks, array_agg(e.name || '/' || s.id) as sessions from runners r join sessions s on s.runner_id = r.id
+       join event_streams e on e.id = s.stream_id where r.process_id = $1 group by r.id`,
       [place.id],
     );
     const held = new Set(runners.flatMap(({ sessions }) => sessions));
@@ -69,9 +70,9 @@ export class Faults {
     const lost = runners.map(({ id }) => id);
     const taken = await this.#until(180_000, async () => {
       const [row] = await system.rows<{ n: number }>(
-        `select count(*)::int as n from sessions where id = any($1) and kind = 'provider' and state <> 'closed'
+        `select count(*)::int as n from sessions where pk = any($1::bigint[]) and kind = 'provider' and state <> 'closed'
          and (not live or state <> 'active' or runner_id = any($2))`,
-        [[...held], lost],
+        [runners.flatMap(({ pks }) => pks), lost],
       );
       return row!.n === 0;
     });

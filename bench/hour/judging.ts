@@ -18,7 +18,7 @@ interface MessageRow {
 }
 
 const MESSAGES = `
-  select m.request_id as request, s.id as session, m.status,
+  select m.request_id as request, e.name || '/' || s.id as session, m.status,
     (select count(*)::int from session_entries e where e.session_pk = m.session_pk and e.role = 'user' and e.raw -> 0 ->> 'message_id' = m.id) as entries,
     (select string_agg(b ->> 'text', '' order by a.seq) from session_entries e
      join session_entries a on a.session_pk = e.session_pk and a.turn = e.turn and a.role = 'assistant' and a.kind = 'message' and a.status = 'final'
@@ -26,7 +26,7 @@ const MESSAGES = `
      where e.session_pk = m.session_pk and e.role = 'user' and e.raw -> 0 ->> 'message_id' = m.id) as answer,
     (select string_agg(t.stop_reason, ',') from session_entries e join session_turns t on t.session_pk = e.session_pk and t.turn = e.turn
      where e.session_pk = m.session_pk and e.role = 'user' and e.raw -> 0 ->> 'message_id' = m.id) as stop
-  from session_messages m join sessions s on s.pk = m.session_pk where m.request_id is not null and m.source = 'message'`;
+  from session_messages m join sessions s on s.pk = m.session_pk join event_streams e on e.id = m.stream_id where m.request_id is not null and m.source = 'message'`;
 
 export interface Judgement {
   readonly delivered: number;
@@ -92,7 +92,7 @@ export async function judge(
   while (following.compared(wanted).length > 0 && performance.now() < limit) await sleep(200);
   wrong.push(...following.compared(wanted));
   const ended = await system.rows<{ id: string; state: string; reason: string | null }>(
-    `select id, state, reason from sessions where kind = 'provider' and (state in ('failed-create', 'quarantined', 'suspended') or failure is not null)`,
+    `select id, state, coalesce(reason, failure) as reason from sessions where kind = 'provider' and (state in ('failed-create', 'quarantined', 'suspended') or failure is not null)`,
   );
   wrong.push(...ended.map(({ id, state, reason }) => `session ${id} is ${state}: ${reason}`));
   return { delivered, answered, cut, beads: working.made.size, wrong };

@@ -25,8 +25,9 @@ export class Starting {
     const path = { cityName: city };
     const accepted = await client.post('/v0/city/{cityName}/sessions', { path, body: { kind: 'provider', name: 'loopback' } });
     const id = (accepted as { session_id?: string }).session_id!;
-    const at = this.#ready.get(id) ?? (await this.#wait(id));
-    this.#ready.delete(id);
+    const key = `${city}/${id}`;
+    const at = this.#ready.get(key) ?? (await this.#wait(key));
+    this.#ready.delete(key);
     return { session: { city, id }, ms: at - asked };
   }
 
@@ -34,27 +35,27 @@ export class Starting {
     await this.clients[0]!.post('/v0/city/{cityName}/session/{id}/close', { path: { cityName: city, id } });
   }
 
-  #wait(id: string): Promise<number> {
+  #wait(key: string): Promise<number> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
-        this.#waiting.delete(id);
-        reject(new Error(`session ${id} is not ready after ${WITHIN_MS / 1000} s`));
+        this.#waiting.delete(key);
+        reject(new Error(`session ${key} is not ready after ${WITHIN_MS / 1000} s`));
       }, WITHIN_MS);
-      this.#waiting.set(id, (at) => {
+      this.#waiting.set(key, (at) => {
         clearTimeout(timer);
         resolve(at);
       });
     });
   }
 
-  #hear({ type, subject, payload, at }: Told): void {
+  #hear({ city, type, subject, payload, at }: Told): void {
     if (type !== 'session.woke') return;
-    const id = (payload?.session as { id: string } | undefined)?.id ?? subject!;
-    const waiting = this.#waiting.get(id);
-    this.#waiting.delete(id);
+    const key = `${city}/${(payload?.session as { id: string } | undefined)?.id ?? subject}`;
+    const waiting = this.#waiting.get(key);
+    this.#waiting.delete(key);
     if (waiting !== undefined) return waiting(at);
     // Perhaps of a request whose answer is still on its way; members of pools, which nobody waits for, are forgotten.
-    this.#ready.set(id, at);
+    this.#ready.set(key, at);
     if (this.#ready.size > REMEMBERED) this.#ready.delete(this.#ready.keys().next().value!);
   }
 }

@@ -13,6 +13,7 @@ interface Sent {
   readonly answer: string;
   /** Seconds since 1970. */
   readonly at: number;
+  /** City and id. */
   readonly session: string;
 }
 
@@ -68,11 +69,12 @@ export class Talking {
     if (session === undefined) return;
     const { city, id } = session;
     const [text, answer] = this.#words();
-    this.#waiting.set(id, { session, since: performance.now() });
+    const key = `${city}/${id}`;
+    this.#waiting.set(key, { session, since: performance.now() });
     const at = Date.now() / 1000;
     const path = { cityName: city, id };
     const accepted = await client.post('/v0/city/{cityName}/session/{id}/messages', { path, body: { message: text } });
-    this.sent.set(accepted.request_id, { text, answer, at, session: id });
+    this.sent.set(accepted.request_id, { text, answer, at, session: key });
     for (const [late, { session: again, since }] of this.#waiting) {
       if (performance.now() - since < PATIENCE_MS) continue;
       this.#waiting.delete(late);
@@ -87,12 +89,12 @@ export class Talking {
     return [`word ${serial}`, `echo: word ${serial}`];
   }
 
-  #hear({ type, payload, at }: Told): void {
+  #hear({ city, type, payload, at }: Told): void {
     if (type !== 'session.turn.ended') return;
-    const id = payload!.session_id as string;
-    const waiting = this.#waiting.get(id);
+    const key = `${city}/${payload!.session_id as string}`;
+    const waiting = this.#waiting.get(key);
     if (waiting === undefined) return;
-    this.#waiting.delete(id);
+    this.#waiting.delete(key);
     this.#free.push(waiting.session);
     this.answerMs.push(at - waiting.since);
   }
