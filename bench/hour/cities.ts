@@ -17,7 +17,7 @@ city="$SVC_API_URL/v0/city/$SVC_CITY"
 while :; do
   bead=$(ask -d "{\\"agent\\":\\"$SVC_AGENT\\",\\"session\\":\\"$SVC_SESSION_ID\\"}" "$city/hook/claim" | sed -n 's/.*"bead_id":"\\([^"]*\\)".*/\\1/p')
   [ -n "$bead" ] || exit 0
-  sleep 2
+  sleep 5
   ask -f -d '{"reason":"done"}' "$city/bead/$bead/close" >/dev/null || exit 1
 done
 `;

@@ -90,7 +90,7 @@ async function hour(): Promise<boolean> {
   const judgement = await judge(system, { talking, working, following, faults });
   await keep();
   say(`closing ${made.length} sessions`);
-  await Promise.all(made.map((session) => starting.close(session).catch((error: unknown) => load.failed.push(String(error)))));
+  await eachOf(made, (session) => starting.close(session).catch((error: unknown) => load.failed.push(String(error))));
   await sleep(20_000);
   const after = await idleStarts(starting, cities);
   await following.stop();
@@ -114,6 +114,10 @@ async function hour(): Promise<boolean> {
     ['messages', `${count(talking.sent.size)}: ${count(judgement.answered)} delivered once and answered, ${judgement.cut} cut by a kill`],
     ['answers after', `${shown(talking.answerMs)}`],
     ['beads', `${count(judgement.beads)}, each closed once unless said below`],
+    [
+      'most at once',
+      `${Math.max(...sampling.samples.map(({ hands }) => hands))} members of pools, ${Math.max(...sampling.samples.map(({ connections }) => connections))} connections`,
+    ],
     ['events', `${count(following.events)} on ${cities.length} streams and the supervisor's; ${following.pauses} reconnections`],
     ['starts, idle', `before ${shown(idle)}; after ${shown(after)}`],
     ['starts, under load', `${shown(load.starts)}: ${slower.toFixed(2)} x (bar ${SLOWER})`],
@@ -131,6 +135,14 @@ async function hour(): Promise<boolean> {
   for (const text of wrong.slice(0, 40)) console.log(`  ${text}`);
   if (grown.length > 0) console.log(`grown: ${grown.map(({ what }) => what).join('; ')}`);
   return wrong.length === 0 && grown.length === 0 && slower <= SLOWER;
+}
+
+async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+  const left = [...items];
+  const one = async (): Promise<void> => {
+    for (let item = left.pop(); item !== undefined; item = left.pop()) await work(item);
+  };
+  await Promise.all(Array.from({ length: MAKERS }, one));
 }
 
 /** One after the other, in different cities. */
@@ -176,7 +188,7 @@ function shown(ms: readonly number[]): string {
 function cores({ samples }: Sampling): string {
   const [first, last] = [samples[0]!, samples.at(-1)!];
   const share = (of: 'api' | 'worker' | 'database'): string => ((1000 * (last.cpu[of] - first.cpu[of])) / (last.at - first.at)).toFixed(2);
-  return `apis ${share('api')}, workers ${share('worker')}, database ${share('database')} (processes that were started again count from then on)`;
+  return `apis ${share('api')}, workers ${share('worker')}, database ${share('database')}`;
 }
 
 /** What the statements took, and how large the tables are: for whoever looks for what is dear. */

@@ -27,6 +27,7 @@ export interface Sample {
 /** Looks at everything every ten seconds. */
 export class Sampling {
   readonly samples: Sample[] = [];
+  readonly #used = new Map<string, { readonly pid: number; readonly now: number; readonly before: number }>();
   readonly #stop = new AbortController();
   #loop: Promise<void> | undefined;
 
@@ -56,6 +57,16 @@ export class Sampling {
     }
   }
 
+  /** Of all processes that were in this place: as far as the last sample, where one was killed. */
+  #seconds({ name, program }: Place): number {
+    const known = this.#used.get(name) ?? { pid: program.pid, now: 0, before: 0 };
+    const now = cpuSeconds(program.pid);
+    const next =
+      known.pid === program.pid ? { ...known, now: Math.max(now, known.now) } : { pid: program.pid, now, before: known.before + known.now };
+    this.#used.set(name, next);
+    return next.before + next.now;
+  }
+
   async #look(): Promise<Sample> {
     const { system } = this;
     const processes = new Map<string, OfProcess>();
@@ -69,7 +80,7 @@ export class Sampling {
         (select count(*)::int from sessions where live and kind = 'provider') as sessions,
         (select count(*)::int from sessions where live and agent = 'hand') as hands`);
     const seconds = (role: Place['role']): number =>
-      system.places.filter((place) => place.role === role).reduce((sum, { program }) => sum + cpuSeconds(program.pid), 0);
+      system.places.filter((place) => place.role === role).reduce((sum, place) => sum + this.#seconds(place), 0);
     return {
       at: performance.now(),
       processes,

@@ -7,6 +7,8 @@ import { options } from './options.js';
 const HEAP = 5;
 /** … and now and then in all cities at once, so that every pool is as large as it may be. */
 const TIDE_MS = 240_000;
+/** At once, so that the first ones still work when the last ones begin. */
+const MAKERS = 8;
 
 /** Somebody who makes beads and slings them to the pools. */
 export class Working {
@@ -55,7 +57,11 @@ export class Working {
 
   async #tides(): Promise<void> {
     while (!this.#stopped) {
-      for (const city of this.cities) await this.heap(city, options.pool);
+      const left = [...this.cities];
+      const one = async (): Promise<void> => {
+        for (let city = left.pop(); city !== undefined; city = left.pop()) await this.heap(city, options.pool * 2);
+      };
+      await Promise.all(Array.from({ length: MAKERS }, one));
       await this.#rest(TIDE_MS);
     }
   }
