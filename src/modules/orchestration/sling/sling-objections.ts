@@ -1,4 +1,4 @@
-import { problem, type ProblemField } from '../../../contract/problems.js';
+import { problem, type ProblemError, type ProblemField } from '../../../contract/problems.js';
 import type { BeadRecord } from '../../work/work/bead-record.js';
 import type { SlingOrder } from './sling-order.js';
 
@@ -44,7 +44,7 @@ export function standing(objections: readonly Objection[], order: SlingOrder): O
 }
 
 /** The refusal: every objection that stands, then where the bead is now, so that the caller can decide. */
-export function refusal(bead: BeadRecord, stands: readonly Objection[], obstacles: Obstacles): Error {
+export function refusal(bead: BeadRecord, stands: readonly Objection[], obstacles: Obstacles): ProblemError {
   const fields = stands.map(({ field }) => field);
   const facts = factsOf(bead, obstacles).filter((fact) => !fields.some((field) => field.location === fact.location));
   const why = fields.map((field) => field.message).join(' and ');

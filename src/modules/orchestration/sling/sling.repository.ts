@@ -12,14 +12,15 @@ export interface Member {
 /** All SQL of slings: what they ask before they write through the work core. */
 @Injectable()
 export class SlingRepository {
-  async obstacles(tx: Tx, streamId: number, id: string): Promise<Obstacles> {
-    const { rows } = await sql<Obstacles>`
-      select coalesce(b.defer_until > now(), false) as deferred, array(
+  /** What keeps beads from being worked on, by their ids. */
+  async obstacles(tx: Tx, streamId: number, ids: readonly string[]): Promise<ReadonlyMap<string, Obstacles>> {
+    const { rows } = await sql<Obstacles & { id: string }>`
+      select b.id, coalesce(b.defer_until > now(), false) as deferred, array(
         select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
         where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed'
         order by d.depends_on_id) as blockers
-      from beads b where b.stream_id = ${streamId} and b.id = ${id}`.execute(tx);
-    return rows[0]!;
+      from beads b where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[])`.execute(tx);
+    return new Map(rows.map((row) => [row.id, row]));
   }
 
   /** The members of a convoy by creation, at most `limit`. */

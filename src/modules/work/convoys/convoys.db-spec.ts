@@ -217,15 +217,16 @@ describe('closing by hand', () => {
 describe('the convoy of a slung bead', () => {
   it('is one at a time, and another after it has closed', async () => {
     const a = await bead({ rig: 'web' });
-    const sling = () =>
-      run(async (w) => (await convoys.liveSlingConvoy(w, a)) ?? convoys.createSlingConvoy(w, await w.require(a), { owned: false }));
+    const created = async (w: Work, owned: boolean): Promise<BeadRecord> =>
+      (await convoys.createSlingConvoys(w, [await w.require(a)], { owned })).get(a)!;
+    const sling = () => run(async (w) => (await convoys.liveSlingConvoys(w, [a])).get(a) ?? created(w, false));
     const first = await sling();
     expect(first).toMatchObject({ rig: 'web', title: `sling-${a}`, labels: [], sling_source: a });
     expect((await sling()).id).toBe(first.id);
     await run((w) => w.close(a));
     expect(await find(first.id)).toMatchObject({ status: 'closed' });
     await run((w) => w.reopen(a));
-    const second = await run(async (w) => convoys.createSlingConvoy(w, await w.require(a), { owned: true }));
+    const second = await run((w) => created(w, true));
     expect(second).toMatchObject({ labels: ['owned'] });
     expect((await sling()).id).toBe(second.id);
     await expect(run((w) => w.reopen(first.id))).rejects.toMatchObject({ detail: `conflict: another open convoy follows ${a} meanwhile` });
@@ -273,8 +274,8 @@ it('follows a slung bead also when its rig has gone', async () => {
   const [here, gone] = [await bead({ rig: 'core' }), await bead({ rig: 'web' })];
   await sql`update rigs set present = false where name = 'web'`.execute(fixture.db);
   const made = await run(async (w) => {
-    const of = async (id: string): Promise<BeadRecord> => convoys.createSlingConvoy(w, await w.require(id), { owned: false });
-    return [await of(here), await of(gone)];
+    const of = await convoys.createSlingConvoys(w, await w.findAll([here, gone]), { owned: false });
+    return [of.get(here)!, of.get(gone)!];
   });
   expect(made.map((convoy) => convoy.rig)).toEqual(['core', '']);
 });

@@ -133,15 +133,11 @@ export class ConvoysRepository {
     return rows;
   }
 
-  /** The id of the convoy that follows a slung bead and is not closed. */
-  async liveSlingConvoy(tx: Tx, streamId: number, beadId: string): Promise<string | undefined> {
-    const row = await tx
-      .selectFrom('beads')
-      .select('id')
-      .where('stream_id', '=', streamId)
-      .where('sling_source', '=', beadId)
-      .where('status', '<>', 'closed')
-      .executeTakeFirst();
-    return row?.id;
+  /** Of slung beads, the ids of the convoys that follow them and are not closed, by the bead's. */
+  async liveSlingConvoys(tx: Tx, streamId: number, beads: readonly string[]): Promise<Map<string, string>> {
+    const { rows } = await sql<{ id: string; source: string }>`
+      select b.id, b.sling_source as source from beads b
+      where b.stream_id = ${streamId} and b.sling_source = any(${[...beads]}::text[]) and b.status <> 'closed'`.execute(tx);
+    return new Map(rows.map(({ id, source }) => [source, id]));
   }
 }

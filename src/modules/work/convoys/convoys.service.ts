@@ -6,7 +6,7 @@ import { event } from '../../../platform/event-log/event.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
-import type { BeadRecord, NewBead } from '../work/bead-record.js';
+import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -117,16 +117,33 @@ export class ConvoysService {
     });
   }
 
-  /** The convoy that follows a slung bead and is not closed; there is at most one. */
-  async liveSlingConvoy(work: Work, beadId: string): Promise<BeadRecord | undefined> {
-    const id = await this.repository.liveSlingConvoy(work.tx, work.city.streamId, beadId);
-    return id === undefined ? undefined : work.find(id);
+  /** The convoys that follow slung beads and are not closed, by the bead's id; there is at most one of each. */
+  async liveSlingConvoys(work: Work, beads: readonly string[]): Promise<ReadonlyMap<string, BeadRecord>> {
+    const ids = await this.repository.liveSlingConvoys(work.tx, work.city.streamId, beads);
+    const found = new Map((await work.findAll([...ids.values()])).map((convoy) => [convoy.id, convoy]));
+    return new Map([...ids].map(([bead, id]) => [bead, found.get(id)!]));
   }
 
-  /** A convoy of one bead, in the bead's rig or, when that has gone, in the city's own. Only when there is no `liveSlingConvoy`. An owned one does not close by itself. */
-  async createSlingConvoy(work: Work, bead: BeadRecord, { owned }: { owned: boolean }): Promise<BeadRecord> {
-    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
-    return this.#create(work, { rig, title: `sling-${bead.id}`, labels: owned ? ['owned'] : [], slingSource: bead.id }, [bead]);
+  /**
+   * A convoy for each of open beads, in the bead's rig or, when that has gone, in the city's own; answers them by the bead's id. Only for those
+   * without a live one. An owned one does not close by itself.
+   */
+  async createSlingConvoys(work: Work, beads: readonly BeadRecord[], { owned }: { owned: boolean }): Promise<ReadonlyMap<string, BeadRecord>> {
+    const places = new Map<string, BeadRecord[]>();
+    for (const [rig, all] of Map.groupBy(beads, (bead) => bead.rig)) {
+      const place = rig !== '' && (await work.hasRig(rig)) ? rig : '';
+      places.set(place, [...(places.get(place) ?? []), ...all]);
+    }
+    const convoys: ReservedBead[] = [];
+    for (const [rig, all] of places) {
+      const ids = await work.reserve(rig, all.length);
+      for (const [n, { id: source }] of all.entries())
+        convoys.push({ id: ids[n]!, rig, type: 'convoy', title: `sling-${source}`, labels: owned ? ['owned'] : [], slingSource: source });
+    }
+    const edges = convoys.map(({ id, slingSource }) => ({ issue_id: id, depends_on_id: slingSource!, type: 'tracks' }));
+    const made = await work.createAll(convoys, edges);
+    for (const convoy of made) work.emit(event(ConvoyCreated, { ...work.facts(convoy), message: convoy.title, payload: {} }));
+    return new Map(made.map((convoy) => [convoy.sling_source!, convoy]));
   }
 
   /** A convoy that hands a bead to a graph of steps; it closes with the bead. */

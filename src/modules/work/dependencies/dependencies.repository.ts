@@ -81,6 +81,15 @@ export class DependenciesRepository {
     return rows[0]?.edge;
   }
 
+  /** Of beads those that wait for one and are waited for by one: only they can be part of a cycle. */
+  async between(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select i.id from unnest(${[...ids]}::text[]) i (id)
+      where exists (select from bead_dependencies d where d.stream_id = ${streamId} and d.issue_id = i.id and d.blocking)
+        and exists (select from bead_dependencies d where d.stream_id = ${streamId} and d.depends_on_id = i.id and d.blocking)`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   /**
    * The steps on the way from `start` along a relation, when they lead to `end`; none when they do not. The two may be the
    * same. Each bead is visited once however many ways lead to it.

@@ -75,8 +75,17 @@ export class DependenciesService {
     return back && [issue, ...back];
   }
 
-  /** The shortest cycle of blocking edges that a bead is part of, as `a → b → a`: there is one only when edges were written past `add`. */
-  async cycleThrough(work: Work, id: string): Promise<string | undefined> {
+  /** Of each of these beads the shortest cycle of blocking edges that it is part of, as `a → b → a`: there is one only when edges were written past `add`. */
+  async cyclesThrough(work: Work, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const cycles = new Map<string, string>();
+    for (const id of await this.repository.between(work.tx, work.city.streamId, ids)) {
+      const cycle = await this.#cycleThrough(work, id);
+      if (cycle !== undefined) cycles.set(id, cycle);
+    }
+    return cycles;
+  }
+
+  async #cycleThrough(work: Work, id: string): Promise<string | undefined> {
     const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id, 'blocking');
     const ways = steps.filter((step) => step.via === id).map((step) => shortestPath(steps, step.id, id) ?? []);
     const [back] = ways.filter((way) => way.length > 0).sort((a, b) => a.length - b.length);

@@ -53,13 +53,19 @@ export interface NewBead {
   readonly slingSource?: string | undefined;
 }
 
-/** A bead of a run; its id comes from `Work.reserve`. */
-export interface NewRunBead extends Pick<
+/** A bead that is made together with others; its id comes from `Work.reserve`. */
+export interface ReservedBead extends Pick<
   NewBead,
-  'rig' | 'title' | 'type' | 'priority' | 'assignee' | 'description' | 'labels' | 'parent' | 'metadata'
+  'rig' | 'title' | 'type' | 'priority' | 'assignee' | 'description' | 'labels' | 'parent' | 'metadata' | 'slingSource'
 > {
   readonly id: string;
-  /** The id of the run's root. */
+  /** Of a bead of a run, the id of the run's root. */
+  readonly runId?: string | undefined;
+  readonly ref?: string | undefined;
+}
+
+/** A bead of a run. */
+export interface NewRunBead extends ReservedBead {
   readonly runId: string;
   readonly ref: string;
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
+import type { BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
 
 const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
   b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
@@ -46,6 +46,27 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
   or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
 
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
+
+/** What becomes of whose a bead is. */
+export interface Holding {
+  readonly handover: boolean;
+  readonly leaseMs: number | undefined;
+}
+
+function setOf(change: RowChange, metadata: Merge, { handover, leaseMs }: Holding): RawBuilder<unknown> {
+  const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
+  const hasMetadata = Object.keys(metadata.set).length > 0 || metadata.unset.length > 0;
+  if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
+  if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
+  if (hasMetadata) set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
+  if (leaseMs !== undefined)
+    set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
+  else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
+    set.push(sql`lease_ms = null, lease_until = null`);
+  if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
+  if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
+  return sql.join(set);
+}
 
 /** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
 @Injectable()
@@ -120,15 +141,16 @@ export class WorkRepository {
   }
 
   /**
-   * Makes beads of runs with their edges; what they wait for is open. Their JSON gets the edges from the same statement: to read two hundred
+   * Makes beads with their edges; what they wait for is open. Their JSON gets the edges from the same statement: to read two hundred
    * beads back after they are written takes 5 ms more.
    */
-  async insertAll(tx: Tx, streamId: number, beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+  async insertAll(tx: Tx, streamId: number, beads: readonly ReservedBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
     const blockers = new Map<string, number>();
     for (const { issue_id: id, type } of edges) if (BLOCKING.includes(type)) blockers.set(id, (blockers.get(id) ?? 0) + 1);
-    const rows = beads.map(({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref }) => ({
+    const rows = beads.map(({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref, slingSource }) => ({
       ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
       ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
+      sling_source: slingSource,
     }));
     const { rows: made } = await sql<BeadRecord>`
       with put as (
@@ -141,10 +163,10 @@ export class WorkRepository {
             jsonb_agg(p.depends_on_id order by p.depends_on_id) filter (where p.blocking) as needs
           from put p group by p.issue_id) d
       )
-      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers)
-      select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers
+      insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, run_id, ref, open_blockers, sling_source)
+      select ${streamId}, e.id, e.rig, e.title, e.type, e.priority, e.assignee, e.parent, e.description, e.labels, e.metadata, e.run_id, e.ref, e.blockers, e.sling_source
       from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as e(id text, rig text, title text, type text, priority smallint, assignee text,
-        parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer)
+        parent text, description text, labels text[], metadata jsonb, run_id text, ref text, blockers integer, sling_source text)
       returning ${COLUMNS}, bead_json(b, ((select k.edges from known k) -> b.id -> 0)::json, ((select k.edges from known k) -> b.id -> 1)::json) as snapshot`.execute(
       tx,
     );
@@ -229,25 +251,29 @@ export class WorkRepository {
     id: string,
     change: RowChange,
     metadata: Merge,
-    { handover, leaseMs }: { handover: boolean; leaseMs: number | undefined },
+    keep: Holding,
     few: number,
   ): Promise<Moved> {
-    const set = Object.entries(change).map(([column, value]) => sql`${sql.ref(column)} = ${value}`);
-    const hasMetadata = Object.keys(metadata.set).length > 0 || metadata.unset.length > 0;
-    if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
-    if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
-    if (hasMetadata) set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
-    if (leaseMs !== undefined)
-      set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
-    else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
-      set.push(sql`lease_ms = null, lease_until = null`);
-    if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
-    if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
     const { rows } = await sql<BeadRecord & { many: boolean }>`
-      update beads b set ${sql.join(set)}
+      update beads b set ${setOf(change, metadata, keep)}
       where b.stream_id = ${streamId} and b.id = ${id}
       returning ${RECORD}, ${change.status === undefined ? sql`false` : hasMany(few)} as many`.execute(tx);
     return moved(rows[0]!);
+  }
+
+  /** As `update`, of many beads the same, and nothing that is said to their dependents. */
+  async updateAll(
+    tx: Tx,
+    streamId: number,
+    ids: readonly string[],
+    change: Omit<RowChange, 'status'>,
+    metadata: Merge,
+    keep: Holding,
+  ): Promise<BeadRecord[]> {
+    const { rows } = await sql<BeadRecord>`
+      update beads b set ${setOf(change, metadata, keep)}
+      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
+    return rows;
   }
 
   /** Dependents whose blockage changes when `id` starts (`by` = 1) or stops (-1) blocking them. */

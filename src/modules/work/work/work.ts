@@ -5,8 +5,8 @@ import type { NewEvent } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { Account } from './account.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
-import type { BeadChange, BeadRecord, Edge, NewBead, NewRunBead } from './bead-record.js';
-import { diffOf, mergeOf } from './diff.js';
+import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
+import { diffOf, mergeOf, type Diff } from './diff.js';
 import type { WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it. */
@@ -117,10 +117,10 @@ export class Work {
   }
 
   /**
-   * Makes the beads of a run, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
+   * Makes beads, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
    * What an edge leads to is one of them, or an open bead. Answers them in the given order.
    */
-  async createAll(beads: readonly NewRunBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+  async createAll(beads: readonly ReservedBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
     const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
     return beads.map(({ id }) => {
       const row = rows.get(id)!;
@@ -185,6 +185,31 @@ export class Work {
     }
     for (const react of this.reactions.changed) await react(this, before, row);
     return this.#account.get(id)!;
+  }
+
+  /** As `update` of each of many beads, in few statements where it changes the status of none. Answers them in the given order. */
+  async updateAll(ids: readonly string[], change: BeadChange): Promise<BeadRecord[]> {
+    const same = new Map<string, { readonly diff: Diff; readonly beads: BeadRecord[] }>();
+    const alone: string[] = [];
+    for (const bead of await this.findAll(ids)) {
+      const diff = diffOf(bead, change);
+      if (diff?.columns.status !== undefined) alone.push(bead.id);
+      else if (diff !== undefined) {
+        const key = JSON.stringify(diff);
+        const known = same.get(key);
+        if (known === undefined) same.set(key, { diff, beads: [bead] });
+        else known.beads.push(bead);
+      }
+    }
+    for (const { diff, beads } of same.values()) {
+      const all = beads.map(({ id }) => id);
+      const rows = await this.repository.updateAll(this.tx, this.city.streamId, all, diff.columns, diff.metadata, diff);
+      const after = new Map(rows.map((row) => [row.id, row]));
+      for (const bead of beads) this.#account.changed(bead, after.get(bead.id));
+      for (const bead of beads) for (const react of this.reactions.changed) await react(this, bead, after.get(bead.id)!);
+    }
+    for (const id of alone) await this.update(id, change);
+    return this.findAll(ids);
   }
 
   /** Closes a bead that is not closed; with a reason it is kept as `close_reason`. */
