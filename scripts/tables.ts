@@ -113,6 +113,8 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     writes: ['sessions/session-store', 'sessions/sessions'],
     reads: ['administration', 'functions', 'hosts', 'integrations', 'orchestration', 'runners', 'sessions', 'work'],
   },
+  sling_batch_results: { writes: ['orchestration/sling'], reads: [] },
+  sling_batches: { writes: ['orchestration/sling'], reads: [] },
   store_looks: { writes: ['administration/maintenance'], reads: [] },
   usage_cities: { writes: ['sessions/usage'], reads: ['sessions'] },
   webhook_deliveries: { writes: ['orchestration/orders'], reads: ['administration'] },

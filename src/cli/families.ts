@@ -12,6 +12,7 @@ export const FAMILIES: Readonly<Record<string, () => Promise<Add>>> = {
   session: async () => (await import('./sessions/session.command.js')).addSession,
   bead: async () => (await import('./beads/bead.command.js')).addBead,
   sling: async () => (await import('./sling/sling.command.js')).addSling,
+  batch: async () => (await import('./sling/batch.command.js')).addBatch,
   convoy: async () => (await import('./convoys/convoy.command.js')).addConvoy,
   mail: async () => (await import('./mail/mail.command.js')).addMail,
   hook: async () => (await import('./hooks/hook.command.js')).addHook,

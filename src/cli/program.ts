@@ -41,6 +41,7 @@ import { addRunner } from './sessions/runner.command.js';
 import { addSession } from './sessions/session.command.js';
 import { addUsage } from './sessions/usage.command.js';
 import { addService } from './services/service.command.js';
+import { addBatch } from './sling/batch.command.js';
 import { addSling } from './sling/sling.command.js';
 import { addTop } from './top.command.js';
 import { addWhy } from './why/why.command.js';
@@ -56,6 +57,7 @@ export function buildProgram(io: Io): Command {
   addSession(program, io);
   addBead(program, io);
   addSling(program, io);
+  addBatch(program, io);
   addConvoy(program, io);
   addMail(program, io);
   addHook(program, io);

@@ -52,6 +52,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   pack_not_found: gone('import', 'svc pack list'),
   formula_not_found: gone('formula', 'svc formula list'),
   run_not_found: gone('run', 'svc run list'),
+  sling_batch_not_found: gone('batch of slings, or it ended more than a week ago', 'svc events --type request.result.sling.batch'),
   workflow_not_found: gone('run', 'svc run list'),
   molecule_not_found: gone('molecule', 'svc run list'),
   order_not_found: gone('order', 'svc order list'),

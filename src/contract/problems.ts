@@ -54,6 +54,7 @@ export const PROBLEMS = {
   delivery_not_found: kind('not_found', 'not-found', 404, 'Delivery Not Found'),
   service_not_found: kind('not_found', 'service-not-found', 404, 'Service Not Found'),
   session_not_found: kind('not_found', 'session-not-found', 404, 'Session Not Found'),
+  sling_batch_not_found: kind('not_found', 'sling-batch-not-found', 404, 'Batch Not Found'),
   message_not_found: kind('not_found', 'message-not-found', 404, 'Queued Message Not Found'),
   method_not_allowed: kind('method_not_allowed', 'method-not-allowed', 405, 'Method Not Allowed'),
   not_acceptable: kind('not_acceptable', 'not-acceptable', 406, 'Not Acceptable'),

@@ -20,6 +20,7 @@ import { ProvidersWorkerModule } from './hosts/providers/providers.worker.module
 import { PoolsWorkerModule } from './runners/pools/pools.worker.module.js';
 import { RigsWorkerModule } from './sessions/rigs/rigs.worker.module.js';
 import { RunsWorkerModule } from './orchestration/runs/runs.worker.module.js';
+import { SlingWorkerModule } from './orchestration/sling/sling.worker.module.js';
 import { RunnersWorkerModule } from './runners/runners/runners.worker.module.js';
 import { UsageWorkerModule } from './sessions/usage/usage.worker.module.js';
 import { SystemModule } from './administration/system/system.module.js';
@@ -41,6 +42,7 @@ import { SystemModule } from './administration/system/system.module.js';
     ConfigWorkerModule,
     RigsWorkerModule,
     RunsWorkerModule,
+    SlingWorkerModule,
     RunnersWorkerModule,
     PoolsWorkerModule,
     OrdersWorkerModule,

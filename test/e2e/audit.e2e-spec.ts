@@ -10,7 +10,7 @@ import { api, type Api, type Reply } from '../support/http.js';
 import { eventually, openStream, sleep } from '../support/sse.js';
 import { spawnSupervisor } from '../support/supervisor-process.js';
 import { fittingBody } from '../support/fitting-body.js';
-import { makeWork, workEverything, workPath, type WorkExamples } from '../support/work-examples.js';
+import { makeBatch, makeWork, workEverything, workPath, type WorkExamples } from '../support/work-examples.js';
 
 const MUTATIONS = contract().operations.filter((o) => o.method !== 'GET');
 /** What succeeds and changes nothing (there, no session runs): it has its record from outside of a transaction. */
@@ -74,6 +74,7 @@ beforeAll(async () => {
   for (const dir of ['mine', 'other']) expect((await as('root').post('/v0/city', { dir, provider: 'loopback' })).status).toBe(202);
   await eventually(async () => (await as('root').get('/v0/cities')).body.items.every((c: { running: boolean }) => c.running));
   examples = await makeWork(as('root'), 'other', stack.databaseUrl);
+  await makeBatch(stack.databaseUrl, 'mine');
   for (const city of ['mine', 'other']) await makeAgents(as('root'), city, stack.citiesRoot);
 });
 afterAll(() => stack.stop());

@@ -33,6 +33,8 @@ const AGENT_STREAMS = ['stream-agent-output', 'stream-agent-output-qualified', '
 /** Operations whose success has several statuses. */
 const SUCCESSES: Readonly<Record<string, number>> = {
   'broadcast-mail': 2,
+  'sling-batch': 2,
+  'cancel-sling-batch': 2,
   'stream-session': 2,
   'create-rig': 3,
   'create-molecule': 2,

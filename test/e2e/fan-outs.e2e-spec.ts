@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { killSvc, svc } from '../support/cli.js';
 import { adminAt } from '../support/database.js';
-import { api, type Api } from '../support/http.js';
+import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
 import { spawnSupervisor } from '../support/supervisor-process.js';
@@ -61,6 +61,8 @@ const killedAfterAStep = async (): Promise<void> => {
   expect({ signal, output: worker.output() }).toMatchObject({ signal: 'SIGKILL' });
   await sql("update operations set lease_until = clock_timestamp() where state = 'running'");
 };
+const endsOf = async ({ body }: Reply): Promise<number> =>
+  (await sql("select from events where type like 'request.%' and payload ->> 'request_id' = $1", [body.request_id])).length;
 const typed = (type: string): Promise<{ subject: string; message: string | null; payload: Record<string, unknown> }[]> =>
   sql('select subject, message, payload from events where type = $1 order by seq', [type]);
 
@@ -119,6 +121,69 @@ describe('what is done in steps, when its worker is killed in the middle', () =>
     const env = { SVC_API_URL: stack.urls[1]!, SVC_CITY: NAME };
     const byHand = await svc(['mail', 'broadcast', '--subject', 'Thaw'], { env });
     expect([byHand.code, byHand.stdout]).toEqual([0, `sent to ${AGENTS}\n`]);
+    await worker.stop();
+  });
+
+  it('is slung once, bead by bead, and says of each what became of it', async () => {
+    const beads = Array.from({ length: 350 }, (_, n) => `wi-${n + 100}`);
+    const [slung, closed, missing] = [beads[340]!, beads[341]!, 'wi-none'];
+    const sling = () => a.post(`${city}/sling/batch`, { target: 'agent-2', beads: [...beads, missing] }, { 'Idempotency-Key': 's' });
+    const accepted = await sling();
+    expect(accepted).toMatchObject({ status: 202, body: { status: 'accepted', target: 'agent-2', total: 351, results: [] } });
+    const again = await sling();
+    expect({ status: again.status, body: again.body }).toEqual({ status: 202, body: accepted.body });
+    const batch = `${city}/sling/batch/${accepted.body.request_id}`;
+    expect((await b.get(batch)).body).toMatchObject({ status: 'accepted', done: 0, results: [] });
+    await killedAfterAStep();
+    const { body: half } = await b.get(`${batch}?limit=1000`);
+    expect(half).toMatchObject({ status: 'running', total: 351, done: 100, slung: 100, results: { length: 100 } });
+    // Writers at both replicas go on meanwhile, with what comes later.
+    expect((await b.post(`${city}/sling`, { target: 'agent-2', bead: slung })).status).toBe(200);
+    expect((await a.post(`${city}/bead/${closed}/close`)).status).toBe(200);
+    const worker = await stack.add('worker');
+    const counts = { total: 351, slung: 349, refused: 2, skipped: 0 };
+    expect(await ledger.ended(accepted)).toMatchObject({ type: 'request.result.sling.batch', payload: { status: 'partial', ...counts } });
+    const { body: first } = await b.get(`${batch}?limit=300`);
+    expect(first).toMatchObject({ status: 'partial', done: 351, finished_at: expect.any(String) });
+    const { body: second } = await a.get(`${batch}?limit=300&cursor=${first.next_cursor}`);
+    expect(second).not.toHaveProperty('next_cursor');
+    const results = [...first.results, ...second.results] as { bead: string; status: string; changed?: boolean }[];
+    expect(results.map((result) => result.bead)).toEqual([...beads, missing]);
+    expect(results.filter((result) => result.changed === false).map((result) => result.bead)).toEqual([slung]);
+    const { body: refused } = await b.get(`${batch}?status=refused`);
+    expect(refused.results).toMatchObject([
+      { bead: closed, code: 'conflict-wrong-state' },
+      { bead: missing, code: 'sling-missing-bead' },
+    ]);
+    const made = 'select count(*)::int as n, count(distinct sling_source)::int as of from beads where sling_source is not null';
+    expect(await sql(made)).toEqual([{ n: 349, of: 349 }]);
+    expect((await a.post(`${batch}/cancel`)).status).toBe(409);
+    const env = { SVC_API_URL: stack.urls[1]!, SVC_CITY: NAME };
+    const byHand = await svc(['sling', 'agent-2', ...beads.slice(0, 201), '--no-convoy'], { env });
+    expect([byHand.code, byHand.stdout.split('\n').filter((line) => / unchanged /.test(line)).length]).toEqual([0, 201]);
+    expect(await endsOf(accepted)).toBe(1);
+    await worker.stop();
+  });
+
+  it('is canceled once, and then no bead more is slung', async () => {
+    const accepted = await a.post(`${city}/sling/batch`, {
+      target: 'agent-3',
+      beads: Array.from({ length: 201 }, (_, n) => `wi-${n + 460}`),
+    });
+    const batch = `${city}/sling/batch/${accepted.body.request_id}`;
+    const canceled = await Promise.all([a.post(`${batch}/cancel`), b.post(`${batch}/cancel`)]);
+    expect(canceled.map(({ status }) => status).sort()).toEqual([200, 202]);
+    expect((await b.get(batch)).body).toMatchObject({ status: 'canceling', done: 0 });
+    const worker = await stack.add('worker');
+    expect(await ledger.ended(accepted)).toMatchObject({
+      type: 'request.failed',
+      payload: { operation: 'sling.batch', error_code: 'canceled', error_message: 'the batch was canceled; done so far: 0 of 201' },
+    });
+    expect((await a.get(batch)).body).toMatchObject({ status: 'canceled', slung: 0, results: [] });
+    expect((await a.post(`${batch}/cancel`)).status).toBe(200);
+    expect((await a.get(`${city}/sling/batch/req_none`)).body.code).toBe('sling-batch-not-found');
+    expect(await sql(`select id from beads where metadata ->> 'gc.routed_to' = 'agent-3'`)).toEqual([]);
+    expect(await endsOf(accepted)).toBe(1);
     await worker.stop();
   });
 });

@@ -27,6 +27,7 @@ const NOWHERE: WorkExamples = {
   wait: NOTHING,
   run: NOTHING,
   firing: NOTHING,
+  batch: NOTHING,
   group: NOTHING,
   delivery: NOTHING,
   publication: NOTHING,

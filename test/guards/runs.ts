@@ -108,6 +108,13 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: BATCH,
   },
   {
+    guard: 'A step of a batch of slings is done once, whoever thinks that the batch is his.',
+    file: 'src/modules/orchestration/sling/sling-batches.reconciler.ts',
+    find: 'if (now === undefined || now.canceled || now.done !== done) return;',
+    replace: 'if (now === undefined) return;',
+    test: 'src/modules/orchestration/sling/sling-batches.db-spec.ts',
+  },
+  {
     guard: 'What a graph does is offered to nobody beside it.',
     file: `${RUNS}/launch/launch.service.ts`,
     find: "[ROUTE]: '', [EXECUTED_BY]: target ?? ''",

@@ -9,6 +9,7 @@ export type Kind =
   | 'wait'
   | 'run'
   | 'firing'
+  | 'batch'
   | 'session'
   | 'queued'
   | 'subAgent'
@@ -59,6 +60,7 @@ const KINDS: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   ),
   run: words('path.run_id path.workflow_id'),
   firing: words('path.bead_id'),
+  batch: words('path.request_id'),
   convoy: words('body.convoy'),
   message: words('query.thread'),
   session: words('query.session query.session_id body.session body.session_id'),

@@ -68,6 +68,16 @@ export const LISTS: Readonly<Record<string, LongList>> = {
   'list-extmsg-deliveries': { path: 'extmsg/deliveries', rows: said, count: 9 },
   'get-v0-city-by-city-name-mail': { path: 'mail?status=all', rows: mail, count: 9 },
   'get-v0-city-by-city-name-mail-thread-by-id': { path: 'mail/thread/thread', rows: mail, count: 9 },
+  'get-sling-batch': {
+    path: 'sling/batch/req-long',
+    rows: [
+      `insert into sling_batches (stream_id, request_id, actor, asked, target, beads) values ($1, 'req-long', 'a', '{}', 'mayor', '{}')`,
+      `insert into sling_batch_results (stream_id, request_id, n, status, result)
+       select $1, 'req-long', n, 'refused', json_build_object('bead', 'b-' || n, 'status', 'refused', 'detail', ${LONG}) from generate_series(1, 250) n`,
+    ],
+    count: 250,
+    items: 'results',
+  },
   'get-v0-city-by-city-name-events': { path: 'events', rows: events, count: 6 },
   'get-v0-cities': {
     path: '/v0/cities',

@@ -21,6 +21,8 @@ export interface WorkExamples extends SessionExamples, ExtmsgExamples {
   /** The root of a run. */
   readonly run: string;
   readonly firing: string;
+  /** A batch of slings that goes on. */
+  readonly batch: string;
 }
 
 /** Makes them in a running city that has the agent `mayor`. Cities with different tags have different sessions. */
@@ -40,10 +42,24 @@ export async function makeWork(client: Api, city: string, databaseUrl: string, t
     wait: await made('waits', { session: 'mayor', dep_ids: [bead] }),
     run: await aRun(databaseUrl, city, await made('beads', { title: 'a run', type: 'molecule' })),
     firing: await makeFiring(databaseUrl, city),
+    batch: await makeBatch(databaseUrl, city),
     ...sessions,
     ...(await makeExtmsg(databaseUrl, city, sessions.session, tag)),
   };
 }
+
+/** A batch of slings that no worker knows of: it goes on until it is canceled. */
+export async function makeBatch(databaseUrl: string, city: string): Promise<string> {
+  await adminAt(
+    databaseUrl,
+    `insert into sling_batches (stream_id, request_id, actor, asked, target, beads)
+     select stream_id, $1, 'tester', '{}', 'mayor', '{x-1}' from cities where name = $2`,
+    [batchIn(city), city],
+  );
+  return batchIn(city);
+}
+
+const batchIn = (city: string): string => `req-${city}-1`;
 
 /** A run without steps of a formula that the city does not have, with this root. */
 async function aRun(databaseUrl: string, city: string, root: string): Promise<string> {
@@ -74,6 +90,7 @@ export function workPath(path: string, city: string, examples: WorkExamples, met
     .replace('{cityName}', city)
     .replace('{id}', id)
     .replace('{rootID}', examples.bead)
+    .replace('{request_id}', examples.batch)
     .replace('{run_id}', examples.run)
     .replace('{workflow_id}', examples.run)
     .replace('{bead_id}', examples.firing)
@@ -96,7 +113,7 @@ export function workBodies({ bead, wait, session, ...examples }: WorkExamples): 
   };
 }
 
-/** Uses every mutation of the families of work and configuration once, to good effect; answers what did not succeed. @param url of a replica */
+/** Uses every mutation of the families of work and configuration once, to good effect, in a city that has the batch of `makeBatch`; answers what did not succeed. @param url of a replica */
 export async function workEverything(client: Api, city: string, url: string): Promise<string[]> {
   const failed: string[] = [];
   const ask = async (method: string, path: string, body?: object | string): Promise<{ id: string } & Record<string, unknown>> => {
@@ -119,6 +136,7 @@ export async function workEverything(client: Api, city: string, url: string): Pr
   await ask('POST', `bead/${id}/release`, { assignee: 'mayor' });
   await ask('POST', 'sling', { target: 'mayor', bead: id });
   await ask('POST', 'sling/batch', { target: 'mayor', beads: [id] });
+  await ask('POST', `sling/batch/${batchIn(city)}/cancel`);
   await ask('POST', 'hook/claim', { agent: 'mayor' });
   const { id: wait } = await ask('POST', 'waits', { session: 'mayor', dep_ids: [id] });
   const again = await ask('POST', 'waits', { session: 'mayor', kind: 'manual' });

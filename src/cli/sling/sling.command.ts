@@ -1,12 +1,14 @@
 import { Option, type Command } from 'commander';
-import { ask, type Schemas } from '../api.js';
+import { ask, type Api, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, collect, keyHeader, printJson, withExamples, withKey, type CityContext } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
 import { ofFormula } from '../formulas/hints.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
-import { plain, table } from '../table.js';
+import { plain } from '../table.js';
 import { defined, pairsOf } from '../values.js';
+import { awaitBatch, wholeBatch } from './many.js';
+import { resultTable } from './results.js';
 
 interface Flags {
   /** False for `--no-convoy`. */
@@ -146,27 +148,32 @@ async function slingMany(
   const params = { path: { cityName: city }, header: keyHeader(flags) };
   const body = { target, ...what, ...optionsOf(flags), ...defined({ atomic: flags.atomic }) };
   const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/sling/batch', { params, body, signal }));
+  const { request_id, event_cursor } = data;
+  if (request_id !== undefined && event_cursor !== undefined)
+    return goesOn(api, io, { city, accepted: { request_id, event_cursor }, flags });
   const results = data.results;
   if (flags.json === true) await printJson(io, data);
   else {
-    // Of a whole convoy most beads wait for others: a line of its own for each would hide the table.
-    const rows = results.map((r) => [
-      r.bead,
-      wordOf(r),
-      r.convoy_id ?? '',
-      r.workflow_id ?? '',
-      plain(r.detail ?? (r.warnings ?? []).join('; ')),
-    ]);
-    await io.out(table(['BEAD', 'RESULT', 'CONVOY', 'RUN', 'NOTE'], rows, io));
+    await io.out(resultTable(results, io));
     await io.out(eventLines(data.events));
   }
   if (data.refused > 0) throw new CliError(`${data.refused} of ${results.length} refused`);
 }
 
-function wordOf(result: Schemas['SlingBatchResult']): string {
-  if (result.status === 'skipped') return 'skipped, closed';
-  if (result.status === 'would_sling') return result.changed === false ? 'unchanged' : 'would be slung';
-  return result.status === 'slung' && result.changed === false ? 'unchanged' : result.status;
+interface GoingOn {
+  readonly city: string;
+  readonly accepted: { readonly request_id: string; readonly event_cursor: string };
+  readonly flags: Flags;
+}
+
+/** Many are slung in the background: their end is awaited, and then it is told as of few. */
+async function goesOn(api: Api, io: Io, { city, accepted, flags }: GoingOn): Promise<void> {
+  const json = flags.json === true;
+  const ending = await awaitBatch(api, io, { city, accepted, quiet: json });
+  const batch = await wholeBatch(api, city, accepted.request_id);
+  await (json ? printJson(io, batch) : io.out(resultTable(batch.results, io)));
+  if (!ending.ok) throw new CliError(plain(`${ending.failure.error_code}: ${ending.failure.error_message}`));
+  if (batch.refused > 0) throw new CliError(`${batch.refused} of ${batch.results.length} refused`);
 }
 
 const eventLines = (events: readonly Schemas['SlingEvent'][] | undefined): string =>

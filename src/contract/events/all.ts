@@ -17,6 +17,7 @@ import './rigs.events.js';
 import './runners.events.js';
 import './services.events.js';
 import './sessions.events.js';
+import './sling.events.js';
 import './storage.events.js';
 import './supervisor.events.js';
 import './webhooks.events.js';

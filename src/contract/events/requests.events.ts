@@ -14,6 +14,7 @@ export const OPERATION_KINDS = [
   'session.submit',
   'rig.create',
   'mail.broadcast',
+  'sling.batch',
 ] as const;
 export type OperationKind = (typeof OPERATION_KINDS)[number];
 

@@ -995,6 +995,34 @@ export interface SessionTurns {
   turn: number;
 }
 
+export interface SlingBatches {
+  actor: string;
+  asked: Json;
+  beads: string[];
+  canceled_at: Timestamp | null;
+  convoy: string | null;
+  created_at: Generated<Timestamp>;
+  done: Generated<number>;
+  error_code: string | null;
+  error_message: string | null;
+  finished_at: Timestamp | null;
+  formula: Json | null;
+  request_id: string;
+  skipped: Generated<number>;
+  slung: Generated<number>;
+  status: string | null;
+  stream_id: number;
+  target: string;
+}
+
+export interface SlingBatchResults {
+  n: number;
+  request_id: string;
+  result: Json;
+  status: string;
+  stream_id: number;
+}
+
 export interface StoreLooks {
   entries_seen: Generated<number>;
   look_at: Timestamp;
@@ -1089,6 +1117,8 @@ export interface DB {
   session_names: SessionNames;
   session_turns: SessionTurns;
   sessions: Sessions;
+  sling_batch_results: SlingBatchResults;
+  sling_batches: SlingBatches;
   store_looks: StoreLooks;
   usage_cities: UsageCities;
   webhook_deliveries: WebhookDeliveries;

@@ -4,13 +4,14 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Recipe } from '../formulas/compile/recipe.js';
 import type { Work } from '../../work/work/work.js';
 import type { BatchPlan } from './batch-plans.js';
+import { resultOf } from './batch-results.js';
 import { direct, SlingDispatch, type SlungSomething } from './sling-dispatch.js';
 import { SlingFormulas, type ChosenFormula, type SlingFormula } from './sling-formulas.js';
 import { invalid } from './sling-order.js';
-import { MAX_BATCH_CHARACTERS } from './sling.schemas.js';
+import { MAX_BATCH_CHARACTERS, type SlingBatchResult } from './sling.schemas.js';
 
-/** What the formula of a batch is for each of its beads, or why it cannot be used for that one. Undefined: beads alone. */
-export type ReadyBatch = ReadonlyMap<string, SlingFormula | ProblemError> | undefined;
+/** What the formula of a batch is for each of its beads, or why it cannot be used for that one. */
+export type Ready = ReadonlyMap<string, SlingFormula | ProblemError>;
 
 /** The formula of a batch: made ready for each bead before anything is written, as its variables may name the bead. */
 @Injectable()
@@ -26,7 +27,15 @@ export class BatchFormulas {
    * @param most steps of all runs together
    * @throws ProblemError invalid_request, and what `SlingFormulas.prepare` refuses for reasons that are no bead's
    */
-  async ready(city: CityScope, chosen: ChosenFormula, beads: readonly string[], most: number): Promise<ReadyBatch> {
+  async ready(city: CityScope, chosen: ChosenFormula, beads: readonly string[], most: number): Promise<Ready> {
+    const ready = await this.readyFor(city, chosen, beads, most);
+    const [first] = ready.values();
+    if (first instanceof ProblemError && [...ready.values()].every((one) => one instanceof ProblemError)) throw first;
+    return ready;
+  }
+
+  /** As `ready`, for some of a batch: it may be that the formula cannot be used for any of these. */
+  async readyFor(city: CityScope, chosen: ChosenFormula, beads: readonly string[], most: number): Promise<Ready> {
     const ready = new Map<string, SlingFormula | ProblemError>();
     let steps = 0;
     let characters = 0;
@@ -49,20 +58,34 @@ export class BatchFormulas {
         );
       ready.set(bead, one);
     }
-    const [first] = ready.values();
-    if (first instanceof ProblemError && [...ready.values()].every((one) => one instanceof ProblemError)) throw first;
     return ready;
   }
 
-  /** Slings one bead of a batch. After a refusal nothing of it is written, and the transaction may go on with others. */
-  async sling(work: Work, bead: string, { order }: BatchPlan, ready: ReadyBatch): Promise<SlungSomething> {
-    if (ready === undefined) return direct(await this.dispatch.sling(work, bead, order));
-    const one = ready.get(bead);
+  /** Slings beads of a batch, each for itself. After a refusal nothing of that bead is written, and the transaction goes on with others. */
+  async sling(work: Work, beads: readonly string[], plan: BatchPlan, ready: Ready | undefined, dry = false): Promise<SlingBatchResult[]> {
+    if (ready === undefined) {
+      const slung = await this.dispatch.slingAll(work, beads, plan.order);
+      return slung.map((one, n) => resultOf(beads[n]!, plan, dry, one instanceof ProblemError ? one : direct(one)));
+    }
+    const results: SlingBatchResult[] = [];
+    for (const bead of beads) results.push(resultOf(bead, plan, dry, await this.#launch(work, bead, plan, ready.get(bead))));
+    return results;
+  }
+
+  async #launch(
+    work: Work,
+    bead: string,
+    { order }: BatchPlan,
+    one: SlingFormula | ProblemError | undefined,
+  ): Promise<SlungSomething | ProblemError> {
     if (one === undefined) throw problem('unavailable', 'the members of the convoy changed meanwhile; try again');
-    return work.attempt(async () => {
-      if (one instanceof ProblemError) throw one;
-      return this.formulas.launch(work, order, one);
-    });
+    if (one instanceof ProblemError) return one;
+    return work
+      .attempt(() => this.formulas.launch(work, order, one))
+      .catch((error: unknown) => {
+        if (error instanceof ProblemError) return error;
+        throw error;
+      });
   }
 }
 

@@ -3,7 +3,7 @@ import { problem } from '../../../contract/problems.js';
 import type { Work } from '../../work/work/work.js';
 import { invalid, type SlingOrder } from './sling-order.js';
 import { SlingOrders } from './sling-orders.js';
-import { MAX_BATCH, type SlingBatchInputBody } from './sling.schemas.js';
+import { MAX_BATCH, type SlingBatchInputBody, type SlingOptions } from './sling.schemas.js';
 import { SlingRepository } from './sling.repository.js';
 
 /** What a batch is going to sling, in this order. */
@@ -33,7 +33,15 @@ export class BatchPlans {
     return this.#ofConvoy(work, convoy!, order);
   }
 
-  /** Its members are followed by the convoy already: they get none of their own. */
+  /** As `read`, for some beads of a batch that was read before. */
+  async again(
+    work: Work,
+    { asked, beads, convoy }: Pick<BatchPlan, 'beads' | 'convoy'> & { readonly asked: SlingOptions },
+  ): Promise<BatchPlan> {
+    const order = await this.orders.read(work, asked, () => undefined);
+    return { order: convoy === undefined ? order : ofConvoy(order), beads, skipped: [], convoy };
+  }
+
   async #ofConvoy(work: Work, id: string, order: SlingOrder): Promise<BatchPlan> {
     if (order.owned) throw invalid('owned is for convoys of single beads (cannot use with convoy)', 'body.owned');
     const convoy = await work.find(id);
@@ -45,6 +53,9 @@ export class BatchPlans {
     const open = members.filter((member) => !member.closed).map((member) => member.id);
     if (open.length === 0) throw invalid(`convoy ${id} has no open members`, 'body.convoy');
     const skipped = members.filter((member) => member.closed).map((member) => member.id);
-    return { order: { ...order, noConvoy: true }, beads: open, skipped, convoy: id };
+    return { order: ofConvoy(order), beads: open, skipped, convoy: id };
   }
 }
+
+/** Its members are followed by the convoy already: they get none of their own. */
+const ofConvoy = (order: SlingOrder): SlingOrder => ({ ...order, noConvoy: true });

@@ -14,27 +14,21 @@ const REFUSALS: ReadonlySet<ProblemName> = new Set([
   'rig_not_found',
 ]);
 
-/** The result of slinging one bead of a batch: a refusal is one too. */
-export async function resultOf(
-  bead: string,
-  { convoy }: BatchPlan,
-  dry: boolean,
-  sling: () => Promise<SlungSomething>,
-): Promise<SlingBatchResult> {
-  try {
-    const { convoy_id: own = convoy, changed, warnings, formula, workflow_id: id, run } = await sling();
-    return {
-      bead,
-      status: dry ? 'would_sling' : 'slung',
-      changed,
-      ...(own === undefined ? {} : { convoy_id: own }),
-      ...(run === undefined ? {} : { formula, workflow_id: id, run }),
-      warnings,
-    };
-  } catch (error) {
-    if (!(error instanceof ProblemError) || !REFUSALS.has(error.problem)) throw error;
-    return { bead, status: 'refused', code: error.kind.code, detail: error.detail };
+/** The result of slinging one bead of a batch: a refusal is one too. @throws what is wrong with the whole batch */
+export function resultOf(bead: string, { convoy }: BatchPlan, dry: boolean, outcome: SlungSomething | ProblemError): SlingBatchResult {
+  if (outcome instanceof ProblemError) {
+    if (!REFUSALS.has(outcome.problem)) throw outcome;
+    return { bead, status: 'refused', code: outcome.kind.code, detail: outcome.detail };
   }
+  const { convoy_id: own = convoy, changed, warnings, formula, workflow_id: id, run } = outcome;
+  return {
+    bead,
+    status: dry ? 'would_sling' : 'slung',
+    changed,
+    ...(own === undefined ? {} : { convoy_id: own }),
+    ...(run === undefined ? {} : { formula, workflow_id: id, run }),
+    warnings,
+  };
 }
 
 export function batchAnswer(

@@ -148,6 +148,7 @@ describe('a batch', () => {
 
   it('that breaks off gives its key back: what was slung stays, and the repeat finds it so', async () => {
     const [a, b] = [await h.create(), await h.create()];
+    service = slings(fixture, fixture.work, undefined, { step: 1 });
     let commits = 0;
     fixture.failpoints.arm('tx.before_commit', () => {
       if (++commits === 3) throw new Error('planted');

@@ -7,16 +7,19 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService, type Done } from '../../work/work/work.service.js';
-import { BatchFormulas, type ReadyBatch } from './batch-formulas.js';
+import { BatchFormulas, type Ready } from './batch-formulas.js';
 import { BatchPlans, type BatchPlan } from './batch-plans.js';
-import { batchAnswer, requireAll, resultOf } from './batch-results.js';
+import { batchAnswer, requireAll } from './batch-results.js';
 import { eventsOf, Rehearsal } from './rehearsal.js';
-import { SlingFormulas } from './sling-formulas.js';
+import { SlingBatches } from './sling-batches.service.js';
+import { SlingFormulas, type ChosenFormula } from './sling-formulas.js';
 import { invalid } from './sling-order.js';
 import {
+  AT_ONCE,
   MAX_BATCH_STEPS,
   MAX_TOGETHER,
   MAX_TOGETHER_STEPS,
+  STEP,
   type SlingBatchInputBody,
   type SlingBatchResponse,
   type SlingBatchResult,
@@ -28,22 +31,35 @@ const HOLD_MS = 60_000;
 const HELD_ANEW = 100;
 
 interface Going {
-  readonly ready: ReadyBatch;
+  readonly ready: Ready | undefined;
   readonly hold: () => Promise<void>;
   readonly actor: string;
   /** The position of the log before. */
   readonly from: number;
 }
 
+interface Accepting {
+  readonly plan: BatchPlan;
+  readonly chosen: ChosenFormula | undefined;
+  readonly ref: IdempotencyRef | undefined;
+  readonly owner: string;
+  readonly actor: string;
+}
+
 /** Slings many beads: each for itself, or all of them or none. */
 @Injectable()
 export class SlingBatchService {
+  /** A test sets smaller ones. */
+  atOnce = AT_ONCE;
+  step = STEP;
+
   constructor(
     private readonly work: WorkService,
     private readonly rehearsal: Rehearsal,
     private readonly plans: BatchPlans,
     private readonly formulas: SlingFormulas,
     private readonly batch: BatchFormulas,
+    private readonly batches: SlingBatches,
     private readonly idempotency: Idempotency,
     private readonly transactions: Transactions,
   ) {}
@@ -65,7 +81,7 @@ export class SlingBatchService {
   }
 
   /** Members of a convoy are read twice: what their formula is for each is made ready outside of the transaction that slings them. */
-  async #readyTogether(city: CityScope, body: SlingBatchInputBody, actor: string): Promise<ReadyBatch> {
+  async #readyTogether(city: CityScope, body: SlingBatchInputBody, actor: string): Promise<Ready | undefined> {
     if (body.target.trim() === '') return undefined;
     const chosen = await this.formulas.choose(city, body);
     if (chosen === undefined) return undefined;
@@ -79,15 +95,14 @@ export class SlingBatchService {
     throw invalid(`at most ${MAX_TOGETHER} beads can be slung with atomic or dry_run, not ${plan.beads.length}`, 'body');
   }
 
-  async #together(work: Work, body: SlingBatchInputBody, dry: boolean, ready: ReadyBatch): Promise<SlingBatchResponse> {
+  async #together(work: Work, body: SlingBatchInputBody, dry: boolean, ready: Ready | undefined): Promise<SlingBatchResponse> {
     const plan = await this.#planTogether(work, body);
-    const results: SlingBatchResult[] = [];
-    for (const id of plan.beads) results.push(await resultOf(id, plan, dry, () => this.batch.sling(work, id, plan, ready)));
+    const results = await this.batch.sling(work, plan.beads, plan, ready, dry);
     if (body.atomic) requireAll(results, body);
     return batchAnswer(plan, results, dry, dry ? eventsOf(work) : undefined);
   }
 
-  /** A transaction a bead, so that other writers of the city get in between. The key is held from the first to the last. */
+  /** In steps, a transaction each, so that other writers of the city get in between. The key is held from the first to the last. */
   async #eachForItself(
     city: CityScope,
     body: SlingBatchInputBody,
@@ -110,6 +125,7 @@ export class SlingBatchService {
     try {
       const chosen = await this.formulas.choose(city, body);
       const ready = chosen && (await this.batch.ready(city, chosen, plan.beads, MAX_BATCH_STEPS));
+      if (plan.beads.length > this.atOnce) return await this.#accept(city, body, { plan, chosen, ref, owner, actor });
       const hold = async (): Promise<void> => {
         if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.hold(tx, ref, owner, HOLD_MS), PREPARES);
       };
@@ -125,16 +141,41 @@ export class SlingBatchService {
   async #slingAll(city: CityScope, plan: BatchPlan, { ready, hold, actor, from }: Going): Promise<Done<SlingBatchResponse>> {
     const results: SlingBatchResult[] = [];
     let index = from;
-    for (const [n, id] of plan.beads.entries()) {
-      if (n > 0 && n % HELD_ANEW === 0) await hold();
-      const sling = async () => {
-        const done = await this.work.run(city, actor, (work) => this.batch.sling(work, id, plan, ready));
-        index = done.index;
-        return done.value;
-      };
-      results.push(await resultOf(id, plan, false, sling));
+    const step = ready === undefined ? this.step : 1;
+    for (let heldFor = 0; results.length < plan.beads.length;) {
+      if (results.length - heldFor >= HELD_ANEW) {
+        await hold();
+        heldFor = results.length;
+      }
+      const next = plan.beads.slice(results.length, results.length + step);
+      const done = await this.work.run(city, actor, (work) => this.batch.sling(work, next, plan, ready));
+      index = done.index;
+      results.push(...done.value);
     }
     return { value: batchAnswer(plan, results, false), index };
+  }
+
+  /** Leaves many to a worker: what the request means is decided here. */
+  #accept(city: CityScope, body: SlingBatchInputBody, { plan, chosen, ref, owner, actor }: Accepting): Promise<Done<SlingBatchResponse>> {
+    const {
+      beads: _beads,
+      convoy: _convoy,
+      formula: _formula,
+      title: _title,
+      vars: _vars,
+      no_formula: _none,
+      atomic: _atomic,
+      ...asked
+    } = body;
+    const { beads, skipped, convoy, order } = plan;
+    return this.work.run(city, actor, async (work) => {
+      const stored = ref && (await this.idempotency.regain(work.tx, ref, owner));
+      if (stored !== undefined) return stored.body as SlingBatchResponse;
+      const batch = { actor, asked: { ...asked, target: order.target.name }, formula: chosen, convoy, beads, skipped };
+      const answer = await this.batches.accept(work, batch);
+      if (ref !== undefined) await this.idempotency.store(work.tx, ref, { status: 202, body: answer });
+      return answer;
+    });
   }
 
   async #store(ref: IdempotencyRef, owner: string, body: SlingBatchResponse): Promise<void> {

@@ -113,8 +113,7 @@ export class SlingDispatch {
       if (convoy === undefined && !followed) bare.push(bead);
       else if (convoy !== undefined) followers.set(bead.id, followed ? convoy : await this.#followAgain(work, bead, convoy, order));
     }
-    if (bare.length > 0)
-      for (const [id, convoy] of await this.convoys.createSlingConvoys(work, bare, order)) followers.set(id, convoy);
+    if (bare.length > 0) for (const [id, convoy] of await this.convoys.createSlingConvoys(work, bare, order)) followers.set(id, convoy);
     return followers;
   }
 

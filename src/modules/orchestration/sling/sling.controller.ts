@@ -1,4 +1,4 @@
-import { Body, Controller, Post, Res } from '@nestjs/common';
+import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
@@ -6,12 +6,18 @@ import { Operation } from '../../../platform/http/operation.decorator.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { SLING_BATCH, SlingBatchService } from './sling-batch.service.js';
+import { SlingBatches } from './sling-batches.service.js';
 import {
+  AT_ONCE,
   MAX_BATCH,
   MAX_BATCH_STEPS,
   MAX_TOGETHER,
   MAX_TOGETHER_STEPS,
+  SlingBatchBody,
+  SlingBatchCancelBody,
+  SlingBatchIdParam,
   SlingBatchInputBody,
+  SlingBatchQuery,
   SlingBatchResponse,
   SlingInputBody,
   SlingResponse,
@@ -22,7 +28,8 @@ import { SLING, SlingService } from './sling.service.js';
 export class SlingController {
   constructor(
     private readonly slings: SlingService,
-    private readonly batches: SlingBatchService,
+    private readonly together: SlingBatchService,
+    private readonly batches: SlingBatches,
   ) {}
 
   @Operation({
@@ -86,9 +93,13 @@ export class SlingController {
       'Closed members of a convoy are `skipped`; its members get no convoys of their own. ' +
       'With `formula`, or for a target that works by one and without `no_formula`, a run of it is launched for each bead, as `POST …/sling` does for one: ' +
       '`results` has them, and a bead that has another live run is refused. A formula that can be used for none of them refuses the batch. ' +
-      'Each of them is durable at once, and other writers get in between; a batch that is interrupted is finished by a repeat under its `Idempotency-Key`, a minute later. ' +
+      'Other writers get in between; a batch that is interrupted is finished by a repeat under its `Idempotency-Key`, a minute later. ' +
+      `More than ${AT_ONCE} are only accepted: 202 with \`request_id\`, then the slings in steps of which each is durable, and one ` +
+      '`request.result.sling.batch` or `request.failed` above `event_cursor` in the log of the city. `GET …/sling/batch/{request_id}` says how far it has come. ' +
       `At most ${MAX_BATCH} beads and ${MAX_BATCH_STEPS} steps of their runs; ${MAX_TOGETHER} and ${MAX_TOGETHER_STEPS} with \`atomic\` or \`dry_run\`, ` +
       'which keep the other writers of the city waiting.',
+    status: 200,
+    also: [{ status: 202, headers: ['X-SVC-Index'] }],
     response: SlingBatchResponse,
     headers: ['X-SVC-Index'],
     problems: [
@@ -112,8 +123,53 @@ export class SlingController {
     @Body({ schema: SlingBatchInputBody }) body: SlingBatchInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SlingBatchResponse> {
-    const { value, index } = await this.batches.sling(city, body, key, caller);
-    void reply.header('x-svc-index', index);
+    const { value, index } = await this.together.sling(city, body, key, caller);
+    void reply.header('x-svc-index', index).code(value.request_id === undefined ? 200 : 202);
     return value;
+  }
+
+  @Operation({
+    id: 'get-sling-batch',
+    summary: 'How far a batch of many slings has come',
+    description:
+      'And what became of each of its beads, in the order of the request. It is there while it goes on, and for a week after its end.',
+    response: SlingBatchBody,
+    problems: ['city_not_found', 'sling_batch_not_found', 'invalid_cursor'],
+  })
+  @Get('sling/batch/:request_id')
+  get(
+    @City() city: CityScope,
+    @Param('request_id', { schema: SlingBatchIdParam }) requestId: string,
+    @Query({ schema: SlingBatchQuery }) query: SlingBatchQuery,
+  ): Promise<SlingBatchBody> {
+    return this.batches.get(city, requestId, query);
+  }
+
+  @Operation({
+    id: 'cancel-sling-batch',
+    needs: 'operate',
+    status: 202,
+    also: [{ status: 200, headers: ['X-SVC-Index'] }],
+    summary: 'Cancel a batch of many slings',
+    description:
+      'What was slung stays so; from the answer on nothing more is, and the batch ends with `request.failed` and the code `canceled`. ' +
+      'One that was canceled already is answered with 200; one that has ended otherwise is refused.',
+    response: SlingBatchCancelBody,
+    headers: ['X-SVC-Index'],
+    problems: ['city_not_found', 'sling_batch_not_found', 'wrong_state'],
+  })
+  @Post('sling/batch/:request_id/cancel')
+  async cancel(
+    @City() city: CityScope,
+    @Caller() caller: Principal,
+    @Param('request_id', { schema: SlingBatchIdParam }) requestId: string,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SlingBatchCancelBody> {
+    const {
+      value: { again, ...body },
+      index,
+    } = await this.batches.cancel(city, requestId, caller);
+    void reply.header('x-svc-index', index).code(again ? 200 : 202);
+    return body;
   }
 }

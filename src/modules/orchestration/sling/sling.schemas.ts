@@ -2,11 +2,16 @@ import { z } from 'zod';
 import { beadTitle } from '../../../contract/beads.schemas.js';
 import { contract } from '../../../contract/registry.js';
 import { RunRef } from '../../../contract/runs.schemas.js';
+import { queryEnum, queryInt, queryText } from '../../../contract/query.js';
 import { int64, text } from '../../../contract/scalars.js';
 
 /** The most members of one batch, and of one that is a single transaction and so keeps every other writer of the city waiting. */
 export const MAX_BATCH = 5000;
 export const MAX_TOGETHER = 200;
+/** More than so many are slung by a worker, in the background. */
+export const AT_ONCE = 200;
+/** So many beads are slung in one transaction. */
+export const STEP = 100;
 /** The most steps of the runs that one batch launches, of those in a single transaction, and the characters of them, which are held until then. */
 export const MAX_BATCH_STEPS = 20_000;
 export const MAX_TOGETHER_STEPS = 4_000;
@@ -133,15 +138,71 @@ export const SlingBatchResponse = contract(
   'SlingBatchResponse',
   z.strictObject({
     status: z
-      .enum(['slung', 'would_sling', 'partial', 'refused'])
-      .describe('`slung`; `partial` when some were refused, `refused` when all were; `would_sling` in a dry run.'),
+      .enum(['slung', 'would_sling', 'partial', 'refused', 'accepted'])
+      .describe(
+        '`slung`; `partial` when some were refused, `refused` when all were; `would_sling` in a dry run; `accepted` with `request_id`: it goes on in the background.',
+      ),
     target: z.string().describe('The canonical name of whom they went to.'),
-    results: z.array(SlingBatchResult).describe('What became of each, in the order of the request.'),
+    results: z
+      .array(SlingBatchResult)
+      .describe('What became of each, in the order of the request; none yet of a batch that is `accepted`.'),
     slung: int64.describe('How many were slung.'),
     refused: int64.describe('How many were refused.'),
     skipped: int64,
     events: z.array(SlingEvent).optional(),
+    total: int64.optional().describe('With `request_id`: how many beads it is, without those that are skipped.'),
+    request_id: z.string().optional().describe('Of a batch that goes on in the background. Absent: all of it is done.'),
+    event_cursor: z
+      .string()
+      .optional()
+      .describe('With `request_id`: the position of the city’s log before the first sling, to be given as `after_seq`.'),
   }),
   'What became of the beads.',
 );
 export type SlingBatchResponse = z.infer<typeof SlingBatchResponse>;
+
+export const SlingBatchIdParam = z.string().min(1).max(100).describe('`request_id` of the answer that accepted the batch.');
+
+const RESULT_STATUSES = ['slung', 'refused', 'skipped'] as const;
+export const SlingBatchQuery = z.strictObject({
+  limit: queryInt({ min: 1, max: 1000, default: 100 }),
+  cursor: queryText(),
+  status: queryEnum(RESULT_STATUSES).describe('Only results with this status.'),
+});
+export type SlingBatchQuery = z.infer<typeof SlingBatchQuery>;
+
+const BATCH_STATUSES = ['accepted', 'running', 'canceling', 'slung', 'partial', 'refused', 'canceled', 'failed'] as const;
+const batchStatus = z
+  .enum(BATCH_STATUSES)
+  .describe(
+    '`accepted`, then `running`, or `canceling`; at its end `slung`, `partial` when some were refused, `refused` when all were, `canceled` or `failed`.',
+  );
+
+export const SlingBatchBody = contract(
+  'SlingBatchBody',
+  z.strictObject({
+    request_id: z.string(),
+    status: batchStatus,
+    target: z.string().describe('The canonical name of whom they go to.'),
+    total: int64.describe('How many beads it is, without those that are skipped.'),
+    done: int64.describe('How many of them are slung or refused.'),
+    slung: int64.describe('How many are slung.'),
+    refused: int64.describe('How many are refused.'),
+    skipped: int64,
+    created_at: z.string().describe('When it was accepted.'),
+    finished_at: z.string().optional().describe('When it ended. Absent while it goes on.'),
+    error_code: z.string().optional().describe('Why it has failed.'),
+    error_message: z.string().optional(),
+    results: z.array(SlingBatchResult).describe('What became of each so far, in the order of the request.'),
+    next_cursor: z.string().optional(),
+  }),
+  'How far a batch of many slings has come, and a page of what became of its beads.',
+);
+export type SlingBatchBody = z.infer<typeof SlingBatchBody>;
+
+export const SlingBatchCancelBody = contract(
+  'SlingBatchCancelBody',
+  z.strictObject({ status: batchStatus, done: int64.describe('How many beads were slung or refused before.') }),
+  'No more of the batch is slung.',
+);
+export type SlingBatchCancelBody = z.infer<typeof SlingBatchCancelBody>;

@@ -128,7 +128,11 @@ export class ConvoysService {
    * A convoy for each of open beads, in the bead's rig or, when that has gone, in the city's own; answers them by the bead's id. Only for those
    * without a live one. An owned one does not close by itself.
    */
-  async createSlingConvoys(work: Work, beads: readonly BeadRecord[], { owned }: { owned: boolean }): Promise<ReadonlyMap<string, BeadRecord>> {
+  async createSlingConvoys(
+    work: Work,
+    beads: readonly BeadRecord[],
+    { owned }: { owned: boolean },
+  ): Promise<ReadonlyMap<string, BeadRecord>> {
     const places = new Map<string, BeadRecord[]>();
     for (const [rig, all] of Map.groupBy(beads, (bead) => bead.rig)) {
       const place = rig !== '' && (await work.hasRig(rig)) ? rig : '';

@@ -59,10 +59,8 @@ function setOf(change: RowChange, metadata: Merge, { handover, leaseMs }: Holdin
   if (set.length > 0 || hasMetadata) set.push(sql`revision = b.revision + 1, updated_at = clock_timestamp()`);
   if (change.status !== undefined) set.push(sql`closed_at = ${change.status === 'closed' ? sql`clock_timestamp()` : null}`);
   if (hasMetadata) set.push(sql`metadata = (b.metadata || ${JSON.stringify(metadata.set)}::jsonb) - ${[...metadata.unset]}::text[]`);
-  if (leaseMs !== undefined)
-    set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
-  else if (handover || (change.status !== undefined && change.status !== 'in_progress'))
-    set.push(sql`lease_ms = null, lease_until = null`);
+  if (leaseMs !== undefined) set.push(sql`lease_ms = ${leaseMs}, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond'`);
+  else if (handover || (change.status !== undefined && change.status !== 'in_progress')) set.push(sql`lease_ms = null, lease_until = null`);
   if (handover) set.push(sql`claim_fence = b.claim_fence + 1`);
   if (handover && leaseMs !== undefined) set.push(sql`attempts = b.attempts + 1`);
   return sql.join(set);
@@ -147,11 +145,13 @@ export class WorkRepository {
   async insertAll(tx: Tx, streamId: number, beads: readonly ReservedBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
     const blockers = new Map<string, number>();
     for (const { issue_id: id, type } of edges) if (BLOCKING.includes(type)) blockers.set(id, (blockers.get(id) ?? 0) + 1);
-    const rows = beads.map(({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref, slingSource }) => ({
-      ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
-      ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
-      sling_source: slingSource,
-    }));
+    const rows = beads.map(
+      ({ id, rig, title, type, priority, assignee, description, parent, labels, metadata, runId, ref, slingSource }) => ({
+        ...{ id, rig, title, priority, ref, type: type || 'task', assignee: assignee || null, description: description || null },
+        ...{ parent: parent || null, labels: labels ?? [], metadata: metadata ?? {}, run_id: runId, blockers: blockers.get(id) ?? 0 },
+        sling_source: slingSource,
+      }),
+    );
     const { rows: made } = await sql<BeadRecord>`
       with put as (
         insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
@@ -245,15 +245,7 @@ export class WorkRepository {
    * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision. Where its status
    * changes, it says whether more than `few` depend on the bead, or are still being told of its last change.
    */
-  async update(
-    tx: Tx,
-    streamId: number,
-    id: string,
-    change: RowChange,
-    metadata: Merge,
-    keep: Holding,
-    few: number,
-  ): Promise<Moved> {
+  async update(tx: Tx, streamId: number, id: string, change: RowChange, metadata: Merge, keep: Holding, few: number): Promise<Moved> {
     const { rows } = await sql<BeadRecord & { many: boolean }>`
       update beads b set ${setOf(change, metadata, keep)}
       where b.stream_id = ${streamId} and b.id = ${id}

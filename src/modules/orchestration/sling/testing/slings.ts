@@ -1,5 +1,8 @@
 import { ANYBODY } from '../../../../contract/principal.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
+import type { ClaimedOperation, OperationHandler, OperationOutcome } from '../../../../platform/operations/operation.js';
+import type { Operations } from '../../../../platform/operations/operations.js';
+import { newId } from '../../../../platform/time/clock.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
 import type { WorkFixture } from '../../../../../test/support/work.js';
 import { ConvoysRepository } from '../../../work/convoys/convoys.repository.js';
@@ -17,6 +20,9 @@ import { BatchFormulas } from '../batch-formulas.js';
 import { BatchPlans } from '../batch-plans.js';
 import { Rehearsal } from '../rehearsal.js';
 import { SlingBatchService } from '../sling-batch.service.js';
+import { SlingBatchesReconciler } from '../sling-batches.reconciler.js';
+import { SlingBatchesRepository } from '../sling-batches.repository.js';
+import { SlingBatches } from '../sling-batches.service.js';
 import type { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import { RunControlRepository } from '../../runs/control/control.repository.js';
 import type { Signals } from '../../../../platform/streams/signals.js';
@@ -32,12 +38,31 @@ import { SlingFormulas } from '../sling-formulas.js';
 import { SlingDispatch } from '../sling-dispatch.js';
 import { SlingOrders } from '../sling-orders.js';
 import { SlingRepository } from '../sling.repository.js';
-import type { SlingBatchInputBody, SlingBatchResponse, SlingInputBody, SlingResponse } from '../sling.schemas.js';
+import {
+  MAX_BATCH,
+  STEP,
+  type SlingBatchInputBody,
+  type SlingBatchResponse,
+  type SlingInputBody,
+  type SlingResponse,
+} from '../sling.schemas.js';
 import { SlingService } from '../sling.service.js';
 
 export interface Slings {
   sling(body: SlingInputBody, key?: string): Promise<Done<SlingResponse>>;
   batch(body: SlingBatchInputBody, key?: string): Promise<Done<SlingBatchResponse>>;
+  /** Batches that are left to workers. */
+  readonly batches: SlingBatches;
+  /** Carries one out as a worker does, up to its end; answers how that was told. */
+  carryOut(requestId: string): Promise<OperationOutcome>;
+}
+
+/** How much is done at once. */
+export interface AtOnce {
+  /** In one transaction. */
+  readonly step?: number;
+  /** More is left to workers. */
+  readonly most?: number;
 }
 
 /** A city whose configuration was never composed: no agent works by a formula. */
@@ -75,7 +100,12 @@ class Shelved extends RunPreparation {
 }
 
 /** One process's sling services on a fixture, over `work`. */
-export function slings(fixture: WorkFixture, work: WorkService = fixture.work, shelf: Shelf = { texts: {} }): Slings {
+export function slings(
+  fixture: WorkFixture,
+  work: WorkService = fixture.work,
+  shelf: Shelf = { texts: {} },
+  { step = STEP, most = MAX_BATCH }: AtOnce = {},
+): Slings {
   const repository = new SlingRepository();
   const rehearsal = new Rehearsal(work, repository);
   const orders = new SlingOrders(new RosterService(new RosterRepository(fixture.db)));
@@ -103,10 +133,30 @@ export function slings(fixture: WorkFixture, work: WorkService = fixture.work, s
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
   const plans = new BatchPlans(orders, repository);
   const ready = new BatchFormulas(formulas, dispatch);
-  const batch = new SlingBatchService(work, rehearsal, plans, formulas, ready, idempotency, fixture.transactions);
+  let handler: OperationHandler | undefined;
+  const operations = {
+    newRequestId: () => newId('req'),
+    accept: () => Promise.resolve({}),
+    registerHandler: (registered: OperationHandler) => (handler = registered),
+  } as unknown as Operations;
+  const stored = new SlingBatchesRepository(fixture.db);
+  const batches = new SlingBatches(work, stored, operations);
+  const batch = new SlingBatchService(work, rehearsal, plans, formulas, ready, batches, idempotency, fixture.transactions);
+  const reconciler = new SlingBatchesReconciler(operations, stored, plans, ready, work, fixture.failpoints);
+  batch.atOnce = most;
+  batch.step = reconciler.step = step;
+  reconciler.onModuleInit();
   return {
     sling: (body, key) => single.sling(fixture.city, body, key, ANYBODY),
     batch: (body, key) => batch.sling(fixture.city, body, key, ANYBODY),
+    batches,
+    carryOut: async (requestId) => {
+      const input = { streamId: fixture.city.streamId, requestId };
+      const context = { signal: new AbortController().signal, progress: () => Promise.resolve() };
+      const outcome = await handler!.run({ input } as ClaimedOperation, context);
+      await fixture.transactions.run(async (tx) => outcome.within?.(tx));
+      return outcome;
+    },
   };
 }
 
