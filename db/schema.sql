@@ -1360,6 +1360,40 @@ CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, te
 CREATE INDEX sessions_wanted_by_city_idx ON public.sessions USING btree (stream_id, COALESCE(wake_requested_at, '-infinity'::timestamp with time zone), pk) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
 CREATE INDEX sessions_words_idx ON public.sessions USING gin (search_words(ARRAY[id, alias, session_name], ((alias || ' '::text) || title))) WHERE (state <> 'closed'::text);
 
+create table sling_batch_results (
+  stream_id integer not null,
+  request_id text collate "C" not null,
+  n integer not null,
+  status text not null,
+  result json not null,
+  constraint sling_batch_results_pkey PRIMARY KEY (stream_id, request_id, n),
+  constraint sling_batch_results_batch_fkey FOREIGN KEY (stream_id, request_id) REFERENCES sling_batches(stream_id, request_id) ON DELETE CASCADE
+);
+
+create table sling_batches (
+  stream_id integer not null,
+  request_id text collate "C" not null,
+  actor text not null,
+  asked jsonb not null,
+  formula jsonb,
+  convoy text collate "C",
+  target text not null,
+  beads text[] not null,
+  skipped integer default 0 not null,
+  done integer default 0 not null,
+  slung integer default 0 not null,
+  status text,
+  error_code text,
+  error_message text,
+  created_at timestamp with time zone default now() not null,
+  canceled_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  constraint sling_batches_pkey PRIMARY KEY (stream_id, request_id),
+  constraint sling_batches_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
+  constraint sling_batches_finished_at_check CHECK ((finished_at IS NULL) = (status IS NULL))
+) with (fillfactor=50);
+CREATE INDEX sling_batches_finished_at_idx ON public.sling_batches USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
 create table store_looks (
   only_one boolean default true not null,
   look_at timestamp with time zone not null,
