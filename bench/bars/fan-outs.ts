@@ -2,7 +2,7 @@ import type { Bar, Context } from '../lib/context.js';
 import { cityName, withClient } from '../lib/database.js';
 import { sleep } from '../lib/machine.js';
 import { count, ms, type Line } from '../lib/report.js';
-import { call } from '../lib/running-city.js';
+import { call, runningCity } from '../lib/running-city.js';
 import { median } from '../lib/stats.js';
 import type { Service } from '../lib/service.js';
 
@@ -10,6 +10,21 @@ const CITY = cityName(1);
 const DEPENDENTS = 20_000;
 const AGENTS = 5_000;
 const BATCH = 5_000;
+/** As many as a formula may have. */
+const STEPS = 2_000;
+const LAUNCHING = 'launching';
+const FORMULA = Array.from(
+  { length: STEPS - 1 },
+  (_, n) =>
+    `[[steps]]\nid = "s${n}"\ntitle = "Step ${n}"\ndescription = "What is to be done in step ${n}."\n${n % 10 === 0 ? '' : `needs = ["s${n - 1}"]\n`}`,
+).join('');
+const FILES = [
+  ['city.toml', '[workspace]\nprovider = "loopback"\n[providers.loopback]\nbase = "builtin:loopback"\n'],
+  ['agents/polecat/agent.toml', 'max_active_sessions = 1\n'],
+  ['agents/polecat/prompt.md', 'Take the next piece of work.\n'],
+  ['formulas/tree.toml', `formula = "tree"\n${FORMULA}`],
+  ['formulas/graph.toml', `formula = "graph"\n[requires]\nformula_compiler = ">=2.0.0"\n${FORMULA}`],
+] as const;
 const MOST_MS = 250;
 
 interface Beside {
@@ -24,11 +39,12 @@ interface Beside {
 
 /**
  * What has very many consequences in one city: a bead that 20,000 depend on closes and opens again, a broadcast to 5,000, a batch of
- * 5,000 slings. Beside it a client makes a bead in the same city, again and again: what counts is the longest that it waits.
+ * 5,000 slings, a run of a formula of 2,000 steps for either compiler. Beside it a client makes a bead in the same city, again and again: what counts is the longest that it waits.
  */
 export const fanOuts: Bar = {
   ids: ['F5'],
-  title: 'another writer of the city beside a close with 20,000 dependents, a broadcast to 5,000, a batch of slings',
+  title:
+    'another writer of the city beside a close with 20,000 dependents, a broadcast to 5,000, a batch of slings, the launch of a long run',
   async run(context) {
     const rounds: Record<string, Beside[]> = {};
     for (let round = 0; round < Math.min(3, context.rounds); round++) {
@@ -63,6 +79,18 @@ export const fanOuts: Bar = {
         return row!.n === BATCH;
       };
       await note(`batch of ${count(BATCH)} slings`, during(service, ask('sling/batch', { target: 'polecat', beads }), slung));
+      await runningCity(context, service, LAUNCHING, FILES);
+      for (const formula of ['tree', 'graph']) {
+        const launch = (): Promise<Response> => call(service, 'POST', `/v0/city/${LAUNCHING}/sling`, { target: 'polecat', formula });
+        const launched = async (): Promise<boolean> => {
+          const [row] = await asked(
+            url,
+            `select count(*)::int as n, 0 as left from beads where run_id = (select id from runs where formula = '${formula}')`,
+          );
+          return row!.n >= STEPS;
+        };
+        await note(`launch of a ${formula} of ${count(STEPS)} steps`, during(service, launch, launched, LAUNCHING));
+      }
       await context.stopAll();
     }
     return Object.entries(rounds).map(([what, all]) => lineOf(context, what, all));
@@ -84,14 +112,19 @@ function lineOf(context: Context, what: string, all: readonly Beside[]): Line {
   };
 }
 
-async function during(service: Service, begin: () => Promise<Response>, isDone: () => Promise<boolean>): Promise<Beside> {
+async function during(
+  service: Service,
+  begin: () => Promise<Response>,
+  isDone: () => Promise<boolean>,
+  city: string = CITY,
+): Promise<Beside> {
   const waits: number[] = [];
   let refused = 0;
   let over = false;
   const write = async (): Promise<void> => {
     while (!over) {
       const began = performance.now();
-      const answer = await call(service, 'POST', `/v0/city/${CITY}/beads`, { title: 'beside' });
+      const answer = await call(service, 'POST', `/v0/city/${city}/beads`, { title: 'beside' });
       await answer.text();
       waits.push(performance.now() - began);
       if (!answer.ok) refused++;
