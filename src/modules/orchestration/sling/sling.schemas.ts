@@ -11,7 +11,7 @@ export const MAX_TOGETHER = 200;
 /** More than so many are slung by a worker, in the background. */
 export const AT_ONCE = 200;
 /** So many beads are slung in one transaction. */
-export const STEP = 100;
+export const STEP = 50;
 /** The most steps of the runs that one batch launches, of those in a single transaction, and the characters of them, which are held until then. */
 export const MAX_BATCH_STEPS = 20_000;
 export const MAX_TOGETHER_STEPS = 4_000;
