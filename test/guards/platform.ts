@@ -376,10 +376,26 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A position that the log no longer holds is refused.',
     file: 'src/platform/streams/event-streams.ts',
-    find: 'if (row !== undefined && pos < row.floor) {',
-    replace: 'if (row !== undefined && pos < 0) {',
+    find: 'if (pos < stream.floor) throw expired(`${stream.floor}`);',
+    replace: '',
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'refuses malformed, future and expired ones',
+  },
+  {
+    guard: 'A position in a feed of which the log no longer holds a part is refused.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));',
+    replace: '',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'refuses malformed, future and expired ones',
+  },
+  {
+    guard: 'Who comes back to a city is placed by what that city has said until then.',
+    file: 'src/platform/streams/hub.ts',
+    find: '    if (row !== undefined) this.#apply(row);\n    if (row === undefined',
+    replace: '    if (row === undefined',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'without a look at all others',
   },
   {
     guard: 'A position ahead of the log is refused.',

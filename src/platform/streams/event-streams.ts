@@ -70,6 +70,11 @@ export class EventStreams {
     private readonly keys: KeyWatch,
   ) {}
 
+  /** Streams that are open on this process, of every kind. */
+  get open(): number {
+    return this.#open;
+  }
+
   /** @throws 400 invalid_cursor, 410 cursor_expired and cursor_ahead, 404 when the stream does not exist, 503. */
   openCity(request: CityStreamRequest): Promise<Opening> {
     return this.#unlessStopping(() => this.#openCity(request));
@@ -93,17 +98,14 @@ export class EventStreams {
   async #openCity(request: CityStreamRequest): Promise<Opening> {
     const position = asked(request.lastEventId, request.afterSeq, 'after_seq');
     const after = position === undefined ? undefined : parseSeq(position.value, position.what);
-    await this.#ready();
-    const stream = this.hub.stream(request.stream);
+    const stream = await this.#ready(() => this.hub.look(request.stream));
     if (stream === undefined) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
     const pos = placeOf(stream.ends, after ?? stream.head);
     const newest = newestBefore(stream, pos);
     if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);
-    if (pos < stream.head) await this.#assertKept([{ stream, pos }], (s, floor) => `${floor}`);
-    // It may have left the feed meanwhile; nobody feeds a group of a stream that is gone.
-    if (this.hub.stream(request.stream) !== stream) throw problem('city_not_found', `city not found or not running: ${request.stream}`);
+    if (pos < stream.floor) throw expired(`${stream.floor}`);
     const group = this.hub.cityGroup(stream, request.types);
-    await this.hub.caughtUp();
+    await this.hub.caughtUp(stream);
     return this.#opening(group.channel, request.keyId, (subscriber) => {
       // The city may have stopped, and even started again, since the group was taken: then this one has an end.
       const { channel, source } = group;
@@ -119,7 +121,7 @@ export class EventStreams {
   async #openSupervisor(request: SupervisorStreamRequest): Promise<Opening> {
     const position = asked(request.lastEventId, request.afterCursor, 'after_cursor');
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
-    await this.#ready();
+    await this.#ready(() => this.hub.refresh());
     const group = await this.hub.supervisorGroup(request.cities, request.types);
     const start =
       position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
@@ -227,17 +229,15 @@ export class EventStreams {
     const floors = new Map((await this.hub.repository.byId(positions.map((p) => p.stream.id))).map((r) => [r.id, r]));
     for (const { stream, pos } of positions) {
       const row = floors.get(stream.id);
-      if (row !== undefined && pos < row.floor) {
-        throw problem('cursor_expired', `the log no longer holds this position; the oldest position is ${format(row, row.floor)}`);
-      }
+      if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));
     }
   }
 
-  async #ready(): Promise<void> {
+  async #ready<T>(look: () => Promise<T>): Promise<T> {
     if (this.hub.stopped) throw problem('unavailable', 'this replica is stopping, connect again');
     this.assertRoom();
     try {
-      await this.hub.refresh();
+      return await look();
     } catch (error) {
       throw problem('no_providers', 'the event log cannot be served at the moment', { cause: error });
     }
@@ -286,11 +286,14 @@ export class EventStreams {
         this.#open++;
         const subscriber = new Subscriber(socket, this.config.heartbeatMs, gone);
         forget = this.keys.add(keyId, () => subscriber.end(''));
-        subscriber.write(retryFrame());
         await this.failpoints.hit('stream.before_first_frame');
         if (subscriber.state === 'closed') return;
-        if (this.hub.stopped) return subscriber.end('');
+        if (this.hub.stopped) return subscriber.end(retryFrame());
+        // The first frames are one write, mostly.
+        socket.cork();
+        subscriber.write(retryFrame());
         take(subscriber);
+        socket.uncork();
       },
     };
   }
@@ -315,6 +318,9 @@ interface Start {
   /** Set when the stream has left the feed. */
   readonly gone?: Left;
 }
+
+const expired = (oldest: string): ProblemError =>
+  problem('cursor_expired', `the log no longer holds this position; the oldest position is ${oldest}`);
 
 /** The ring index of the first frame after `pos`, when the ring reaches back that far. Seqs in it are consecutive. */
 function ringIndex(channel: Channel, pos: number): number | undefined {

@@ -168,9 +168,23 @@ export class StreamHub implements Feed, OnModuleInit {
     return this.#nextRefresh;
   }
 
-  /** Resolves once everything known now has been given to the channels. @throws 503 when that takes too long. */
-  async caughtUp(): Promise<void> {
-    const wanted = [...this.#dirty].map((s) => ({ s, head: s.head }));
+  /**
+   * A stream that is served, once everything that was committed in it before the call is known. Those who come back to many cities at once
+   * share reads of these cities alone: the look at all heads brings every city that has moved within a minute.
+   */
+  async look(name: string): Promise<StreamState | undefined> {
+    const id = this.#byName.get(name)?.id;
+    const epoch = this.#epoch;
+    const [row] = id === undefined ? [] : await this.repository.byId([id]);
+    if (row !== undefined) this.#apply(row);
+    if (row === undefined || this.#epoch !== epoch) await this.refresh();
+    else if (this.#dirty.size > 0) void this.#drain.run();
+    return this.#byName.get(name);
+  }
+
+  /** Resolves once everything known now, in one stream or in all, has been given to the channels. @throws 503 when that takes too long. */
+  async caughtUp(only?: StreamState): Promise<void> {
+    const wanted = [...(only === undefined ? this.#dirty : this.#dirty.has(only) ? [only] : [])].map((s) => ({ s, head: s.head }));
     const reached = (): boolean => !wanted.some(({ s, head }) => s.position < head && this.#dirty.has(s));
     if (await this.#drain.until(reached, () => undefined)) return;
     throw problem('unavailable', 'the event log cannot be read at the moment, try again');
@@ -444,17 +458,19 @@ export class StreamHub implements Feed, OnModuleInit {
     if (ending) s.groups.clear();
   }
 
-  #share(): void {
-    let held = 0;
-    for (const channel of this.#channels()) held += channel.bytes;
+  #share(held: number): void {
     this.#ring.bytes =
       held > RINGS_BYTES ? Math.max(LEAST_RING_BYTES, this.#ring.bytes / 2) : Math.min(LOG_RING.bytes, this.#ring.bytes * 2);
   }
 
   #tick(): void {
     const now = Date.now();
-    this.#share();
-    for (const channel of this.#channels()) channel.tick(now, this.config.heartbeatMs);
+    let held = 0;
+    for (const channel of this.#channels()) {
+      channel.tick(now, this.config.heartbeatMs);
+      held += channel.bytes;
+    }
+    this.#share(held);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
     for (const [key, group] of this.#groups) if (abandoned(group, now)) this.#groups.delete(key);
     for (const s of this.#served) {

@@ -186,4 +186,22 @@ describe('the feed of a changing set of cities', () => {
     await stream.untilAll((frames) => told(frames) === 3);
     for (const look of looks) look.mockRestore();
   });
+
+  // Guard: those who come back share reads of their own cities, not looks at every city that has moved.
+  it('who comes back to a city is told what nobody has heard of yet, without a look at all others', async () => {
+    const name = fresh();
+    await a.join(name);
+    await b.hub.refresh();
+    silence();
+    const looks = (['active', 'recent'] as const).map((look) => jest.spyOn(b.hub.repository, look).mockResolvedValue([]));
+    await a.emit(name, 2);
+    const stream = await open(`${b.url}/${name}`, '1');
+    await stream.until((f) => f.event === 'heartbeat');
+    for (const look of looks) look.mockRestore();
+    expect(stream.frames.map((f) => [f.event, f.id])).toEqual([
+      ['event', '2'],
+      ['event', '3'],
+      ['heartbeat', '3'],
+    ]);
+  });
 });

@@ -68,8 +68,13 @@ export class Subscriber {
 
   /** True when bytes have waited for STALL_LIMIT_MS and the client took none of them. */
   stalled(now: number): boolean {
-    const acked = this.socket.bytesWritten - this.socket.writableLength;
-    if (this.socket.writableLength === 0 || acked !== this.#seenAcked) {
+    const unsent = this.socket.writableLength;
+    if (unsent === 0) {
+      this.#seenAt = now;
+      return false;
+    }
+    const acked = this.socket.bytesWritten - unsent;
+    if (acked !== this.#seenAcked) {
       this.#seenAcked = acked;
       this.#seenAt = now;
       return false;
