@@ -398,6 +398,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'without a look at all others',
   },
   {
+    guard: 'Memory is collected only while the process has little to do.',
+    file: 'src/platform/streams/memory-return.ts',
+    find: ' && busy < QUIET',
+    replace: ' && busy < 2',
+    test: 'src/platform/streams/memory-return.spec.ts',
+    name: 'not while the process has something to do',
+  },
+  {
     guard: 'A position ahead of the log is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);',

@@ -3,6 +3,7 @@ import { EventLogModule } from '../event-log/event-log.module.js';
 import { EventStreams } from './event-streams.js';
 import { HeadWaiter } from './head-waiter.js';
 import { KeyWatch } from './key-watch.js';
+import { MemoryReturn } from './memory-return.js';
 import { StreamHub } from './hub.js';
 import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
@@ -32,7 +33,7 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch],
+      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, MemoryReturn],
       exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch],
     };
   }
