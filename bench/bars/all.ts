@@ -7,6 +7,7 @@ import { apiBesideStreams, endToEnd } from './end-to-end.js';
 import { fanOut } from './fan-out.js';
 import { fanOuts } from './fan-outs.js';
 import { isolation } from './isolation.js';
+import { herd } from './herd.js';
 import { inbound, insideOut } from './messages.js';
 import { neighbours } from './neighbours.js';
 import { arrival, notifier } from './notify.js';
@@ -37,6 +38,7 @@ export const BARS: readonly Bar[] = [
   endToEnd,
   apiBesideStreams,
   memory,
+  herd,
   catchUp,
   supervisorStream,
   idle,

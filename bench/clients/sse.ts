@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { cpuSeconds, sleep } from '../lib/machine.js';
-import { createPublisher, type Publishing } from '../lib/publishers.js';
+import { createPublisher, publishFor, type Publishing } from '../lib/publishers.js';
 import { serve } from '../lib/rpc.js';
 import { openMany, openSseSocket, type SocketOptions } from '../lib/sse-socket.js';
 import { quantile } from '../lib/stats.js';
@@ -81,20 +81,6 @@ async function open(options: OpenGroup): Promise<void> {
     }),
   );
   group.sockets.push(...sockets);
-}
-
-/** Events are due at fixed times; late ones go out at once. */
-async function publishFor(seconds: number, rate: number, publish: (n: number) => void): Promise<number> {
-  const started = performance.now();
-  let sent = 0;
-  for (;;) {
-    const elapsed = (performance.now() - started) / 1000;
-    if (elapsed >= seconds) return sent;
-    const due = Math.floor(elapsed * rate);
-    if (due > sent) publish(due - sent);
-    sent = due;
-    await sleep(Math.min(5, 1000 / rate));
-  }
 }
 
 async function drive(options: Drive): Promise<DriveResult> {

@@ -41,7 +41,10 @@ export class Context {
   }
 
   /** A load client, on the clients' core. */
-  async client(file: 'sse' | 'http' | 'writer' | 'agents' | 'claims' | 'sessions' | 'recorder', core = CLIENT_CORE): Promise<Child> {
+  async client(
+    file: 'sse' | 'http' | 'writer' | 'agents' | 'claims' | 'sessions' | 'recorder' | 'herd',
+    core = CLIENT_CORE,
+  ): Promise<Child> {
     const child = await Child.program(`clients/${file}.ts`, { core, tempDir: this.tempDir });
     this.onStop(() => child.stop());
     return child;

@@ -1,7 +1,7 @@
 import { Agent, request } from 'node:http';
 import pg from 'pg';
 import { encodeHint, HINT_CHANNEL } from '../../src/platform/streams/hint.js';
-import { nowUs } from './machine.js';
+import { nowUs, sleep } from './machine.js';
 
 /** Where a load client publishes to. Each event carries its time, so that whoever receives it knows how late it is. */
 export type Publishing =
@@ -34,6 +34,20 @@ export async function createPublisher(where: Publishing): Promise<Publisher> {
   if (where.kind === 'none')
     return { publish: () => undefined, failures: 0, idle: () => Promise.resolve(), close: () => Promise.resolve() };
   return new HttpPublisher(where);
+}
+
+/** Events are due at fixed times; late ones go out at once. Returns how many there were. */
+export async function publishFor(seconds: number, rate: number, publish: (n: number) => void): Promise<number> {
+  const started = performance.now();
+  let sent = 0;
+  for (;;) {
+    const elapsed = (performance.now() - started) / 1000;
+    if (elapsed >= seconds) return sent;
+    const due = Math.floor(elapsed * rate);
+    if (due > sent) publish(due - sent);
+    sent = due;
+    await sleep(Math.min(5, 1000 / rate));
+  }
 }
 
 class HttpPublisher implements Publisher {
