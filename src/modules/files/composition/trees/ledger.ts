@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import type { BigIntStats } from 'node:fs';
+import { lstatSync, type BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { digestOf, readEntries } from './directory-entries.js';
 import { readContent } from './file-content.js';
@@ -12,6 +13,8 @@ import { readContent } from './file-content.js';
  */
 const SETTLED_MS = 50;
 const CONCURRENCY = 16;
+/** So many are looked at in one go where that takes no waiting. */
+const AT_HAND = 32;
 
 /** Changes whenever a file or directory does; a time that somebody set back is caught by the time of that act. */
 export function stampOf(found: BigIntStats): string {
@@ -103,13 +106,28 @@ export class Ledger {
     return hash.digest('hex');
   }
 
-  /** `true` when reading again might see something else. Never fails: what cannot be looked at has changed. */
-  async changed(): Promise<boolean> {
+  /**
+   * `true` when reading again might see something else. Never fails: what cannot be looked at has changed.
+   *
+   * @param atHand the files are on a disk of this machine, and the kernel keeps them in mind: asking a thread for each takes ten times as long.
+   */
+  async changed(atHand = false): Promise<boolean> {
     let differs = false;
-    await atOnce(CONCURRENCY, this.#seen, async ([at, seen]) => {
+    await atOnce(CONCURRENCY, atHand ? await this.#doubtful() : this.#seen, async ([at, seen]) => {
       if (!differs && !(await isStill(at, seen))) differs = true;
     });
     return differs;
+  }
+
+  /** Without those whose stamp, or absence, says that they are the same. */
+  async #doubtful(): Promise<[at: string, seen: Seen][]> {
+    const doubtful: [at: string, seen: Seen][] = [];
+    let looked = 0;
+    for (const [at, seen] of this.#seen) {
+      if (++looked % AT_HAND === 0) await yieldToOthers();
+      if (!isPlainlyStill(at, seen)) doubtful.push([at, seen]);
+    }
+    return doubtful;
   }
 
   /** Of two sights of one path the first counts, so that a change between them shows. */
@@ -126,6 +144,17 @@ export class Ledger {
     if (this.#seen.has(at)) return;
     const entry = { kind: 'entry', directory: found.isDirectory(), stamp: stampOf(found) } as const;
     this.#seen.set(at, digest === undefined || isSettled(found) ? entry : { ...entry, content: digest() });
+  }
+}
+
+function isPlainlyStill(at: string, seen: Seen): boolean {
+  if (seen.kind === 'link') return false;
+  try {
+    const found = lstatSync(at, { bigint: true, throwIfNoEntry: false });
+    if (found === undefined) return seen.kind === 'absent';
+    return seen.kind === 'entry' && seen.content === undefined && stampOf(found) === seen.stamp;
+  } catch {
+    return false;
   }
 }
 
