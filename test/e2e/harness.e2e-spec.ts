@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { DueLooks } from '../../src/platform/database/due-looks.js';
 import { startStack, QUEUES } from '../support/app.js';
 import { api } from '../support/http.js';
 import { openStream } from '../support/sse.js';
@@ -23,6 +24,8 @@ describe.each(QUEUES)('two apis and a worker on %s', (queue) => {
         await end(accepted.body.request_id, `request.result.city.${step}`);
       }
       expect((await a!.get('/v0/city/harness')).status).toBe(404);
+      // It is one statement of all rooms: where one of them is wrong, everybody looks by himself.
+      expect(await stack.apps.at(-1)!.app.get(DueLooks, { strict: false }).ask()).toBeInstanceOf(Set);
       await feed.close();
     } finally {
       await stack.stop();

@@ -87,6 +87,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'in the way of others',
   },
   {
+    guard: 'Where it cannot be asked what is due, everybody looks by himself.',
+    file: 'src/platform/database/due-looks.ts',
+    find: "return 'all';",
+    replace: 'return new Set<number>();',
+    test: 'src/platform/database/due-looks.db-spec.ts',
+    name: 'leaves everybody to look by himself where it fails',
+  },
+  {
     guard: 'A page has as many bytes as it may have, whatever its limit.',
     file: 'src/platform/database/page-bytes.ts',
     find: '(sum(f.bytes) over w <= ${room.bytes} or (row_number() over w = 1 and ${room.first}))',

@@ -1,10 +1,9 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { atOnce } from '../../../platform/time/at-once.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
@@ -30,11 +29,11 @@ export class CityKeeper implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'waiting cities', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
+    this.due.repeat({ name: 'waiting cities', everyMs: TICK_MS, due: this.state.isWaiting, work: (signal) => this.#tick(signal) });
   }
 
   /** One look at the waiting cities. */

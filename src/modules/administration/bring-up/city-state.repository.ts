@@ -69,6 +69,10 @@ export class CityStateRepository {
     return rows[0];
   }
 
+  /** Whether there are cities that should run and do not, whoever is at work on them. */
+  readonly isWaiting = sql<boolean>`exists (select from cities c where not c.running and c.desired = 'running'
+    and (c.phase = 'init_failed' or c.lease_until is null or c.lease_until < clock_timestamp()))`;
+
   /** Cities that wait for a retry, and those whose worker vanished in the middle of one. */
   async waiting(db: Kysely<Database>, limit: number): Promise<FailedCity[]> {
     const { rows } = await sql<FailedCity>`

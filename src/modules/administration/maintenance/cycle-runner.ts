@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -25,6 +26,7 @@ export class CycleRunner implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly timings: MaintenanceTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,
@@ -32,6 +34,7 @@ export class CycleRunner implements OnApplicationBootstrap {
     const source = {
       name: 'cycles of maintenance',
       topic: MAINTENANCE_TOPIC,
+      due: repository.isDue,
       claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
       carryOut: (held: Held<CycleRow>) => this.#carryOut(held),
@@ -44,7 +47,7 @@ export class CycleRunner implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    this.#leased.begin(this.signals, this.lifecycle);
+    this.#leased.begin(this.signals, this.due, this.lifecycle);
   }
 
   async #carryOut({ row: cycle, signal }: Held<CycleRow>): Promise<void> {

@@ -86,6 +86,9 @@ export class CyclesRepository {
     return rows[0]!.began;
   }
 
+  readonly isDue = sql<boolean>`exists (select from maintenance_cycles where state = 'queued')`;
+  readonly isLost = sql<boolean>`exists (select from maintenance_cycles where ${LOST})`;
+
   /** Takes what has waited longest. Answers what is this worker's from now on. */
   async claim(tx: Tx, worker: string, limit: number, leaseMs: number): Promise<CycleRow[]> {
     const { rows } = await sql<CycleRow>`

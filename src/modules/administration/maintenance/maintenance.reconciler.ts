@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -24,6 +25,7 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     private readonly cycles: Cycles,
     private readonly repository: CyclesRepository,
     private readonly watch: DiskWatch,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -35,7 +37,7 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     };
     repeat(this.lifecycle, this.log, { name: 'maintenance', everyMs: EVERY_MS, work: turn });
     repeat(this.lifecycle, this.log, { name: 'disks', everyMs: DISKS_EVERY_MS, work: (signal) => this.watch.look(signal) });
-    repeat(this.lifecycle, this.log, { name: 'lost cycles', everyMs: LOST_EVERY_MS, work: () => this.sweep() });
+    this.due.repeat({ name: 'lost cycles', everyMs: LOST_EVERY_MS, due: this.repository.isLost, work: () => this.sweep() });
   }
 
   /** Ends the cycles whose workers have died. Answers how many. */

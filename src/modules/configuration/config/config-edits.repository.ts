@@ -54,6 +54,8 @@ export class ConfigEditsRepository {
     return row?.last_edit ?? null;
   }
 
+  readonly areOpen = sql<boolean>`exists (select from config_edits)`;
+
   /** Takes over one edit whose time is up or whose process is dead; of one city, or of any. */
   async adopt(tx: Tx, owner: string, seconds: number, streamId?: number): Promise<AbandonedEdit | undefined> {
     const { rows } = await sql<{ stream_id: number; id: string; dir: string; plan: unknown }>`

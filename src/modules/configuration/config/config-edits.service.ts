@@ -3,6 +3,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
+import type { DueCondition } from '../../../platform/database/due-looks.js';
 import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
@@ -260,6 +261,11 @@ export class ConfigEditsService {
       if (key !== undefined) await this.idempotency.release(tx, key, id);
     }, PREPARES);
     return undefined;
+  }
+
+  /** Whether anybody is at an edit, or has left one. */
+  get areOpen(): DueCondition {
+    return this.repository.areOpen;
   }
 
   /** Takes back one edit whose process vanished. True when there was one. */

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -57,12 +58,17 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     private readonly composer: CityComposer,
     private readonly reloads: ConfigReloadsService,
     private readonly edits: ConfigEditsService,
+    private readonly due: DueLooks,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: (signal) => this.#tick(signal) });
+    repeat(this.lifecycle, this.log, { name: 'city files', everyMs: TICK_MS, work: () => this.#tick() });
+    const recover = async (signal: AbortSignal): Promise<void> => {
+      while (!signal.aborted && (await this.edits.recover()));
+    };
+    this.due.repeat({ name: 'abandoned edits', everyMs: RENEW_MS, due: this.edits.areOpen, work: recover });
     this.lifecycle.onStop('background', 'city files', async () => {
       this.#stopped = true;
       await Promise.all(this.#looks.values());
@@ -72,11 +78,10 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     });
   }
 
-  async #tick(signal: AbortSignal): Promise<void> {
+  async #tick(): Promise<void> {
     if (performance.now() >= this.#renewAt) {
       this.#renewAt = performance.now() + RENEW_MS;
       await this.#renew();
-      while (!signal.aborted && (await this.edits.recover()));
     }
     const now = performance.now();
     for (const [kept, until] of this.#paused) if (until <= now) this.#paused.delete(kept);
@@ -163,7 +168,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       kept.ledger = ledger;
       return true;
     }
-    if (await kept.ledger.changed()) return false;
+    if (await kept.ledger.changed(kept.watch.complete)) return false;
     if (this.#isKept(kept) && kept.watch.renew()) this.#told.add(kept);
     return true;
   }

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -30,12 +31,14 @@ export class ServiceRunner implements OnApplicationBootstrap {
     private readonly eventLog: EventLog,
     private readonly timings: ServiceTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {
     const source = {
       name: 'services',
       topic: SERVICES_TOPIC,
+      due: this.repository.isDue,
       claim: (room: number) => this.#claim(room),
       renew: (pks: readonly number[]) => this.#renew(pks),
       carryOut: (held: Held<Claimed>) => this.#carryOut(held),
@@ -53,7 +56,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
       if (this.#attention.size > 0 && (topics === 'all' || topics.has(SERVICES_TOPIC))) void this.#look();
     });
     this.lifecycle.onStop('worker', 'hints of owned services', unlisten);
-    this.#leased.begin(this.signals, this.lifecycle);
+    this.#leased.begin(this.signals, this.due, this.lifecycle);
   }
 
   /** Ends what runs, and lets others have it. */

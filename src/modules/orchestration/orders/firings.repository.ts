@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
+import type { DueCondition } from '../../../platform/database/due-looks.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
@@ -43,6 +44,9 @@ export class FiringsRepository {
       group by stream_id order by min(look_at)`.execute(this.db);
     return rows.map(({ stream_id }) => stream_id);
   }
+
+  /** Whether an order is to be looked at, in whatever city. */
+  readonly isDue = sql<boolean>`(select o.look_at <= clock_timestamp() from orders o where o.look_at is not null order by o.look_at limit 1)`;
 
   async nextLook(): Promise<Date | undefined> {
     const { rows } = await sql<{ at: Date }>`select look_at as at from orders where look_at is not null order by look_at limit 1`.execute(
@@ -124,6 +128,11 @@ export class FiringsRepository {
       order by e.seq ${delivery === 'each' ? sql`asc` : sql`desc`} limit 1`.execute(tx);
     const row = rows[0];
     return row && (Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as HandedEvent);
+  }
+
+  isWaiting(kind: FiringKind): DueCondition {
+    return sql<boolean>`exists (
+      select from order_firings o where o.state <> 'done' and o.worker is null and (${LAUNCHES}) = ${kind === 'launch'}::boolean)`;
   }
 
   /** Takes what waits, of cities that have the least of its kind in work first. Answers what is this worker's from now on. */
@@ -208,6 +217,9 @@ export class FiringsRepository {
       ? sql`state <> 'done' and worker is not null and lease_until < now()`
       : sql`state <> 'done' and worker = ${worker}`;
   }
+
+  readonly isLost = sql<boolean>`exists (
+    select from order_firings where state <> 'done' and worker is not null and lease_until < now())`;
 
   /** Those whose worker has not said for too long that it lives. */
   async expired(limit: number): Promise<FiringRow[]> {

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 import { AppConfig } from '../../../platform/config/config.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -36,6 +37,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,
@@ -43,6 +45,7 @@ export class OrderRunner implements OnApplicationBootstrap {
   ) {
     const leased = (kind: FiringKind, name: string): LeasedWork<FiringRow> => {
       const source = {
+        due: repository.isWaiting(kind),
         name,
         topic: ORDERS_TOPIC,
         claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, room, this.timings.leaseMs)),
@@ -60,7 +63,7 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.runnerCapacity > 0) for (const leased of this.#all) leased.begin(this.signals, this.lifecycle);
+    if (this.config.runnerCapacity > 0) for (const leased of this.#all) leased.begin(this.signals, this.due, this.lifecycle);
   }
 
   /** Ends what runs, and gives it to others where that may be done twice. */

@@ -89,6 +89,10 @@ const MARK = sql`jsonb_build_object('gc.session_id', s.id)`;
 export class PoolStateRepository {
   constructor(private readonly db: Db) {}
 
+  /** Whether a time has come in a city, or one has processes. */
+  readonly isDue = sql<boolean>`(select n.next_at <= clock_timestamp() from city_pools n where n.next_at is not null order by n.next_at limit 1)
+    or (select true from sessions h where h.runner_id is not null order by h.runner_id limit 1)`;
+
   /**
    * Cities in which something has happened since they were looked at, or in which a time has come; of `streams` only, when
    * given, or of those that no event need have told of: a time has come there, or they have processes. `limit` at once, the longest overdue first.

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -30,6 +31,8 @@ export class PoolsReconciler implements OnApplicationBootstrap {
   readonly #moved = new Set<string>();
   readonly #busy = new Set<number>();
   readonly #woken = new AutoResetEvent();
+  /** What no hint tells may be due. */
+  #due = true;
   #polledAt = -Infinity;
   #allAt = -Infinity;
 
@@ -39,6 +42,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     private readonly waits: WaitDelivery,
     private readonly claims: ClaimsOfSessions,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
   ) {}
@@ -50,6 +54,10 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       this.#woken.set();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
+    this.due.watch(POLL_MS, this.repository.isDue, () => {
+      this.#due = true;
+      this.#woken.set();
+    });
     repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => this.#turn(signal) });
     repeat(this.lifecycle, this.log, { name: 'leases of sessions', everyMs: RENEW_MS, work: () => this.claims.renew() });
   }
@@ -73,7 +81,11 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     const now = performance.now();
     if (now - this.#polledAt < POLL_MS) return [];
     this.#polledAt = now;
-    if (this.signals.reliable && now - this.#allAt < ALL_MS) return this.repository.due(CITIES_A_TURN, 'untold');
+    if (this.signals.reliable && now - this.#allAt < ALL_MS) {
+      if (!this.#due) return [];
+      this.#due = false;
+      return this.repository.due(CITIES_A_TURN, 'untold');
+    }
     const all = await this.repository.due(CITIES_A_TURN);
     if (all.length < CITIES_A_TURN) this.#allAt = now;
     return all;

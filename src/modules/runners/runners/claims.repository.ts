@@ -49,6 +49,9 @@ const RUNNING = sql`c.running and c.desired = 'running'`;
 
 @Injectable()
 export class ClaimsRepository {
+  /** Whether a session is wanted, be its time come or not. */
+  readonly isWanted = sql<boolean>`(select true from sessions s where ${WANTED} order by ${LINE} limit 1)`;
+
   /** The first `limit` cities behind `after` with wanted sessions, each found by one look into the index. */
   async cities(db: Kysely<Database>, after: number, limit: number): Promise<WantingCity[]> {
     const { rows } = await sql<WantingCity>`

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { afterLoss } from './after-exit.js';
 import { RunnerTimings } from './runner-timings.js';
@@ -11,7 +10,7 @@ import { SessionWorkRepository } from './session-work.repository.js';
 import { SessionExits } from './session-exits.js';
 
 const BATCH = 200;
-const PURGE_EVERY = 3_600;
+const PURGE_MS = 3_600_000;
 
 /**
  * Gives up runners whose lease has run out and puts their sessions where they can be started again. Every worker does it: a
@@ -19,7 +18,7 @@ const PURGE_EVERY = 3_600;
  */
 @Injectable()
 export class FencingSweeper implements OnApplicationBootstrap {
-  #turns = 0;
+  #purgedAt = -Infinity;
 
   constructor(
     private readonly db: Db,
@@ -27,19 +26,27 @@ export class FencingSweeper implements OnApplicationBootstrap {
     private readonly states: RunnerStates,
     private readonly repository: SessionWorkRepository,
     private readonly exits: SessionExits,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
     private readonly timings: RunnerTimings,
     private readonly log: AppLogger,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'lost runners', everyMs: this.timings.sweepMs, work: (signal) => this.sweep(signal) });
+    this.due.repeat({
+      name: 'lost runners',
+      everyMs: this.timings.sweepMs,
+      due: this.repository.isLost,
+      work: (signal) => this.sweep(signal),
+    });
   }
 
   /** Returns how many sessions were taken from runners that are gone. */
   async sweep(signal?: AbortSignal): Promise<number> {
     for (const id of await this.states.loseExpired()) this.log.warn({ runner: id }, 'a runner is lost; its sessions go to others');
-    if (this.#turns++ % PURGE_EVERY === 0) await this.runners.purge(this.db);
+    if (performance.now() - this.#purgedAt >= PURGE_MS) {
+      this.#purgedAt = performance.now();
+      await this.runners.purge(this.db);
+    }
     let taken = 0;
     for (;;) {
       const lost = await this.repository.ofGoneRunners(this.db, BATCH);

@@ -40,6 +40,9 @@ const QUEUED = sql`m.session_pk = s.pk and m.status = 'queued' and m.deliver_aft
 
 @Injectable()
 export class InboxRepository {
+  /** Whether any runner has sessions. */
+  readonly isHeld = sql<boolean>`(select true from sessions s where s.runner_id is not null order by s.runner_id limit 1)`;
+
   /** Everything for everything that a runner holds: one statement a look, however many sessions. */
   async read(db: Kysely<Database>, runnerId: string): Promise<InboxItem[]> {
     const { rows } = await sql<InboxItem>`

@@ -1,6 +1,9 @@
 import { sleep } from '../../../platform/time/clock.js';
 
-/** Does something whenever it is asked to and every `everyMs` anyway, never twice at once. A failure does not end it. */
+/**
+ * Does something whenever it is asked to, and every `everyMs` anyway as long as `needed` says so, never twice at once. A failure does not
+ * end it.
+ */
 export class Poller {
   readonly #stop = new AbortController();
   #asked = new AbortController();
@@ -11,6 +14,7 @@ export class Poller {
     private readonly everyMs: number,
     private readonly work: () => Promise<unknown>,
     private readonly failed: (error: unknown) => void,
+    private readonly needed: () => boolean = () => true,
   ) {}
 
   start(): void {
@@ -42,7 +46,10 @@ export class Poller {
       const awaited = this.#awaited.splice(0);
       await this.work().catch(this.failed);
       for (const over of awaited) over();
-      await sleep(this.everyMs, AbortSignal.any([signal, this.#asked.signal]));
+      const asked = this.#asked.signal;
+      const until = AbortSignal.any([signal, asked]);
+      do await sleep(this.everyMs, until);
+      while (!until.aborted && !this.needed());
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
@@ -7,6 +8,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
+import { ClaimsRepository } from './claims.repository.js';
 import { Poller } from './poller.js';
 import { InboxRepository, type InboxItem } from './inbox.repository.js';
 import { OrphanReaper } from './orphan-reaper.js';
@@ -43,14 +45,19 @@ export class Runner implements OnApplicationBootstrap {
     private readonly inbox: InboxRepository,
     private readonly orphans: OrphanReaper,
     private readonly context: RunnerContext,
+    private readonly wanted: ClaimsRepository,
+    private readonly due: DueLooks,
     private readonly signals: Signals,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
     metrics: Metrics,
   ) {
     const { pollMs } = context.timings;
-    this.#claims = new Poller(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'));
-    this.#inbox = new Poller(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'));
+    const never = (): boolean => false;
+    this.#claims = new Poller(pollMs, () => this.#claim(), failed(log, 'wanted sessions could not be taken'), never);
+    // What its sessions are told is read as long as there are any; one that the database alone knows of is told by a look.
+    const any = (): boolean => this.#actors.size > 0;
+    this.#inbox = new Poller(pollMs, () => this.#look(), failed(log, 'the inbox of this runner could not be read'), any);
     this.#orphaned = new OrphanedSessions(context, db);
     const gauge = metrics.gauge({
       name: 'svc_runner_sessions',
@@ -79,6 +86,8 @@ export class Runner implements OnApplicationBootstrap {
       (lease) => this.#registered(lease),
       (stopping) => this.#allDone(ENDED_MS, stopping),
     );
+    this.due.watch(this.context.timings.pollMs, this.wanted.isWanted, () => this.#claims.ask());
+    this.due.watch(this.context.timings.pollMs, this.inbox.isHeld, () => this.#inbox.ask());
     this.#claims.start();
     this.#inbox.start();
     this.lifecycle.onStop(

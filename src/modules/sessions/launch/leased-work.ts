@@ -1,3 +1,4 @@
+import type { DueCondition, DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -21,6 +22,9 @@ export class LeaseTimings {
   }
 }
 
+/** It is rung long before that. */
+const UNTOLD_MS = 60_000;
+
 /** A piece of work that this process has a lease of. */
 export interface Held<T> {
   readonly row: T;
@@ -36,6 +40,8 @@ export interface LeaseSource<T extends { readonly pk: number }> {
   readonly name: string;
   /** What is heard when more of it waits. */
   readonly topic: string;
+  /** Whether there may be something to claim. */
+  readonly due: DueCondition;
   claim(room: number): Promise<readonly T[]>;
   /** Answers which of these are this process's still. */
   renew(pks: readonly number[]): Promise<ReadonlySet<number>>;
@@ -53,7 +59,7 @@ interface Running<T> extends Held<T> {
 export class LeasedWork<T extends { readonly pk: number }> {
   readonly #running = new Map<number, Running<T>>();
   readonly #works = new Set<Promise<void>>();
-  /** Rung when there may be more to take, or room for it. */
+  /** Rung when there may be more to take, or room for it: hints may get lost, looks are not. */
   readonly #woken = new AutoResetEvent();
   #renewing: Promise<void> | undefined;
 
@@ -69,12 +75,13 @@ export class LeasedWork<T extends { readonly pk: number }> {
   }
 
   /** Begins to take work, until the process stops. */
-  begin(signals: Signals, lifecycle: Lifecycle): void {
+  begin(signals: Signals, due: DueLooks, lifecycle: Lifecycle): void {
     const { name, topic } = this.source;
     const unlisten = signals.onTopics((topics) => {
       if (topics === 'all' || topics.has(topic)) this.#woken.set();
     });
     lifecycle.onStop('worker', `hints of ${name}`, unlisten);
+    due.watch(this.timings.pollMs, this.source.due, () => this.#woken.set());
     repeat(lifecycle, this.log, { name, everyMs: 10, work: (signal) => this.#turn(signal) });
     repeat(lifecycle, this.log, { name: `leases of ${name}`, everyMs: this.timings.renewMs, work: () => this.#startRenewal() });
     lifecycle.onStop('worker', `running ${name}`, () => this.stop());
@@ -133,7 +140,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
 
   async #turn(signal: AbortSignal): Promise<void> {
     if (this.#running.size >= this.timings.atOnce) this.#woken.reset();
-    await this.#woken.waitFor(this.timings.pollMs, signal);
+    await this.#woken.waitFor(UNTOLD_MS, signal);
     if (!signal.aborted) await this.take();
   }
 

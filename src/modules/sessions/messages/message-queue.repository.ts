@@ -145,6 +145,10 @@ export class MessageQueueRepository {
     return fitted(rows);
   }
 
+  /** Whether the time of a queued message is over. */
+  readonly isOverdue = sql<boolean>`(
+    select q.expires_at <= clock_timestamp() from session_messages q where q.status = 'queued' order by q.expires_at limit 1)`;
+
   /** Up to `limit` sessions with queued messages whose time is over, the longest overdue first. */
   async overdue(db: Kysely<Database>, limit: number): Promise<OverdueQueue[]> {
     const { rows } = await sql<OverdueQueue>`

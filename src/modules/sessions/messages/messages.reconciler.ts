@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import type { OperationDefinition } from '../../../platform/operations/operation.js';
 import { Operations } from '../../../platform/operations/operations.js';
@@ -28,7 +27,7 @@ export class MessagesReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly queue: MessageQueue,
     private readonly repository: MessageQueueRepository,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onModuleInit(): void {
@@ -42,7 +41,7 @@ export class MessagesReconciler implements OnModuleInit, OnApplicationBootstrap 
   }
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'expired messages', everyMs: TICK_MS, work: (signal) => this.sweep(signal) });
+    this.due.repeat({ name: 'expired messages', everyMs: TICK_MS, due: this.repository.isOverdue, work: (signal) => this.sweep(signal) });
   }
 
   /** Drops what is overdue, session by session; one that fails does not hold up the others. Returns how many were dropped. */

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { takeBack } from './rig-cloning.js';
 import { RigProvisionsRepository, type Provision } from './rig-provisions.repository.js';
@@ -20,11 +19,11 @@ export class RigLeftoversSweeper implements OnApplicationBootstrap {
     private readonly provisions: RigProvisionsRepository,
     private readonly transactions: Transactions,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'leftovers of rigs', everyMs: TICK_MS, work: () => this.sweep() });
+    this.due.repeat({ name: 'leftovers of rigs', everyMs: TICK_MS, due: this.provisions.isDue, work: () => this.sweep() });
   }
 
   async sweep(): Promise<number> {

@@ -122,6 +122,9 @@ export class RigProvisionsRepository {
       where operation_id = ${operationId} and state = 'in_flight'`.execute(tx);
   }
 
+  /** Whether something may lie on disk of a failed request whose time has come. */
+  readonly isDue = sql<boolean>`(select p.updated_at <= now() from rig_provisions p where p.leftovers order by p.updated_at limit 1)`;
+
   /** Failed requests of which something may still lie on disk; their time comes again after `pauseS` seconds. */
   async takeLeftovers(tx: Tx, limit: number, pauseS: number): Promise<Provision[]> {
     const { rows } = await sql<Row>`

@@ -9,6 +9,8 @@ const BATCH = 20;
 export class SessionDeletionsRepository {
   constructor(private readonly db: Db) {}
 
+  readonly isDue = sql<boolean>`exists (select from sessions where state = 'closed' and delete_pending)`;
+
   /** True when it is gone, whoever did it. */
   async delete(pk: number): Promise<boolean> {
     await sql`

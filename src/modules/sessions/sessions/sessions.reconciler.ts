@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
@@ -17,7 +16,7 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly repository: CreateEndingsRepository,
     private readonly deletions: SessionDeletionsRepository,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onModuleInit(): void {
@@ -29,6 +28,11 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
   }
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'deleted sessions', everyMs: TICK_MS, work: (signal) => this.deletions.sweep(signal) });
+    this.due.repeat({
+      name: 'deleted sessions',
+      everyMs: TICK_MS,
+      due: this.deletions.isDue,
+      work: (signal) => this.deletions.sweep(signal),
+    });
   }
 }

@@ -1,8 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions } from '../../../platform/database/transactions.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { ReservationsRepository, type Reservation } from './reservations.repository.js';
 import { ScaffoldPlan } from './scaffold/plan.js';
@@ -20,11 +19,11 @@ export class ReservationSweeper implements OnApplicationBootstrap {
     private readonly reservations: ReservationsRepository,
     private readonly transactions: Transactions,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'abandoned creates', everyMs: TICK_MS, work: () => this.sweep() });
+    this.due.repeat({ name: 'abandoned creates', everyMs: TICK_MS, due: this.reservations.isDue, work: () => this.sweep() });
   }
 
   /** Takes over what has expired, undoes it on disk, then forgets it. What cannot be undone now is tried again later. */

@@ -65,6 +65,9 @@ export class ReservationsRepository {
     return numAffectedRows === 1n;
   }
 
+  /** Whether the time of a reservation is over. */
+  readonly isDue = sql<boolean>`(select expires_at < now() from city_reservations order by expires_at limit 1)`;
+
   /** Takes over up to `limit` reservations whose creators did not end them in time. */
   async takeExpired(tx: Tx, owner: string, seconds: number, limit: number): Promise<Reservation[]> {
     const { rows } = await sql<Reservation>`

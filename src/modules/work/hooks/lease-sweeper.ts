@@ -1,9 +1,8 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { BeadDeadAssigneeReopened } from '../../../contract/events/beads.events.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { event } from '../../../platform/event-log/event.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { BeadRecord } from '../work/bead-record.js';
@@ -24,12 +23,12 @@ export class LeaseSweeper implements OnApplicationBootstrap {
   constructor(
     private readonly repository: LeaseRepository,
     private readonly work: WorkService,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
     private readonly log: AppLogger,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'ended leases', everyMs: EVERY_MS, work: (signal) => this.sweep(signal) });
+    this.due.repeat({ name: 'ended leases', everyMs: EVERY_MS, due: this.repository.isDue, work: (signal) => this.sweep(signal) });
   }
 
   /** Takes back every lease that has ended by now. Returns how many. */

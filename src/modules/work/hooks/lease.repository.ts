@@ -9,6 +9,9 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 export class LeaseRepository {
   constructor(private readonly db: Db) {}
 
+  /** Whether a lease has ended, in whatever city. */
+  readonly isDue = sql<boolean>`(select b.lease_until < now() from beads b where b.lease_until is not null order by b.lease_until limit 1)`;
+
   /** Running cities with ended leases. */
   async due(): Promise<CityScope[]> {
     const { rows } = await sql<CityScope>`

@@ -8,14 +8,20 @@ export interface DueWaits {
   readonly ids: readonly string[];
 }
 
-const IS_DUE = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' in ('pending', 'ready') 
-  and length(b.metadata ->> 'expires_at') = 24
-  and (b.metadata ->> 'expires_at') collate "C" <= to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const EXPIRES_AT = sql`(b.metadata ->> 'expires_at') collate "C"`;
+/** As the index has it. */
+const EXPIRES = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' in ('pending', 'ready') 
+  and length(b.metadata ->> 'expires_at') = 24`;
+const NOW = sql`to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+const IS_DUE = sql`${EXPIRES} and ${EXPIRES_AT} <= ${NOW}`;
 
 /** Finds the waits whose time has run out. */
 @Injectable()
 export class WaitExpiryRepository {
   constructor(private readonly db: Db) {}
+
+  /** Whether the time of a wait has run out, in whatever city. */
+  readonly isDue = sql<boolean>`(select ${EXPIRES_AT} <= ${NOW} from beads b where ${EXPIRES} order by ${EXPIRES_AT} limit 1)`;
 
   /** The running city with the wait that is overdue the longest, and up to `limit` such waits of it. `except` are streams to pass over. */
   async nextDue(except: readonly number[], limit: number): Promise<DueWaits | undefined> {

@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { sweepDue } from '../work/due-sweep.js';
 import { expireWhenDue } from '../work/wait-states.js';
@@ -17,11 +16,11 @@ export class WaitsReconciler implements OnApplicationBootstrap {
     private readonly repository: WaitExpiryRepository,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'expired waits', everyMs: TICK_MS, work: (signal) => this.sweep(signal) });
+    this.due.repeat({ name: 'expired waits', everyMs: TICK_MS, due: this.repository.isDue, work: (signal) => this.sweep(signal) });
   }
 
   /** Returns how many waits expired. */

@@ -1,7 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
-import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { atOnce } from '../../../platform/time/at-once.js';
 import { newId } from '../../../platform/time/clock.js';
@@ -26,11 +25,11 @@ export class FanOutKeeper implements OnApplicationBootstrap {
     private readonly work: WorkService,
     private readonly failpoints: Failpoints,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'fan-outs', everyMs: EVERY_MS, work: (signal) => this.turn(signal) });
+    this.due.repeat({ name: 'fan-outs', everyMs: EVERY_MS, due: this.repository.isDue, work: (signal) => this.turn(signal) });
   }
 
   /** Goes on until there is nothing left that it can go on with. Answers how many steps it took. */

@@ -31,6 +31,9 @@ export interface DueFanOut {
 export class FanOutsRepository {
   constructor(private readonly db: Db) {}
 
+  /** Whether there is a fan-out, whoever goes on with it. */
+  readonly isDue = sql<boolean>`exists (select from bead_fan_outs)`;
+
   /** The oldest fan-out of each running city that nobody else goes on with; `except` are streams to pass over. */
   async due(holder: string, except: readonly number[], limit: number): Promise<DueFanOut[]> {
     const { rows } = await sql<{ id: number; name: string; dir: string; stream_id: number; bead: string }>`

@@ -1,6 +1,7 @@
 import { ConfigFixture } from '../../../../../test/support/config-fixture.js';
 import { loadConfig } from '../../../../platform/config/config.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
+import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../../platform/event-log/moved.js';
@@ -86,7 +87,7 @@ export class MaintenanceProcess {
       new Following(new FollowingRepository(db), fixture.a.reads, transactions, log),
     );
     const lifecycle = {} as Lifecycle;
-    this.reconciler = new MaintenanceReconciler(this.sync, this.cycles, this.repository, this.watch, lifecycle, log);
+    this.reconciler = new MaintenanceReconciler(this.sync, this.cycles, this.repository, this.watch, {} as DueLooks, lifecycle, log);
   }
 
   take(worker = 'worker', limit = 10, leaseMs = 3_600_000): Promise<CycleRow[]> {

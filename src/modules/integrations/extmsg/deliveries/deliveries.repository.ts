@@ -76,6 +76,9 @@ export class DeliveriesRepository {
         on conflict do nothing`.execute(tx);
   }
 
+  /** Whether anything waits for a member, be its time come or not. */
+  readonly isDue = sql<boolean>`exists (select from extmsg_deliveries w where w.state = 'pending' and w.direction <> 'outbound')`;
+
   /** The oldest that waits for each member, where its time has come: what comes after it waits for it. */
   async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
     const { rows } = await sql<DeliveryRow & { city: string }>`

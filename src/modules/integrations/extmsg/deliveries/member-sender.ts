@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { ProblemError } from '../../../../contract/problems.js';
 import { Db } from '../../../../platform/database/database.js';
+import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
@@ -21,6 +22,8 @@ import { deliveryFailed } from './delivery-failed.js';
 
 const BATCH = 100;
 const AT_ONCE = 8;
+/** Who waits is rung long before that. */
+const UNTOLD_MS = 60_000;
 /** Messages that wait for a session before what comes from outside waits with us. */
 const FULL = 500;
 
@@ -41,6 +44,7 @@ export class MemberSender implements OnApplicationBootstrap {
     private readonly queue: MessageQueue,
     private readonly timings: ExtmsgTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -51,6 +55,7 @@ export class MemberSender implements OnApplicationBootstrap {
       if (topics === 'all' || topics.has(EXTMSG_TOPIC)) woken.set();
     });
     this.lifecycle.onStop('worker', 'hints of messages from outside', unlisten);
+    this.due.watch(this.timings.pollMs, this.repository.isDue, () => woken.set());
     repeat(this.lifecycle, this.log, {
       name: 'messages from outside',
       everyMs: 10,
@@ -58,7 +63,7 @@ export class MemberSender implements OnApplicationBootstrap {
         // Whoever hears of something goes at once: a message waits for no pause between two turns.
         while (!signal.aborted) {
           woken.reset();
-          if ((await this.turn(signal)) === 0) await woken.waitFor(this.timings.pollMs, signal);
+          if ((await this.turn(signal)) === 0) await woken.waitFor(UNTOLD_MS, signal);
         }
       },
     });

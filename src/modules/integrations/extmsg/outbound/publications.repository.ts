@@ -147,6 +147,9 @@ export class PublicationsRepository {
     return rows[0]!.count;
   }
 
+  /** Whether anything waits to go out, be its time come or not. */
+  readonly isDue = sql<boolean>`exists (select from extmsg_deliveries w where w.state = 'pending' and w.direction = 'outbound')`;
+
   /**
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
    * when that was offered often enough, or long enough.

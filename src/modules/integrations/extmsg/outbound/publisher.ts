@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../../platform/config/config.js';
+import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
@@ -36,6 +37,7 @@ export class Publisher implements OnApplicationBootstrap {
     private readonly timings: ExtmsgTimings,
     private readonly leases: LeaseTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,
@@ -43,6 +45,7 @@ export class Publisher implements OnApplicationBootstrap {
     const source = {
       name: 'publications',
       topic: EXTMSG_TOPIC,
+      due: repository.isDue,
       claim: (room: number) =>
         this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.leases.leaseMs, this.timings.offers)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
@@ -56,7 +59,7 @@ export class Publisher implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    this.#leased.begin(this.signals, this.lifecycle);
+    this.#leased.begin(this.signals, this.due, this.lifecycle);
   }
 
   async #publish(held: Held<PublicationRow>): Promise<void> {

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../../platform/config/config.js';
+import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
@@ -41,6 +42,7 @@ export class CheckRunner implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly timings: LeaseTimings,
     private readonly signals: Signals,
+    private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
     log: AppLogger,
@@ -48,6 +50,7 @@ export class CheckRunner implements OnApplicationBootstrap {
     const source = {
       name: 'checks of runs',
       topic: CHECKS_TOPIC,
+      due: repository.isDue,
       claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
       carryOut: (held: Held<CheckRow>) => this.#carryOut(held),
@@ -60,7 +63,7 @@ export class CheckRunner implements OnApplicationBootstrap {
   }
 
   onApplicationBootstrap(): void {
-    if (this.config.runnerCapacity > 0) this.#leased.begin(this.signals, this.lifecycle);
+    if (this.config.runnerCapacity > 0) this.#leased.begin(this.signals, this.due, this.lifecycle);
   }
 
   async #carryOut(held: Held<CheckRow>): Promise<void> {

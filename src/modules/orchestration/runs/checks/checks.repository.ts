@@ -29,6 +29,9 @@ export interface CheckRow {
 export class ChecksRepository {
   constructor(private readonly db: Db) {}
 
+  /** Whether a script waits, or its worker has not said for too long that it lives. */
+  readonly isDue = sql<boolean>`exists (select from run_checks c where c.worker is null or c.lease_until < now())`;
+
   /**
    * Takes what waits, or whose worker has not said for too long that it lives: of cities that have the least in work first. Answers
    * what is this worker's from now on.

@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { Lifecycle } from '../../../../platform/health/lifecycle.js';
-import { repeat } from '../../../../platform/health/repeat.js';
+import { DueLooks } from '../../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { sweepDue } from '../../../work/work/due-sweep.js';
 import type { Work } from '../../../work/work/work.js';
@@ -18,11 +17,11 @@ export class GatesReconciler implements OnApplicationBootstrap {
     private readonly gates: GateOpening,
     private readonly work: WorkService,
     private readonly log: AppLogger,
-    private readonly lifecycle: Lifecycle,
+    private readonly due: DueLooks,
   ) {}
 
   onApplicationBootstrap(): void {
-    repeat(this.lifecycle, this.log, { name: 'gates of runs', everyMs: TICK_MS, work: (signal) => this.sweep(signal) });
+    this.due.repeat({ name: 'gates of runs', everyMs: TICK_MS, due: this.repository.isDue, work: (signal) => this.sweep(signal) });
   }
 
   /** Returns how many gates were decided. */

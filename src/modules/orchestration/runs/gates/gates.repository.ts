@@ -53,6 +53,9 @@ export class GatesRepository {
       where c.stream_id = ${streamId} and c.bead_id = ${id}`.execute(tx);
   }
 
+  /** Whether a gate is due, in whatever city. */
+  readonly isDue = sql<boolean>`(select c.due_at <= clock_timestamp() from run_controls c where c.due_at is not null order by c.due_at limit 1)`;
+
   /** The running city with the gate that has been due the longest, and up to `limit` of its due gates. `except` are streams to pass over. */
   async nextDue(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
     const { rows } = await sql<{ id: number; name: string; dir: string; stream_id: number; ids: string[] }>`

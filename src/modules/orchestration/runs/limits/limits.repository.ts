@@ -24,6 +24,9 @@ export class LimitsRepository {
     return rows;
   }
 
+  /** Whether a limit has passed, in whatever city. */
+  readonly isDue = sql<boolean>`(select s.due_at <= clock_timestamp() from run_steps s where s.due_at is not null order by s.due_at limit 1)`;
+
   async nextDue(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
     const { rows } = await sql<{ city: CityScope; ids: string[] }>`
       with first as (

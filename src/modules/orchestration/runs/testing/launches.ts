@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WorkFixture } from '../../../../../test/support/work.js';
+import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
@@ -80,8 +81,8 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const opening = new GateOpening(gates, endings, sending);
   opening.onModuleInit();
   const log = new AppLogger(createLogger('silent'));
-  const reconciler = new GatesReconciler(gates, opening, work, log, new Lifecycle(log));
-  const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, new Lifecycle(log));
+  const reconciler = new GatesReconciler(gates, opening, work, log, {} as DueLooks);
+  const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, {} as DueLooks);
   return {
     service,
     endings,

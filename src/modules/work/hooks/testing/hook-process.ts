@@ -1,5 +1,6 @@
 import { ANYBODY } from '../../../../contract/principal.js';
 import { createDb, type PgPool } from '../../../../platform/database/database.js';
+import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
@@ -43,7 +44,7 @@ export function hookProcess(
     batches,
     claims,
     hooks,
-    sweeper: new LeaseSweeper(new LeaseRepository(db), work, new Lifecycle(log), log),
+    sweeper: new LeaseSweeper(new LeaseRepository(db), work, {} as DueLooks, log),
     claim: (id: string, body: BeadClaimInputBody) => claims.claim('alpha', id, body, ANYBODY).then((answer) => answer.body),
     next: (body: HookClaimInputBody | string) =>
       hooks.claim('alpha', typeof body === 'string' ? { agent: body } : body, ANYBODY).then((answer) => answer.body),

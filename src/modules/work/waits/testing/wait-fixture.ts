@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
+import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
@@ -53,7 +54,7 @@ export async function waitFixture(): Promise<WaitFixture> {
     waits,
     reads,
     serviceOn,
-    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(fixture.db), work, log, new Lifecycle(log)),
+    reconcilerOn: (work) => new WaitsReconciler(new WaitExpiryRepository(fixture.db), work, log, {} as DueLooks),
     beads: async (n) => {
       const { value } = await fixture.work.run(city, 'maker', async (w) => {
         const ids: string[] = [];

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { sql, type CompiledQuery, type RawBuilder } from 'kysely';
+import { Lifecycle, type ShutdownPhase } from '../health/lifecycle.js';
+import { repeat } from '../health/repeat.js';
+import { AppLogger } from '../logging/logger.js';
+import { AutoResetEvent } from '../time/auto-reset-event.js';
+import { sleep } from '../time/clock.js';
+import { Db, PgPool } from './database.js';
+
+/** Whether there is something to do, as one value in SQL; null says no. It may say yes where there is nothing, and never the other way round. */
+export type DueCondition = RawBuilder<boolean | null>;
+
+export interface DueWork {
+  /** What the log says about it, such as `expired leases`. */
+  readonly name: string;
+  /** How soon it is noticed that something is due. */
+  readonly everyMs: number;
+  readonly due: DueCondition;
+  /** Does all that is due, or some of it: what is left is due at the next look. A failure is logged. */
+  readonly work: (signal: AbortSignal) => Promise<unknown>;
+  readonly phase?: ShutdownPhase;
+}
+
+interface Watched {
+  readonly everyMs: number;
+  readonly due: DueCondition;
+  readonly ring: () => void;
+  rungAt: number;
+}
+
+/** Whatever the conditions say, everybody looks by himself so often; one after the other, or each would need a connection of his own at once. */
+const ALL_MS = 30_000;
+/** A timer may be early by so much. */
+const EARLY_MS = 5;
+
+/**
+ * Looks for all of this process's rooms whether anything is due for them: one prepared statement instead of one, planned anew, for each. Most
+ * of the time nothing is. Where the statement fails everybody looks by himself.
+ */
+@Injectable()
+export class DueLooks {
+  readonly #watched = new Set<Watched>();
+  readonly #stop = new AbortController();
+  #statement: CompiledQuery<{ due: string }> | undefined;
+  /** Of a connection a name stands for one statement. */
+  #version = 0;
+  #loop: Promise<void> | undefined;
+  /** Whose turn it is whatever the conditions say, and when. */
+  #next = 0;
+  #nextAt = performance.now() + ALL_MS;
+
+  constructor(
+    private readonly pool: PgPool,
+    private readonly db: Db,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  /** Calls `ring` when something may be due, `everyMs` apart at the least. */
+  watch(everyMs: number, due: DueCondition, ring: () => void): void {
+    this.#watched.add({ everyMs, due, ring, rungAt: -Infinity });
+    this.#statement = undefined;
+    this.#version++;
+    this.#loop ??= this.#begin();
+  }
+
+  /** Does something now, and again whenever it is due; never twice at once, and until the process stops. */
+  repeat({ name, everyMs, due, work, phase }: DueWork): void {
+    const woken = new AutoResetEvent();
+    this.watch(everyMs, due, () => woken.set());
+    woken.set();
+    const turn = async (signal: AbortSignal): Promise<void> => {
+      await woken.waitFor(ALL_MS, signal);
+      if (!signal.aborted) await work(signal);
+    };
+    repeat(this.lifecycle, this.log, { name, everyMs: 1, work: turn, ...(phase === undefined ? {} : { phase }) });
+  }
+
+  /** Which of those who watch something is due for, by their places. */
+  async ask(): Promise<ReadonlySet<number>> {
+    const { sql: text, parameters } = (this.#statement ??= this.#compiled());
+    const { rows } = await this.pool.query<{ due: string }>({ name: `due-${this.#version}`, text, values: [...parameters] });
+    const { due } = rows[0]!;
+    return new Set(due === '' ? [] : due.split(',').map(Number));
+  }
+
+  #begin(): Promise<void> {
+    // Those who are rung end before it: a runner hands over what it has with the help of what it is told.
+    this.lifecycle.onStop('background', 'looks for what is due', () => {
+      this.#stop.abort();
+      return this.#loop;
+    });
+    return this.#run(this.#stop.signal);
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const everyMs = Math.min(...Array.from(this.#watched, (watched) => watched.everyMs));
+      // Spread, so that processes do not march in step.
+      await sleep(everyMs * (0.9 + Math.random() * 0.1), signal);
+      if (!signal.aborted) this.#ring(await this.#look(signal));
+    }
+  }
+
+  /** Whom to ring: everybody when that is not known. */
+  async #look(signal: AbortSignal): Promise<ReadonlySet<number> | 'all'> {
+    try {
+      return await this.ask();
+    } catch (error) {
+      if (!signal.aborted) this.log.warn({ err: error }, 'what is due could not be asked for; everybody looks by himself');
+      return 'all';
+    }
+  }
+
+  #compiled(): CompiledQuery<{ due: string }> {
+    const places = Array.from(this.#watched, ({ due }, place) => sql`case when ${due} then ${sql.lit(place)}::integer end`);
+    return sql<{ due: string }>`select concat_ws(',', ${sql.join(places)}) as due`.compile(this.db);
+  }
+
+  #inTurn(now: number): number | undefined {
+    if (now < this.#nextAt) return undefined;
+    this.#nextAt = now + ALL_MS / this.#watched.size;
+    return this.#next++ % this.#watched.size;
+  }
+
+  #ring(due: ReadonlySet<number> | 'all'): void {
+    const now = performance.now();
+    const next = this.#inTurn(now);
+    let place = -1;
+    for (const watched of this.#watched) {
+      place++;
+      const soon = now - watched.rungAt < watched.everyMs - EARLY_MS;
+      if (due !== 'all' && place !== next && (soon || !due.has(place))) continue;
+      watched.rungAt = now;
+      watched.ring();
+    }
+  }
+}
