@@ -117,7 +117,9 @@ export const EnvSchema = z.object({
     .optional()
     .describe('Where agents reach the API. Without it its own address; a worker that does not serve the API has to be told.'),
   // Without an age the log is kept for ever; an operator of a busy supervisor has to be able to bound the disk.
-  SVC_EVENT_RETENTION: duration.optional().describe('How long events are kept, such as `30d`. Without it for ever.'),
+  SVC_EVENT_RETENTION: duration
+    .optional()
+    .describe('How long events are kept, such as `30d`; up to a quarter longer, as they go in parts. Without it for ever.'),
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
   SVC_AUDIT_RETENTION: duration.prefault('90d').describe('How long the records of `svc audit` are kept.'),
   SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000).describe('How many of them at the most.'),

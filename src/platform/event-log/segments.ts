@@ -39,16 +39,17 @@ export class EventSegments {
   }
 
   /**
-   * Drops up to `limit` of the oldest events of one sealed segment whose newest event is older than `ms`. False when
+   * Drops up to `limit` of the oldest events of one sealed segment whose newest event is older than `ms`, and from before `before`. False when
    * there is none, or another process is at it.
    */
-  async dropOldest(tx: Tx, ms: number, limit: number): Promise<boolean> {
+  async dropOldest(tx: Tx, ms: number, limit: number, before?: Date): Promise<boolean> {
     const { rows } = await sql<{ stream_id: number; first_seq: number; last_seq: number; floor: number }>`
       select g.stream_id, g.first_seq, g.last_seq, s.floor
       from event_segments g
       join event_streams s on s.id = g.stream_id
       join events e on e.stream_id = g.stream_id and e.seq = g.last_seq
       where g.dropped_at is null and e.ts < now() - ${ms}::double precision * interval '1 millisecond'
+        and ${before === undefined ? sql`true` : sql`e.ts < ${before}`}
         and g.first_seq <= s.floor + 1 and g.last_seq > s.floor
       order by g.stream_id limit 1 for update of g skip locked`.execute(tx);
     const segment = rows[0];

@@ -51,10 +51,12 @@ export class StoreRepository {
         union all select 'config_revisions', count(*) from config_revisions where stream_id = ${streamId}
       )
       select sum(o.rows)::bigint as rows,
-        floor(sum(pg_total_relation_size(c.oid) * (o.rows / greatest(c.reltuples::float8, o.rows, 1))))::bigint as bytes,
+        floor(sum(t.bytes * (o.rows / greatest(t.rows, o.rows, 1))))::bigint as bytes,
         max(o.rows) filter (where o.name = 'events') as events,
         (select count(*) from sessions where stream_id = ${streamId} and state = 'closed') as "closedSessions"
-      from own o join pg_class c on c.oid = o.name::regclass`.execute(this.db);
+      from own o cross join lateral (
+        select sum(pg_total_relation_size(c.oid)) as bytes, sum(greatest(c.reltuples::float8, 0)) as rows from pg_class c
+        where c.oid = o.name::regclass or c.oid in (select relid from pg_partition_tree(o.name::regclass))) t`.execute(this.db);
     return rows[0]!;
   }
 

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Transactions } from '../../../platform/database/transactions.js';
+import { EventParts } from '../../../platform/event-log/parts.js';
 import { EventSegments } from '../../../platform/event-log/segments.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -15,8 +16,8 @@ const DROP_EVENTS = 2_000;
 const BETWEEN_DROPS_MS = 5;
 
 /**
- * Seals active logs that have grown long or old and, with a retention age, drops sealed events beyond it. Sealing
- * by itself records no event: an idle city's log would otherwise grow by one anchor a day for ever.
+ * Seals active logs that have grown long or old and, with a retention age, drops what is beyond it: parts of the log as wholes, and of what was
+ * there before it had parts sealed events. Sealing by itself records no event: an idle city's log would otherwise grow by one anchor a day for ever.
  */
 @Injectable()
 export class EventRetention implements OnApplicationBootstrap {
@@ -24,6 +25,7 @@ export class EventRetention implements OnApplicationBootstrap {
     private readonly config: AppConfig,
     private readonly transactions: Transactions,
     private readonly segments: EventSegments,
+    private readonly parts: EventParts,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {}
@@ -33,14 +35,14 @@ export class EventRetention implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'event retention', everyMs: EVERY_MS, phase: 'background', work });
   }
 
-  /** One round. Returns how many batches were dropped. */
+  /** One round. Returns how many parts and batches were dropped. */
   async round({ sealEvents, sealMs } = ROTATE, signal?: AbortSignal): Promise<number> {
     const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealMs, STREAMS_A_ROUND));
     for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
     const age = this.config.eventRetentionMs;
-    if (age === undefined) return 0;
-    let dropped = 0;
-    while (signal?.aborted !== true && (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS)))) {
+    let { dropped, since } = await this.parts.round(age, signal);
+    if (age === undefined) return dropped;
+    while (signal?.aborted !== true && (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS, since)))) {
       dropped++;
       await sleep(BETWEEN_DROPS_MS, signal);
     }

@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { registerCity } from '../../../test/support/registry.js';
+import { createDb, createPool, type Db } from '../database/database.js';
+import { Transactions } from '../database/transactions.js';
+import { Failpoints } from '../failpoints/failpoints.js';
+import { EventParts } from './parts.js';
+import { EventPartitions, type PartedLog } from './partitions.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const KEPT = 8 * DAY;
+
+let database: TestDatabase;
+let db: Db;
+let transactions: Transactions;
+const partitions = new EventPartitions();
+
+/** A worker that waits for nobody who reads. */
+function worker(graceMs = 0): EventParts {
+  const parts = new EventParts(transactions, partitions);
+  parts.graceMs = graceMs;
+  return parts;
+}
+const found = async (): Promise<PartedLog> => (await transactions.run((tx) => partitions.find(tx)))!;
+async function append(n: number, stream = 'alpha'): Promise<void> {
+  const events = Array.from({ length: n }, (_, i) => ({ stream, type: 'x', actor: 'a', payload: { i } }));
+  await sql`select * from append_events(${JSON.stringify(events)}::jsonb)`.execute(db);
+}
+const age = (days: number, upto: number) => sql`update events set ts = ts - ${days} * interval '1 day' where seq <= ${upto}`.execute(db);
+const seqs = async (): Promise<number[]> =>
+  (
+    await sql<{
+      seq: number;
+    }>`select e.seq from events e join event_streams s on s.id = e.stream_id where s.name = 'alpha' order by 1`.execute(db)
+  ).rows.map(({ seq }) => seq);
+const stream = () => db.selectFrom('event_streams').select(['head', 'floor']).where('name', '=', 'alpha').executeTakeFirstOrThrow();
+const tables = async (): Promise<string[]> =>
+  (
+    await sql<{
+      name: string;
+    }>`select relname as name from pg_class where relname like 'events%' and relkind in ('r', 'p') order by 1`.execute(db)
+  ).rows.map(({ name }) => name);
+/** A part of a time that is over, with what was written in it. */
+async function past(days: number, n: number): Promise<void> {
+  const from = new Date(Math.floor((Date.now() - (days + 1) * DAY) / HOUR) * HOUR);
+  await transactions.run((tx) => partitions.add(tx, { from, to: new Date(from.getTime() + DAY) }));
+  const before = (await stream()).head;
+  await append(n);
+  await sql`update events set ts = ${new Date(from.getTime() + HOUR)} where seq > ${before}`.execute(db);
+}
+
+beforeEach(async () => {
+  database = await cloneDatabase();
+  db = createDb(createPool(database.url, { max: 8 }));
+  transactions = new Transactions(db, new Failpoints());
+  await registerCity(db, 'alpha', '/alpha');
+});
+afterEach(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+describe('a log of which something is to go at some time', () => {
+  it('stays one table where everything is kept, or a day at the most', async () => {
+    expect(await worker().round(undefined)).toEqual({ dropped: 0, since: undefined });
+    expect(await worker().round(DAY - 1)).toEqual({ dropped: 0, since: undefined });
+    expect(await tables()).toEqual(['events']);
+  });
+
+  it('is parted while others write and read, and nothing of it moves or is missed', async () => {
+    await append(3);
+    let writing = true;
+    const writer = async (): Promise<void> => {
+      while (writing) await append(1);
+    };
+    const reader = async (): Promise<void> => {
+      while (writing) {
+        const { rows } = await sql<{ whole: boolean }>`
+          select (select count(*) from events e where e.stream_id = s.id) = s.head as whole from event_streams s where s.name = 'alpha'`.execute(
+          db,
+        );
+        expect(rows).toEqual([{ whole: true }]);
+      }
+    };
+    const others = [writer(), writer(), reader()];
+    const rounds = await Promise.all([worker().round(KEPT), worker().round(KEPT)]);
+    await worker().round(KEPT);
+    writing = false;
+    await Promise.all(others);
+    expect(rounds.map(({ dropped }) => dropped)).toEqual([0, 0]);
+    const { partitions: made, detached } = await found();
+    expect(detached).toEqual([]);
+    expect(made.map(({ from, to }) => (to.getTime() - from.getTime()) / DAY)).toEqual([2]);
+    expect(made[0]!.from.getTime()).toBeGreaterThan(Date.now());
+    const { head } = await stream();
+    expect(await seqs()).toEqual(Array.from({ length: head }, (_, i) => i + 1));
+  });
+
+  it('takes a part from its readers first, and drops it as a whole when they have ended', async () => {
+    const parts = worker(HOUR);
+    await parts.round(KEPT);
+    await past(20, 5);
+    await past(2, 3);
+    await append(2);
+    expect((await parts.round(KEPT)).dropped).toBe(0);
+    expect(await stream()).toEqual({ head: 10, floor: 5 });
+    expect(await seqs()).toHaveLength(10);
+    parts.graceMs = 0;
+    expect((await parts.round(KEPT)).dropped).toBe(1);
+    expect(await stream()).toEqual({ head: 10, floor: 5 });
+    expect(await seqs()).toEqual([6, 7, 8, 9, 10]);
+    expect((await tables()).filter((name) => name !== 'events' && name !== 'events_rest')).toEqual(
+      (await found()).partitions.map(({ name }) => name).sort(),
+    );
+    expect((await parts.round(KEPT)).dropped).toBe(0);
+  });
+
+  it('notes the segments that go with a part', async () => {
+    const parts = worker();
+    await parts.round(KEPT);
+    await past(20, 5);
+    await append(5);
+    await sql`insert into event_segments (stream_id, first_seq, last_seq) select id, 1, 4 from event_streams where name = 'alpha'
+      union all select id, 5, 7 from event_streams where name = 'alpha'`.execute(db);
+    await parts.round(KEPT);
+    const dropped = await sql<{ last: number }>`select last_seq as last from event_segments where dropped_at is not null`.execute(db);
+    expect(dropped.rows).toEqual([{ last: 4 }]);
+  });
+
+  it('drops what was there before it had parts when all of that is old, and has a rest all the same', async () => {
+    await append(4);
+    await worker().round(KEPT);
+    await age(20, 4);
+    await past(2, 3);
+    expect((await worker().round(KEPT)).dropped).toBe(1);
+    expect(await seqs()).toEqual([5, 6, 7]);
+    expect(await stream()).toEqual({ head: 7, floor: 4 });
+    await append(1);
+    expect(await seqs()).toEqual([5, 6, 7, 8]);
+    expect((await found()).detached).toEqual([]);
+  });
+
+  it('is dropped once, whoever is at it', async () => {
+    await worker().round(KEPT);
+    await past(20, 5);
+    await past(30, 5);
+    const dropped = await Promise.all([worker(), worker(), worker()].map((each) => each.round(KEPT)));
+    expect(dropped.reduce((sum, each) => sum + each.dropped, 0)).toBe(2);
+    expect(await seqs()).toEqual([]);
+  });
+
+  it('goes on where one has died: with a part that is detached, and with a time that is kept free', async () => {
+    await worker().round(KEPT);
+    await past(20, 5);
+    const [old] = (await found()).partitions;
+    await transactions.run((tx) => partitions.detach(tx, old!.name));
+    await transactions.run((tx) => partitions.keepFree(tx, { from: new Date(0), to: new Date('2000-01-01') }));
+    const held = await found();
+    expect([held.keepsFree, held.detached]).toEqual([true, [old!.name]]);
+    await worker().round(KEPT);
+    const left = await found();
+    expect([left.keepsFree, left.detached]).toEqual([false, []]);
+    await append(1);
+  });
+
+  it('waits for whoever reads no longer than it may, and holds up nobody for it', async () => {
+    await worker().round(KEPT);
+    await past(20, 5);
+    let round!: Promise<{ dropped: number }>;
+    await db.transaction().execute(async (tx) => {
+      await sql`select count(*) from events`.execute(tx);
+      round = worker().round(KEPT);
+      for (let n = 0; n < 5; n++) await append(1);
+      expect((await found()).partitions).toHaveLength(2);
+    });
+    expect((await round).dropped).toBe(1);
+  });
+});
