@@ -32,10 +32,18 @@ export const MAINTENANCE: readonly Guard[] = [
   {
     guard: 'Retention removes whole runs that nobody is at.',
     file: 'src/modules/orchestration/runs/run-retention.service.ts',
-    find: "if (beads.some(({ status }) => status !== 'closed')) return false;",
+    find: "if (await this.#isWorkedOn(work, id)) return 'kept';",
     replace: '',
     test: CYCLES,
     name: 'takes whole runs away that ended long ago',
+  },
+  {
+    guard: 'A run that is half gone is as old as it was: the next cycle goes on with it.',
+    file: 'src/modules/orchestration/runs/run-retention.service.ts',
+    find: 'await this.repository.setUpdatedAt(tx, streamId, id, run.updated_at);',
+    replace: '',
+    test: CYCLES,
+    name: 'takes a long run away in steps',
   },
   {
     guard: 'Retention removes closed sessions whose time is over, and no others.',

@@ -213,6 +213,49 @@ describe('a cycle', () => {
     expect(told).toEqual(['al-10', 'al-101'].map((subject) => ({ subject, actor: 'supervisor' })));
   });
 
+  /** One that ended three days ago, whose steps depend each on the one before. */
+  async function ended(run: string, steps: number): Promise<void> {
+    const { streamId } = kept.city;
+    await sql`
+      insert into runs (stream_id, id, formula, formula_sha256, compiler, root_only, launched_by, title, steps, closed, outcome, finished_at, updated_at)
+      values (${streamId}, ${run}, 'f', '', 1, false, 'sling', 'f', ${steps}, ${steps}, 'pass', now() - interval '3 days', now() - interval '3 days')`.execute(
+      kept.a.db,
+    );
+    await sql`
+      insert into beads (stream_id, id, title, status, run_id, closed_at, created_at)
+      select ${streamId}, case when n = 0 then ${run} else ${run} || '.' || n end, 't', 'closed', ${run}, now(), now() + n * interval '1 second'
+      from generate_series(0, ${steps}::int) n`.execute(kept.a.db);
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, ${run} || '.' || n, ${run} || '.' || n - 1, 'blocks' from generate_series(2, ${steps}::int) n`.execute(kept.a.db);
+  }
+  const beads = async (): Promise<unknown[]> =>
+    (await kept.fixture.sql<{ id: string }>('select id from beads order by id')).map(({ id }) => id);
+
+  it('takes a long run away in steps, the last of its beads first, whoever dies in between', async () => {
+    await ended('al-10', 5);
+    for (const { runs } of [kept.a, kept.b]) runs.step = 2;
+    expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('more');
+    expect(await beads()).toEqual(['al-10', 'al-10.1', 'al-10.2', 'al-10.3']);
+    expect(await kept.b.runs.due(kept.city, 48 * HOUR, 10)).toEqual(['al-10']);
+    expect(await kept.b.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('more');
+    expect(await kept.b.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('gone');
+    expect([await beads(), await kept.fixture.sql('select id from runs')]).toEqual([[], []]);
+    expect(await kept.fixture.sql(`select type, count(*)::int as n from events where subject like 'al-10%' group by type`)).toEqual([
+      { type: 'bead.deleted', n: 6 },
+    ]);
+    expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('kept');
+  });
+
+  it('leaves what is left of a run that somebody is at again', async () => {
+    await ended('al-10', 5);
+    kept.a.runs.step = 2;
+    expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('more');
+    await kept.fixture.sql(`update beads set status = 'open', closed_at = null where id = 'al-10.1'`);
+    expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('kept');
+    expect(await beads()).toEqual(['al-10', 'al-10.1', 'al-10.2', 'al-10.3']);
+  });
+
   it('counts what the city has, and not what others have', async () => {
     const other = await registerCity(kept.a.db, 'other', '/other');
     for (const { streamId } of [kept.city, other, other])

@@ -3,7 +3,7 @@ import { ProblemError } from '../../../contract/problems.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { SessionFolders } from '../../sessions/launch/session-folders.js';
-import { RunRetention } from '../../orchestration/runs/run-retention.service.js';
+import { RunRetention, type RemovalStep } from '../../orchestration/runs/run-retention.service.js';
 import { SessionRetention } from '../../sessions/sessions/session-retention.service.js';
 import { SUPERVISOR, type Removed } from './cycle-row.js';
 import type { MaintenanceSettings } from './settings.js';
@@ -42,9 +42,11 @@ export class Pruning {
   async #runs(city: CityScope, olderMs: number, signal: AbortSignal): Promise<number> {
     let removed = 0;
     for (const id of await this.runs.due(city, olderMs, RUNS)) {
-      signal.throwIfAborted();
-      if (await patiently(() => this.runs.remove(city, id, SUPERVISOR), signal)) removed++;
-      await sleep(BETWEEN_MS, signal);
+      for (let step: RemovalStep = 'more'; step === 'more'; await sleep(BETWEEN_MS, signal)) {
+        signal.throwIfAborted();
+        step = await patiently(() => this.runs.removeStep(city, id, SUPERVISOR), signal);
+        if (step === 'gone') removed++;
+      }
     }
     return removed;
   }

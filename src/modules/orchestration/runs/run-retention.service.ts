@@ -1,11 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import { RunsRepository } from './runs.repository.js';
 
-/** Removes runs that ended long ago, each as a whole with all its beads. */
+/** Whoever else writes in the city waits for a step: so many beads take about 50 ms. */
+const STEP = 200;
+
+/** What a step has come to: there is more of the run, it is gone, or it stays as it is. */
+export type RemovalStep = 'more' | 'gone' | 'kept';
+
+/** Removes runs that ended long ago, with all their beads. */
 @Injectable()
 export class RunRetention {
+  /** A test sets a smaller one. */
+  step = STEP;
+
   constructor(
     private readonly repository: RunsRepository,
     private readonly work: WorkService,
@@ -16,17 +26,37 @@ export class RunRetention {
     return this.repository.endedBefore(streamId, olderMs, limit);
   }
 
-  /** False for one that somebody has opened a bead of again, and for one that is gone. @throws ProblemError as `WorkService.run` */
-  async remove(city: CityScope, id: string, actor: string): Promise<boolean> {
-    const { value } = await this.work.run(city, actor, async (work) => {
-      const run = await this.repository.find(work.tx, city.streamId, id);
-      if (run === undefined || run.outcome === null) return false;
-      const beads = await work.findAll([id, ...(await this.repository.members(work.tx, city.streamId, id, { open: false }))]);
-      if (beads.some(({ status }) => status !== 'closed')) return false;
-      await work.removeAll(beads.map((bead) => bead.id));
-      await this.repository.remove(work.tx, city.streamId, id);
-      return true;
+  /**
+   * Removes the next beads of a run, the latest first, as others may depend on what is before them; its root goes with the last of them, and the
+   * run with it. Until then the run is as old as it was: whoever is stopped in between leaves it to the next. One that somebody has opened a bead
+   * of again stays, with what is left of it.
+   *
+   * @throws ProblemError as `WorkService.run`
+   */
+  async removeStep(city: CityScope, id: string, actor: string): Promise<RemovalStep> {
+    const { value } = await this.work.run(city, actor, async (work): Promise<RemovalStep> => {
+      const { tx } = work;
+      const { streamId } = city;
+      const run = await this.repository.find(tx, streamId, id);
+      if (run === undefined || run.outcome === null) return 'kept';
+      if (await this.#isWorkedOn(work, id)) return 'kept';
+      const last = await this.repository.lastMembers(tx, streamId, id, this.step);
+      if (last.length === this.step) {
+        await work.removeAll(last);
+        await this.repository.setUpdatedAt(tx, streamId, id, run.updated_at);
+        return 'more';
+      }
+      await work.removeAll([...last, id]);
+      await this.repository.remove(tx, streamId, id);
+      return 'gone';
     });
     return value;
+  }
+
+  /** Somebody has opened a bead of it again. */
+  async #isWorkedOn(work: Work, id: string): Promise<boolean> {
+    const root = await work.find(id);
+    if (root !== undefined && root.status !== 'closed') return true;
+    return (await this.repository.members(work.tx, work.city.streamId, id, { open: true })).length > 0;
   }
 }

@@ -121,6 +121,19 @@ export class RunsRepository {
     return rows.map((row) => row.id);
   }
 
+  /** Up to `limit` beads of a run but its root, those that were made last first. */
+  async lastMembers(tx: Tx, streamId: number, run: string, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from beads b where b.stream_id = ${streamId} and b.run_id = ${run} and b.id <> ${run}
+      order by b.created_at desc, length(b.id) desc, b.id desc limit ${limit}`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
+  /** After a change that nobody has made who works on it. */
+  async setUpdatedAt(tx: Tx, streamId: number, id: string, at: Date): Promise<void> {
+    await tx.updateTable('runs').set({ updated_at: at }).where('stream_id', '=', streamId).where('id', '=', id).execute();
+  }
+
   /** Whether all parts of a step are closed; undefined when it has none. */
   async partsDone(tx: Tx, streamId: number, run: string, step: string): Promise<boolean | undefined> {
     const { rows } = await sql<{ done: boolean | null }>`

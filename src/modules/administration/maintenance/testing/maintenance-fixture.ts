@@ -54,6 +54,7 @@ export class MaintenanceProcess {
   readonly disk: Disk;
   readonly store: StoreRepository;
   readonly look: StoreLook;
+  readonly runs: RunRetention;
   readonly reconciler: MaintenanceReconciler;
   readonly #transactions: Transactions;
 
@@ -67,8 +68,9 @@ export class MaintenanceProcess {
     const idempotency = new Idempotency(new IdempotencyRepository());
     const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
     const signals = { mark: () => undefined } as unknown as Signals;
+    this.runs = new RunRetention(new RunsRepository(db), work);
     const pruning = new Pruning(
-      new RunRetention(new RunsRepository(db), work),
+      this.runs,
       new SessionRetention(new SessionDeletionsRepository(db)),
       new SessionFolders(new LaunchRepository(db)),
     );
