@@ -51,9 +51,9 @@ function statusIs({ status, all: everything }: BeadsQuery): Condition[] {
   return [sql`b.status = ${sql.lit(status)} and b.status <> 'closed'`];
 }
 
-/** The text as given, and whom it names. */
+/** The text as given, and whom it names: asked once, not of each bead. */
 function assigneeIs(streamId: number, text: string, rig = ''): Condition {
-  return sql`b.assignee = any(array[${text}, agent_address(${streamId}, ${text}, ${rig})])`;
+  return sql`b.assignee = any(array[${text}, (select agent_address(${streamId}, ${text}, ${rig}))])`;
 }
 
 /** The index over terms knows hashes of them; the row decides. */
