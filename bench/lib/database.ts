@@ -34,7 +34,7 @@ export class BenchPostgres {
     const dir = await mkdtemp(join(fastDir, 'svc-bench-'));
     chmodSync(dir, 0o755);
     try {
-      const postgres = new BenchPostgres(await startEmbedded(dir, { settings: SETTINGS }), dir);
+      const postgres = await BenchPostgres.at(dir);
       await postgres.#admin(`create database ${TEMPLATE} template template0`);
       await migrateAll(postgres.url(TEMPLATE));
       await withClient(postgres.url(TEMPLATE), (client) => client.query(FLOOR_SCHEMA));
@@ -43,6 +43,11 @@ export class BenchPostgres {
       await rm(dir, { recursive: true, force: true });
       throw error;
     }
+  }
+
+  /** In a folder that may have one already: what is in it stays. */
+  static async at(dir: string, settings: Readonly<Record<string, string>> = {}): Promise<BenchPostgres> {
+    return new BenchPostgres(await startEmbedded(dir, { settings: { ...SETTINGS, ...settings } }), dir);
   }
 
   /** A migrated database that also holds the floors' tables and `cities` running cities, city-00001 and so on. */
@@ -65,6 +70,25 @@ export class BenchPostgres {
 
   url(database: string): string {
     return this.server.url.replace(/[^/]*$/, database);
+  }
+
+  /** A migrated database of this name with `cities` running cities; false when there is one by this name. */
+  async named(name: string, cities: number): Promise<boolean> {
+    const [{ found }] = (
+      await withClient(this.url('postgres'), (client) =>
+        client.query<{ found: boolean }>('select exists (select from pg_database where datname = $1) as found', [name]),
+      )
+    ).rows as [{ found: boolean }];
+    if (found) return false;
+    await this.#admin(`create database ${name} template template0`);
+    await migrateAll(this.url(name));
+    await withClient(this.url(name), (client) => client.query(SEED_CITIES, [cities]));
+    return true;
+  }
+
+  /** Ends the server and leaves its files. */
+  async end(): Promise<void> {
+    await this.server.stop();
   }
 
   async stop(): Promise<void> {

@@ -3,6 +3,7 @@ import { Context, withTempDir } from '../lib/context.js';
 import { BenchPostgres } from '../lib/database.js';
 import { machineLine, table } from '../lib/report.js';
 import { across } from './across.js';
+import { big } from './big/main.js';
 import { costs } from './costs.js';
 import { simulate, type Coefficients, type Load } from './model.js';
 import { sizes } from './sizes.js';
@@ -10,9 +11,17 @@ import { sizes } from './sizes.js';
 /**
  * `npm run bench:scale`: what an event, a bead, an entry, a session and a city take of the database, what the statements of the product take of its
  * processors, what a thousand replicas would do to it by these, and how long answers over all cities take. `-- --only sizes,costs,replicas,across`;
- * docs/explanation/scale.md has the figures.
+ * docs/explanation/scale.md has the figures. `-- --only big` fills a database with fifty million events first (30 GB of disk, ten minutes), with `--quick`
+ * five million; `--data FOLDER` keeps it for the next time, `--cases WORDS` asks some of it.
  */
-const { values: options } = parseArgs({ options: { only: { type: 'string', default: 'sizes,costs,replicas,across' } } });
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: 'sizes,costs,replicas,across' },
+    quick: { type: 'boolean', default: false },
+    data: { type: 'string' },
+    cases: { type: 'string', default: '' },
+  },
+});
 const wanted = new Set(options.only.split(','));
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const shown = (name: string, found: object): void => {
@@ -59,6 +68,10 @@ await withTempDir(async (tempDir) => {
       shown('microseconds of a processor of the database', found);
       if (wanted.has('replicas')) curve(found);
     }
+    if (wanted.has('big'))
+      console.log(
+        `\n${table([{ id: 'big', lines: await big({ quick: options.quick, data: options.data, cases: options.cases }, tempDir, say), seconds: 0, othersCores: 0 }])}`,
+      );
     if (wanted.has('across')) console.log(`\n${table([{ id: 'across', lines: await across(postgres), seconds: 0, othersCores: 0 }])}`);
   } finally {
     await context.stopAll();
