@@ -5,7 +5,6 @@ import { DEEP } from '../../../../test/support/depth.js';
 import { workFixture, type LoggedEvent, type WorkFixture } from '../../../../test/support/work.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
-import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { DependenciesRepository } from '../dependencies/dependencies.repository.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';

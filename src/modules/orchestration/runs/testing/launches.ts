@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { WorkFixture } from '../../../../../test/support/work.js';
 import type { DueLooks } from '../../../../platform/database/due-looks.js';
-import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';

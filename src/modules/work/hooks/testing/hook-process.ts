@@ -2,7 +2,6 @@ import { ANYBODY } from '../../../../contract/principal.js';
 import { createDb, type PgPool } from '../../../../platform/database/database.js';
 import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
-import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import type { WorkFixture } from '../../../../../test/support/work.js';

@@ -3,7 +3,6 @@ import { ANYBODY } from '../../../../contract/principal.js';
 import type { DueLooks } from '../../../../platform/database/due-looks.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../../platform/idempotency/idempotency.repository.js';
-import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
