@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { DueLooks } from '../../src/platform/database/due-looks.js';
-import { startStack, QUEUES } from '../support/app.js';
+import { DueLooks, startStack, QUEUES } from '../support/app.js';
 import { api } from '../support/http.js';
 import { openStream } from '../support/sse.js';
 

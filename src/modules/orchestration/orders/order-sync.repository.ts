@@ -52,11 +52,11 @@ export class OrderSyncRepository {
       where stream_id = ${streamId}`.execute(tx);
   }
 
-  /** Cities whose orders wait for events and whose log has moved. */
   /** Whether the log of a city has moved in which an order waits for events. */
   readonly hasMoved = sql<boolean>`exists (select from order_cities o join event_streams s on s.id = o.stream_id
     where o.event_types <> '{}' and s.head > o.event_seq)`;
 
+  /** Cities whose orders wait for events and whose log has moved. */
   async moved(limit: number): Promise<number[]> {
     const { rows } = await sql<{ id: number }>`
       select o.stream_id as id from order_cities o join event_streams s on s.id = o.stream_id
