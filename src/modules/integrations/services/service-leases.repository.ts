@@ -28,10 +28,10 @@ export interface Published {
 export class ServiceLeasesRepository {
   constructor(private readonly db: Db) {}
 
-  /** Takes one that nobody has, and that is to run or has to be put away. */
   readonly isDue = sql<boolean>`exists (
     select from services s where (s.wanted or s.worker is not null) and (s.worker is null or s.lease_until < now()))`;
 
+  /** Takes one that nobody has, and that is to run or has to be put away. */
   async claim(tx: Tx, worker: string, leaseMs: number): Promise<Claimed | undefined> {
     const { rows } = await sql<Claimed>`
       with free as (

@@ -91,11 +91,11 @@ export class SessionWorkRepository {
       where session_pk = ${sessionPk} and status in ('waiting', 'taken')`.execute(tx);
   }
 
-  /** Sessions that name a runner which is gone. */
   /** Whether the lease of a runner has run out, or one that is gone has sessions. */
   readonly isLost = sql<boolean>`exists (select from runners where state in ('active', 'draining') and lease_until < clock_timestamp())
     or exists (select from runners r join sessions s on s.runner_id = r.id where r.state in ('lost', 'stopped'))`;
 
+  /** Sessions that name a runner which is gone. */
   async ofGoneRunners(db: Kysely<Database>, limit: number): Promise<LostSession[]> {
     const { rows } = await sql<{
       pk: number;
