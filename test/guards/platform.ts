@@ -454,6 +454,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'begin an epoch of the log once',
   },
   {
+    guard: 'While none takes writes callers are told to come again.',
+    file: 'src/platform/database/servers.ts',
+    find: "Object.assign(new Error(message), { code: '57P03' })",
+    replace: 'new Error(message)',
+    test: 'src/platform/database/servers.db-spec.ts',
+    name: 'are unavailable for a while',
+  },
+  {
     guard: 'Connections to a server that does not answer are given up, those that wait and those that are idle.',
     file: 'src/platform/database/hanging.ts',
     find: 'if (working === undefined) giveUp(client);',

@@ -3,7 +3,7 @@ import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import { HangingConnections } from './hanging.js';
 import type { DB } from './schema.gen.js';
-import { clientOf, serversOf, type DatabaseServers } from './servers.js';
+import { clientOf, noPrimary, serversOf, type DatabaseServers } from './servers.js';
 import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
 
 export { DEFAULT_POOL_SIZE, PgPool };
@@ -139,7 +139,7 @@ async function look(client: pg.ClientBase, servers: DatabaseServers, log: boolea
     const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
     if (rows[0]!.standby) {
       servers.forget();
-      throw new Error('this host of SVC_DATABASE_URL is a standby');
+      throw noPrimary('this host of SVC_DATABASE_URL is a standby');
     }
   }
   if (log) await client.query('select follow_log_server()');

@@ -50,33 +50,41 @@ describe('a connection on which nothing comes', () => {
     );
 
   // Guard: connections to a server that does not answer are given up, those that wait and those that are idle.
-  it('is given up when its server does not answer, and so is every other one to it', async () => {
-    poolWith(HASTY);
-    const [one, idle] = await Promise.all([pool.connect(), pool.connect()]);
-    idle.release();
-    await one.query('begin');
-    proxy.freeze(true);
-    const error = await failure(one.query('select 1'));
-    expect(error).toMatchObject({ code: 'ETIMEDOUT' });
-    expect(isRetryable(error)).toBe(true);
-    one.release();
-    await eventually(() => pool.totalCount === 0);
-    proxy.thaw();
-    expect((await pool.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
-  }, LIMIT_MS);
+  it(
+    'is given up when its server does not answer, and so is every other one to it',
+    async () => {
+      poolWith(HASTY);
+      const [one, idle] = await Promise.all([pool.connect(), pool.connect()]);
+      idle.release();
+      await one.query('begin');
+      proxy.freeze(true);
+      const error = await failure(one.query('select 1'));
+      expect(error).toMatchObject({ code: 'ETIMEDOUT' });
+      expect(isRetryable(error)).toBe(true);
+      one.release();
+      await eventually(() => pool.totalCount === 0);
+      proxy.thaw();
+      expect((await pool.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
+    },
+    LIMIT_MS,
+  );
 
   // Guard: a connection of which the server knows nothing is given up alone.
-  it('is given up alone when its server answers, and does nothing for it', async () => {
-    poolWith(PATIENT);
-    const lost = await pool.connect();
-    proxy.freeze(false);
-    const other = await pool.connect();
-    expect(await failure(lost.query('select 1'))).toMatchObject({ code: 'ETIMEDOUT' });
-    lost.release();
-    expect((await other.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
-    other.release();
-    expect(pool.totalCount).toBe(1);
-  }, LIMIT_MS);
+  it(
+    'is given up alone when its server answers, and does nothing for it',
+    async () => {
+      poolWith(PATIENT);
+      const lost = await pool.connect();
+      proxy.freeze(false);
+      const other = await pool.connect();
+      expect(await failure(lost.query('select 1'))).toMatchObject({ code: 'ETIMEDOUT' });
+      lost.release();
+      expect((await other.query<{ n: number }>('select 1 as n')).rows).toEqual([{ n: 1 }]);
+      other.release();
+      expect(pool.totalCount).toBe(1);
+    },
+    LIMIT_MS,
+  );
 
   // Guard: a statement may take as long as it likes.
   it('stays when its server works for it, however often that is asked', async () => {

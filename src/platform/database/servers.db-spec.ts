@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createPool } from './database.js';
+import { toProblem } from './pg-errors.js';
 import { DatabaseServers, serversOf } from './servers.js';
 
 describe('servers that an address names', () => {
@@ -43,6 +44,13 @@ describe('servers that an address names', () => {
         await pool.end();
       }
     });
+  });
+
+  // Guard: while none takes writes callers are told to come again.
+  it('are unavailable for a while when none takes writes', async () => {
+    const none = new DatabaseServers('postgres://nobody@127.0.0.1:1,127.0.0.1:2/none', 0);
+    const error: unknown = await none.current().catch((caught: unknown) => caught);
+    expect(toProblem(error)).toMatchObject({ problem: 'unavailable' });
   });
 
   it('are no choice when it is one: nobody is asked', async () => {

@@ -20,7 +20,10 @@ export class DatabaseServers {
   #found: string | undefined;
   #looking: Promise<string> | undefined;
 
-  constructor(url: string) {
+  constructor(
+    url: string,
+    private readonly waitMs = WAIT_MS,
+  ) {
     this.addresses = addressesOf(url);
   }
 
@@ -47,14 +50,17 @@ export class DatabaseServers {
   }
 
   async #look(): Promise<string> {
-    for (const until = performance.now() + WAIT_MS; ;) {
+    for (const until = performance.now() + this.waitMs; ;) {
       const found = await newest(this.addresses);
       if (found !== undefined) return (this.#found = found);
-      if (performance.now() > until) throw new Error('none of the hosts of SVC_DATABASE_URL takes writes');
+      if (performance.now() > until) throw noPrimary('none of the hosts of SVC_DATABASE_URL takes writes');
       await sleep(PAUSE_MS);
     }
   }
 }
+
+/** What a server says that cannot be used yet (`cannot_connect_now`): callers are told to come again. */
+export const noPrimary = (message: string): Error => Object.assign(new Error(message), { code: '57P03' });
 
 /** Of those that take writes the one that was promoted last. Once one has answered the others have a moment for it. */
 async function newest(addresses: readonly string[]): Promise<string | undefined> {
