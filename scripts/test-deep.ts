@@ -95,6 +95,12 @@ const WIDE: readonly Part[] = [
   deep('lists', 'lists and logs with the longest rows', 'long-'),
   deep('cities', 'three hundred real cities', 'many-cities'),
   deep('failover', 'a primary of PostgreSQL killed under load, and its standby promoted', 'failover'),
+  deep(
+    'patroni',
+    'PostgreSQL under Patroni and etcd, its leader killed, frozen and switched over under load; needs packages',
+    'e2e/patroni',
+  ),
+  deep('previous', 'the previous release under load, beside the migrated database, then replaced', 'previous-release'),
   deep('pgbouncer', 'the service behind PgBouncer, by transactions; needs a package of it', 'pgbouncer'),
   deep('memory', 'the memory of a server under attack', 'memory'),
   {

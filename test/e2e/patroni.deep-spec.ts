@@ -47,7 +47,11 @@ const NODES = 3;
     (await adminAt<{ epoch: number }>(node.url, 'select epoch from deployment'))[0]!.epoch;
   const goesOn = (writers: Writers): Promise<unknown> => {
     const before = writers.acknowledged.size;
-    return eventually(() => writers.acknowledged.size > before + 100);
+    return eventually(() => {
+      for (const { child, output } of servers)
+        if (child.exitCode !== null || child.signalCode !== null) throw new Error(`a server has ended: ${output().slice(-3_000)}`);
+      return writers.acknowledged.size > before + 100;
+    });
   };
 
   /** `harm` under load, until another node leads and writes go on. Gives what was promised, and who led and leads. */
@@ -55,13 +59,14 @@ const NODES = 3;
     await cluster.isWhole();
     const old = await cluster.leader();
     const epoch = await epochAt(old);
-    const writers = new Writers(() => urls, CITY, 6);
+    const writers = new Writers(urls, CITY, 6);
     try {
       await goesOn(writers);
       await harm(old, writers);
       const leader = await cluster.leader(old);
       await goesOn(writers);
       await writers.stop();
+      expect([...writers.others.keys()].filter((status) => status !== 503)).toEqual([]);
       expect(await epochAt(leader)).toBe(epoch + 1);
       return { acknowledged: writers.acknowledged, old, leader };
     } finally {
@@ -124,7 +129,7 @@ const NODES = 3;
     await cluster.isWhole(false);
     const old = await cluster.leader();
     const epoch = await epochAt(old);
-    const writers = new Writers(() => urls, CITY, 6);
+    const writers = new Writers(urls, CITY, 6);
     try {
       await goesOn(writers);
       old.signal('SIGKILL');

@@ -16,17 +16,20 @@ export class Writers {
   #asked = 0;
   readonly #running: Promise<unknown>;
 
-  constructor(urls: () => readonly string[], city: string, writers: number, headers: Record<string, string> = {}) {
-    this.#running = Promise.all(Array.from({ length: writers }, (_, w) => this.#write(urls, w, city, headers)));
+  constructor(urls: readonly string[], city: string, writers: number) {
+    this.#running = Promise.all(Array.from({ length: writers }, (_, w) => this.#write(urls, w, city)));
   }
 
-  async #write(urls: () => readonly string[], w: number, city: string, headers: Record<string, string>): Promise<void> {
-    while (!this.#isOver) {
+  async #write(urls: readonly string[], w: number, city: string): Promise<void> {
+    for (let at = w; !this.#isOver;) {
       const n = ++this.#asked;
       this.#waiting.set(w, n);
-      const reply = await emit(api(urls()[w % urls().length]!, headers), city, n).catch(() => undefined);
+      const reply = await emit(api(urls[at % urls.length]!), city, n).catch(() => undefined);
       if (reply?.status === 201) this.acknowledged.set(reply.body.seq as number, n);
-      else this.others.set(reply?.status ?? 0, (this.others.get(reply?.status ?? 0) ?? 0) + 1);
+      else {
+        this.others.set(reply?.status ?? 0, (this.others.get(reply?.status ?? 0) ?? 0) + 1);
+        at++; // to another one, as a proxy would
+      }
     }
     this.#waiting.delete(w);
   }
@@ -54,14 +57,13 @@ export interface Follower {
 }
 
 /** What follows the city for ever, as programs do. */
-export function follow(url: string, city: string, key?: string): Follower {
+export function follow(url: string, city: string): Follower {
   const aborted = new AbortController();
   const seen = new Map<number, number>();
   const wrong: number[] = [];
   let last = 0;
   const ended = (async () => {
-    const client = connect({ url, ...(key === undefined ? {} : { key }) });
-    for await (const event of client.events({ city, types: [TYPE], after: 0, signal: aborted.signal, pauseMs: 100 })) {
+    for await (const event of connect({ url }).events({ city, types: [TYPE], after: 0, signal: aborted.signal, pauseMs: 100 })) {
       const { n } = event.payload as { n: number };
       if (seen.has(event.seq) || event.seq <= last) wrong.push(event.seq);
       last = event.seq;

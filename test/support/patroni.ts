@@ -106,7 +106,7 @@ export class PatroniCluster {
   }
 
   async ctl(...args: string[]): Promise<string> {
-    const env = { ...environment(), PATRONI_ETCD3_HOSTS: this.etcd };
+    const env = { ...environment(), PATRONI_ETCD_HOSTS: this.etcd };
     return (await promisify(execFile)('/usr/bin/patronictl', ['-c', CONFIGURATION, ...args], { env })).stdout;
   }
 
@@ -118,7 +118,13 @@ export class PatroniCluster {
   }
 
   #startEtcd(clients: string, peers: string): void {
-    const etcd = [`--data-dir=${join(this.dir, 'etcd')}`, '--name=etcd', `--initial-cluster=etcd=${peers}`, '--unsafe-no-fsync'];
+    const etcd = [
+      `--data-dir=${join(this.dir, 'etcd')}`,
+      '--name=etcd',
+      `--initial-cluster=etcd=${peers}`,
+      '--unsafe-no-fsync',
+      '--enable-v2',
+    ];
     for (const what of ['listen-client-urls', 'advertise-client-urls']) etcd.push(`--${what}=${clients}`);
     for (const what of ['listen-peer-urls', 'initial-advertise-peer-urls']) etcd.push(`--${what}=${peers}`);
     this.#spawn('/usr/bin/etcd', etcd, environment()).stderr!.resume();
@@ -161,7 +167,7 @@ export class PatroniNode {
     this.#child = this.spawn('/usr/bin/patroni', [CONFIGURATION], {
       ...environment(),
       PATRONI_NAME: this.name,
-      PATRONI_ETCD3_HOSTS: etcd,
+      PATRONI_ETCD_HOSTS: etcd,
       PATRONI_RESTAPI_LISTEN: `127.0.0.1:${this.rest}`,
       PATRONI_RESTAPI_CONNECT_ADDRESS: `127.0.0.1:${this.rest}`,
       PATRONI_POSTGRESQL_LISTEN: `127.0.0.1:${this.port}`,
@@ -198,7 +204,7 @@ export class PatroniNode {
     const parents = new Map<number, number>();
     for (const entry of readdirSync('/proc')) if (/^\d+$/.test(entry)) parents.set(Number(entry), parentOf(Number(entry)));
     const found = new Set(roots.filter((pid) => parents.get(pid) !== undefined && parents.get(pid) !== 0));
-    for (let size = -1; size !== found.size; ) {
+    for (let size = -1; size !== found.size;) {
       size = found.size;
       for (const [pid, parent] of parents) if (found.has(parent)) found.add(pid);
     }

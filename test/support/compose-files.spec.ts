@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+
+interface Service {
+  readonly image?: string;
+  readonly build?: { readonly dockerfile?: string };
+  readonly command?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+  readonly volumes?: readonly string[];
+}
+interface Compose {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes?: Readonly<Record<string, unknown>>;
+}
+
+const text = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8');
+const compose = (file: string): Compose => parse(text(file), { merge: true }) as Compose;
+
+const base = compose('docker-compose.yml');
+const ha = compose('docker-compose.ha.yml');
+const patroni = parse(text('deploy/patroni.yml')) as {
+  bootstrap: { dcs: { postgresql: { parameters: Record<string, unknown> } }; post_init: string };
+};
+const named = (program: string): [string, Service][] => Object.entries(ha.services).filter(([, { command }]) => command?.[0] === program);
+const nodes = named('patroni');
+const etcds = named('etcd');
+const tagOf = (image: string | undefined): string => image!.slice(image!.indexOf(':'));
+
+/** They are read together: what one of them calls another by has to be so in all of them. */
+describe('docker-compose.ha.yml', () => {
+  it.each(['ha', 'tls', 'isolation'])('(%s) changes services that there are, and repeats nothing of them', (name) => {
+    for (const [service, changed] of Object.entries(compose(`docker-compose.${name}.yml`).services)) {
+      const before = base.services[service];
+      if (before === undefined) expect([service, name]).toEqual([service, 'ha']);
+      // Another image is another service: it says all of itself.
+      if (changed.image !== undefined) continue;
+      for (const key of Object.keys(before ?? {}) as (keyof Service)[])
+        if (changed[key] !== undefined && key !== 'environment')
+          expect([service, key, changed[key]]).not.toEqual([service, key, before![key]]);
+      for (const [variable, value] of Object.entries(before?.environment ?? {}))
+        expect([service, variable, changed.environment?.[variable]]).not.toEqual([service, variable, value]);
+    }
+  });
+
+  it('names all nodes to the service, with the account and the database that they have', () => {
+    const { POSTGRES_USER, POSTGRES_PASSWORD, POSTGRES_DB } = base.services.postgres!.environment!;
+    const hosts = nodes.map(([name]) => name).join(',');
+    const url = `postgres://${POSTGRES_USER}:${POSTGRES_PASSWORD}@${hosts}/${POSTGRES_DB}?target_session_attrs=read-write`;
+    for (const [service, { environment }] of Object.entries(base.services))
+      if (environment?.SVC_DATABASE_URL !== undefined)
+        expect([service, ha.services[service]?.environment]).toEqual([service, { SVC_DATABASE_URL: url }]);
+    expect(patroni.bootstrap.post_init).toContain(`create database ${POSTGRES_DB}'`);
+    for (const [, { environment }] of nodes)
+      for (const account of ['SUPERUSER', 'REPLICATION'])
+        expect([environment![`PATRONI_${account}_USERNAME`], environment![`PATRONI_${account}_PASSWORD`]]).toEqual([
+          POSTGRES_USER,
+          POSTGRES_PASSWORD,
+        ]);
+  });
+
+  it('gives the nodes what the one server has: settings, and its files to the first', () => {
+    const settings = base.services.postgres!.command!.filter((word) => word.includes('='));
+    expect(Object.entries(patroni.bootstrap.dcs.postgresql.parameters).map(([name, value]) => `${name}=${String(value)}`)).toEqual(
+      expect.arrayContaining(settings),
+    );
+    expect(ha.services.postgres!.volumes).toBeUndefined();
+  });
+
+  it('has an odd number of nodes that know each other, each with files of its own and of one image', () => {
+    expect([nodes.length, etcds.length]).toEqual([3, 3]);
+    const kept = [...nodes.slice(1), ...etcds].flatMap(([, { volumes }]) => volumes!.map((volume) => volume.split(':')[0]!));
+    expect([...kept].sort()).toEqual(Object.keys(ha.volumes!).sort());
+    for (const [name, { environment, image, build }] of nodes) {
+      expect([name, environment]).toMatchObject([
+        name,
+        {
+          PATRONI_NAME: name,
+          PATRONI_RESTAPI_CONNECT_ADDRESS: `${name}:8008`,
+          PATRONI_POSTGRESQL_CONNECT_ADDRESS: `${name}:5432`,
+          PATRONI_ETCD_HOSTS: etcds.map(([etcd]) => `${etcd}:2379`).join(','),
+        },
+      ]);
+      expect(build!.dockerfile).toBe('deploy/patroni.Dockerfile');
+      expect([image, tagOf(image)]).toEqual([nodes[0]![1].image, tagOf(base.services.api!.image)]);
+    }
+    const members = etcds.map(([name]) => `${name}=http://${name}:2380`).join(',');
+    for (const [name, { environment }] of etcds)
+      expect([name, environment]).toMatchObject([
+        name,
+        { ETCD_NAME: name, ETCD_ADVERTISE_CLIENT_URLS: `http://${name}:2379`, ETCD_INITIAL_CLUSTER: members },
+      ]);
+  });
+
+  it('can send its image what that copies', () => {
+    const copied = [...text('deploy/patroni.Dockerfile').matchAll(/^COPY (\S+)/gm)].map(([, file]) => file!);
+    expect(copied).toEqual(['deploy/patroni.yml']);
+    for (const file of copied) expect(text('.dockerignore').split('\n')).toContain(`!${file}`);
+  });
+});
