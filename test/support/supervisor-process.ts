@@ -12,15 +12,21 @@ export interface SupervisorProcess {
   ready(ms?: number): Promise<string>;
 }
 
-/** `serve` as a process of its own, from the sources or as it was built last, with an environment that holds nothing else of ours. */
-export function spawnSupervisor(
-  env: Record<string, string>,
-  { isBuilt = false, ...as }: { uid?: number; gid?: number; isBuilt?: boolean } = {},
-): SupervisorProcess {
+interface Options {
+  readonly uid?: number;
+  readonly gid?: number;
+  /** As it was built last, not from the sources. */
+  readonly isBuilt?: boolean;
+  /** Where another release lies. */
+  readonly at?: string;
+}
+
+/** `serve` as a process of its own, with an environment that holds nothing else of ours. */
+export function spawnSupervisor(env: Record<string, string>, { isBuilt = false, at = root, ...as }: Options = {}): SupervisorProcess {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_') && name !== 'NODE_OPTIONS'));
-  const fromSources = ['--import', `${root}scripts/typescript.mjs`, `${root}src/entry/serve.ts`];
-  const child = spawn(process.execPath, isBuilt ? [`${root}dist/src/entry/serve.js`] : fromSources, {
-    cwd: root,
+  const fromSources = ['--import', `${at}scripts/typescript.mjs`, `${at}src/entry/serve.ts`];
+  const child = spawn(process.execPath, isBuilt ? [`${at}dist/src/entry/serve.js`] : fromSources, {
+    cwd: at,
     env: { ...inherited, SVC_PORT: '0', SVC_LOG_LEVEL: 'warn', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...as,
