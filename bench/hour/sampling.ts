@@ -134,15 +134,13 @@ export interface Quarters {
   readonly last: number;
 }
 
-/** What was held on average in the second quarter of the time, and in the last. */
+/** The least that was held in the second quarter of the time, and in the last: what comes on top of it between two collections is garbage. */
 export function quarters(samples: readonly Sample[]): Quarters[] {
   const [from, to] = [samples[0]!.at, samples.at(-1)!.at];
   const part = (a: number, b: number): readonly Sample[] =>
     samples.filter(({ at }) => at >= from + a * (to - from) && at <= from + b * (to - from));
-  const mean = (part: readonly Sample[], of: (sample: Sample) => number | undefined): number => {
-    const found = part.map(of).filter((value) => value !== undefined);
-    return found.reduce((a, b) => a + b, 0) / found.length;
-  };
+  const least = (part: readonly Sample[], of: (sample: Sample) => number | undefined): number =>
+    Math.min(...part.map(of).filter((value) => value !== undefined));
   /** Of all processes of a role together: sessions move from one worker to another. Samples while one was away do not count. */
   const all =
     (role: string, count: number, of: (process: OfProcess) => number) =>
@@ -162,5 +160,5 @@ export function quarters(samples: readonly Sample[]): Quarters[] {
     ['connections', ({ connections }) => connections],
     ['database, MB on disk', ({ tablesMb }) => tablesMb],
   ];
-  return rows.map(([what, of]) => ({ what, second: mean(part(0.25, 0.5), of), last: mean(part(0.75, 1), of) }));
+  return rows.map(([what, of]) => ({ what, second: least(part(0.25, 0.5), of), last: least(part(0.75, 1), of) }));
 }
