@@ -121,6 +121,19 @@ describe('cities that want more than a runner has room for', () => {
     await a.runner.look();
     expect(await heldOf()).toEqual({ alpha: 9, beta: 1 });
   });
+
+  it('wait for nobody who has locked another city', async () => {
+    const maker = await fixture.runner('maker', { capacity: 0 });
+    await want(maker, fixture.city, 1);
+    await want(maker, await beta(), 2);
+    await fixture.db.transaction().execute(async (tx) => {
+      await sql`select from event_streams where id = ${fixture.city.streamId} for update`.execute(tx);
+      await fixture.runner('a');
+      await eventually(async () => (await live()) === 2);
+      expect(await heldOf()).toEqual({ beta: 2 });
+    });
+    await eventually(async () => (await live()) === 3);
+  });
 });
 
 describe('what keeps a session from being started', () => {

@@ -158,10 +158,9 @@ export class Runner implements OnApplicationBootstrap {
     if (lease === undefined || !this.#clean || !this.registry.accepting) return;
     const room = Math.min(this.context.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
-    await this.#orphaned.while(async () => {
-      for (const claimed of await this.claims.claim(lease, room))
-        this.#adopt(new SessionActor(this.context, claimed, lease, () => this.#claims.ask()));
-    });
+    await this.#orphaned.while(() =>
+      this.claims.claim(lease, room, (claimed) => this.#adopt(new SessionActor(this.context, claimed, lease, () => this.#claims.ask()))),
+    );
   }
 
   #adopt(actor: SessionActor): void {

@@ -36,6 +36,8 @@ export interface Claimed {
 const CITIES = 50;
 const PAGE = 200;
 const BATCH = 10;
+/** Cities of which sessions are taken at once. Most of the time each waits for a lock of its city and for a commit. */
+const AT_ONCE = 4;
 
 /**
  * Takes sessions that are wanted and that nobody runs. A session is taken in one transaction that raises its generation
@@ -58,33 +60,42 @@ export class SessionClaims {
     private readonly timings: RunnerTimings,
   ) {}
 
-  /** Takes up to `limit` sessions, no more than this runner's share of what is wanted, of cities in turn. */
-  async claim(lease: RunnerLease, limit: number): Promise<Claimed[]> {
+  /**
+   * Takes up to `limit` sessions, no more than this runner's share of what is wanted, of cities in turn. Each is handed out once its transaction
+   * has ended: it starts while others are still taken, and stays this runner's when those fail.
+   */
+  async claim(lease: RunnerLease, limit: number, adopt: (claimed: Claimed) => void): Promise<void> {
     const { cities, wanted } = await this.#wanted(limit);
-    if (wanted.length === 0 || !lease.accepts) return [];
+    if (wanted.length === 0 || !lease.accepts) return;
     const loads = await this.repository.loads(this.db);
     const overdue = wanted.filter((candidate) => candidate.overdue);
     const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));
     const held = await this.repository.held(this.db, lease.id);
     const limits = placesOf(this.app);
-    const claimed: Claimed[] = [];
+    let claimed = 0;
+    const failed: unknown[] = [];
     let left: readonly Candidate[] = wanted;
     // Others take from the same lines: where they were faster, the next ones are tried.
-    while (claimed.length < number && lease.accepts) {
-      const chosen = new Set(inTurn(left, held, { limits, last: this.#last, many: number - claimed.length }));
+    while (claimed < number && lease.accepts) {
+      const chosen = new Set(inTurn(left, held, { limits, last: this.#last, many: number - claimed }));
       if (chosen.size === 0) break;
       left = left.filter((candidate) => !chosen.has(candidate));
-      for (const batch of batches([...chosen])) {
-        if (!lease.accepts) break;
-        const { streamId } = batch[0]!;
-        const taken = await this.#take(lease, cities.get(streamId)!, batch);
-        if (taken.length === 0) continue;
-        held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
-        claimed.push(...taken);
-        this.#last = streamId;
-      }
+      const line = batches([...chosen]);
+      const take = async (): Promise<void> => {
+        for (let batch = line.shift(); batch !== undefined && lease.accepts; batch = line.shift()) {
+          const { streamId } = batch[0]!;
+          // Also where it fails: a city that somebody has locked keeps its place, and not the others waiting.
+          this.#last = streamId;
+          const taken = await this.#take(lease, cities.get(streamId)!, batch).catch((error: unknown) => void failed.push(error));
+          if (taken === undefined || taken.length === 0) continue;
+          held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
+          claimed += taken.length;
+          for (const session of taken) adopt(session);
+        }
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, take));
     }
-    return claimed;
+    if (failed.length > 0) throw failed[0];
   }
 
   /** What could be started here: its agent, rig and city are not suspended and this host has its program. */
