@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
-import type { SessionState, StopRequest } from '../../sessions/session-store/session-states.js';
+import type { StopRequest } from '../../sessions/session-store/session-states.js';
 
 export interface InboxAnswer {
   readonly pk: number;
@@ -17,13 +17,18 @@ export interface InboxCommand {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
+/** A session that a runner holds, as the database has it. */
+export interface HeldSession {
+  readonly pk: number;
+  readonly generation: number;
+  readonly streamId: number;
+  readonly id: string;
+}
+
 /** What one session of a runner is to be told. */
 export interface InboxItem {
   readonly pk: number;
-  readonly id: string;
-  readonly streamId: number;
   readonly generation: number;
-  readonly state: SessionState;
   readonly stop: StopRequest | null;
   /** The deadline of the wish to stop has passed. */
   readonly overdue: boolean;
@@ -31,33 +36,54 @@ export interface InboxItem {
   readonly queued: boolean;
   /** The message among them that ends the current turn. */
   readonly interrupting: number | null;
-  readonly asks: boolean;
   readonly answers: readonly InboxAnswer[];
   readonly commands: readonly InboxCommand[];
 }
 
-const QUEUED = sql`m.session_pk = s.pk and m.status = 'queued' and m.deliver_after <= clock_timestamp() and m.expires_at > clock_timestamp()`;
+export interface Inbox {
+  readonly held: readonly HeldSession[];
+  /** Of those that are told something. */
+  readonly items: readonly InboxItem[];
+}
 
 @Injectable()
 export class InboxRepository {
   /** Whether any runner has sessions. */
   readonly isHeld = sql<boolean>`(select true from sessions s where s.runner_id is not null order by s.runner_id limit 1)`;
 
-  /** Everything for everything that a runner holds: one statement a look, however many sessions. */
-  async read(db: Kysely<Database>, runnerId: string): Promise<InboxItem[]> {
-    const { rows } = await sql<InboxItem>`
-      select s.pk, s.id, s.stream_id as "streamId", s.generation, s.state, s.stop_request as stop,
-        coalesce(s.stop_deadline <= clock_timestamp(), false) as overdue,
-        exists (select from session_messages m where ${QUEUED}) as queued,
-        (select m.pk from session_messages m where ${QUEUED} and m.intent = 'interrupt_now' order by m.pk limit 1) as interrupting,
-        exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open') as asks,
-        coalesce((select json_agg(json_build_object('pk', i.pk, 'runtimeId', coalesce(i.runtime_id, i.request_id), 'action', i.action, 'text', i.answer ->> 'text') order by i.pk)
-          from session_interactions i
-          where i.session_pk = s.pk and i.status = 'answered' and not i.applied and i.generation = s.generation), '[]') as answers,
-        coalesce((select json_agg(json_build_object('pk', c.pk, 'kind', c.kind, 'body', c.body) order by c.pk)
-          from session_commands c
-          where c.session_pk = s.pk and c.status = 'waiting' and c.generation = s.generation), '[]') as commands
-      from sessions s where s.runner_id = ${runnerId}`.execute(db);
-    return rows;
+  /**
+   * Everything for everything that a runner holds: one statement a look, however many sessions. Every change of one of them makes a look,
+   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did.
+   */
+  async read(db: Kysely<Database>, runnerId: string): Promise<Inbox> {
+    const { rows } = await sql<Inbox>`
+      with own as materialized (
+        select s.pk, s.id, s.stream_id, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId}
+      ), mail as (
+        select m.session_pk, min(m.pk) filter (where m.intent = 'interrupt_now') as interrupting from session_messages m
+        where m.session_pk = any(array(select pk from own)) and m.status = 'queued' and m.deliver_after <= clock_timestamp() and m.expires_at > clock_timestamp()
+        group by m.session_pk
+      ), answers as (
+        select i.session_pk, i.generation,
+          json_agg(json_build_object('pk', i.pk, 'runtimeId', coalesce(i.runtime_id, i.request_id), 'action', i.action, 'text', i.answer ->> 'text') order by i.pk) as items
+        from session_interactions i where i.session_pk = any(array(select pk from own)) and i.status = 'answered' and not i.applied
+        group by i.session_pk, i.generation
+      ), commands as (
+        select c.session_pk, c.generation, json_agg(json_build_object('pk', c.pk, 'kind', c.kind, 'body', c.body) order by c.pk) as items
+        from session_commands c where c.session_pk = any(array(select pk from own)) and c.status = 'waiting'
+        group by c.session_pk, c.generation
+      )
+      select
+        coalesce((select json_agg(json_build_object('pk', pk, 'generation', generation, 'streamId', stream_id, 'id', id)) from own), '[]') as held,
+        coalesce((select json_agg(json_build_object('pk', s.pk, 'generation', s.generation, 'stop', s.stop_request,
+            'overdue', coalesce(s.stop_deadline <= clock_timestamp(), false), 'queued', m.session_pk is not null, 'interrupting', m.interrupting,
+            'answers', coalesce(a.items, '[]'), 'commands', coalesce(c.items, '[]')))
+          from own s left join mail m on m.session_pk = s.pk
+          left join answers a on a.session_pk = s.pk and a.generation = s.generation
+          left join commands c on c.session_pk = s.pk and c.generation = s.generation
+          where s.stop_request is not null or m.session_pk is not null or a.items is not null or c.items is not null), '[]') as items`.execute(
+      db,
+    );
+    return rows[0]!;
   }
 }

@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import { afterLoss } from './after-exit.js';
-import type { InboxItem } from './inbox.repository.js';
+import type { HeldSession } from './inbox.repository.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
 
@@ -31,7 +31,7 @@ export class OrphanedSessions {
     }
   }
 
-  async settle(lease: RunnerLease, strays: readonly InboxItem[]): Promise<void> {
+  async settle(lease: RunnerLease, strays: readonly HeldSession[]): Promise<void> {
     if (this.#claiming > 0) return;
     const keys = new Set(strays.map(keyOf));
     for (const key of this.#seen.keys()) if (!keys.has(key)) this.#seen.delete(key);
@@ -49,6 +49,6 @@ export class OrphanedSessions {
   }
 }
 
-function keyOf({ pk, generation }: InboxItem): string {
+function keyOf({ pk, generation }: HeldSession): string {
   return `${pk}/${generation}`;
 }

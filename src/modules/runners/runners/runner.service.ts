@@ -10,7 +10,7 @@ import { sleep } from '../../../platform/time/clock.js';
 import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Poller } from './poller.js';
-import { InboxRepository, type InboxItem } from './inbox.repository.js';
+import { InboxRepository, type HeldSession } from './inbox.repository.js';
 import { OrphanReaper } from './orphan-reaper.js';
 import type { RunnerLease } from './runner-lease.js';
 import { RunnerRegistry } from './runner-registry.js';
@@ -179,17 +179,18 @@ export class Runner implements OnApplicationBootstrap {
     const lease = this.registry.lease;
     if (lease === undefined) return;
     const look = ++this.#looks;
-    const items = await this.inbox.read(this.db, lease.id);
+    const { held, items } = await this.inbox.read(this.db, lease.id);
     if (!lease.held) return;
-    const found = new Map(items.map((item) => [item.pk, item]));
-    const strays: InboxItem[] = [];
-    for (const item of items) {
-      const actor = this.#actors.get(item.pk);
-      if (actor?.generation === item.generation) actor.deliver(item);
-      else strays.push(item);
+    const found = new Map(held.map(({ pk, generation }) => [pk, generation]));
+    const told = new Map(items.map((item) => [item.pk, item]));
+    const strays: HeldSession[] = [];
+    for (const session of held) {
+      const actor = this.#actors.get(session.pk);
+      if (actor?.generation === session.generation) actor.deliver(told.get(session.pk));
+      else strays.push(session);
     }
     for (const actor of this.#actors.values()) {
-      if (found.get(actor.pk)?.generation !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
+      if (found.get(actor.pk) !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
     }
     await this.#orphaned.settle(lease, strays);
   }

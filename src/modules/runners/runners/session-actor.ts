@@ -16,7 +16,10 @@ import { readAgent, recorderOf } from './session-reading.js';
 import { startSession, type Started } from './session-start.js';
 import { SessionTurns, type TurnOutcome } from './session-turns.js';
 
+type Wish = Pick<InboxItem, 'stop' | 'overdue'>;
 type Stopping = { hard: boolean; readonly startedAt: Date; readonly done: Promise<Exit> };
+
+const NO_WISH: Wish = { stop: null, overdue: false };
 
 /**
  * One process of one session, from the claim to the moment at which it is recorded that the process is gone:
@@ -33,7 +36,7 @@ export class SessionActor {
   #mail: InboxItem | undefined;
   /** Of the request that has made the session, when that is traced. */
   #traceparent: string | undefined;
-  #wish: Pick<InboxItem, 'stop' | 'overdue'> = { stop: null, overdue: false };
+  #wish: Wish = NO_WISH;
   #more = true;
   #turn: Promise<TurnOutcome | undefined> | undefined;
   #inTurn = false;
@@ -73,11 +76,13 @@ export class SessionActor {
     return this.#owner.owned.generation;
   }
 
-  /** What a look into the inbox has found for this session. */
-  deliver(item: InboxItem): void {
+  /** What a look into the inbox has found for this session. Most find nothing, which changes something only after a wish that was taken back. */
+  deliver(item: InboxItem | undefined): void {
+    const before = this.#wish;
     this.#mail = item;
-    this.#wish = item;
-    if (item.stop !== null && item.stop !== 'drain') this.#startAbort.abort();
+    this.#wish = item ?? NO_WISH;
+    if (item === undefined && before.stop === null) return;
+    if (this.#wish.stop !== null && this.#wish.stop !== 'drain') this.#startAbort.abort();
     this.#woken.set();
   }
 
