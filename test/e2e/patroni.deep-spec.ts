@@ -2,11 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { migrateAll } from '../../src/entry/schema.js';
 import { adminAt } from '../support/database.js';
 import { api } from '../support/http.js';
 import { follow, written, Writers, type Follower } from '../support/log-load.js';
 import { hasPatroni, PatroniCluster, type PatroniNode } from '../support/patroni.js';
+import { migrateAll } from '../support/servers.js';
 import { eventually, openStream } from '../support/sse.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 

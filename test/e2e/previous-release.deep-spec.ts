@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { migrateAll } from '../../src/entry/schema.js';
 import { adminAt, emptyDatabase, type TestDatabase } from '../support/database.js';
 import { api } from '../support/http.js';
 import { follow, written, Writers, type Follower } from '../support/log-load.js';
 import { previousRelease, unpack, type Unpacked } from '../support/previous-release.js';
 import { freePort } from '../support/redis.js';
+import { migrateAll } from '../support/servers.js';
 import { eventually } from '../support/sse.js';
 import { spawnSupervisor, type SupervisorProcess } from '../support/supervisor-process.js';
 

@@ -5,6 +5,8 @@ import { adminAt, withDatabase } from './database.js';
 import { redisServerPath, startRedis } from './redis.js';
 import { throwAwayServer } from './scratch-database.js';
 
+export { migrateAll };
+
 /**
  * The servers that the db and e2e projects share. What `TEST_DATABASE_URL` and `TEST_REDIS_URL` name is used as it
  * is; what they do not name is started here and stopped afterwards. Only databases made here are ever dropped.
