@@ -268,7 +268,7 @@ describe('what is known of a conversation', () => {
     const settled = await Promise.allSettled([
       receive({ ...message('alpha', 'm-2'), onceKey: '' }),
       // Of the same lane.
-      receive(message('delta', 'm-1', { text: 'a\0b' })),
+      receive(message('gamma', 'm-1', { text: 'a\0b' })),
       receive({ ...message('alpha', 'm-3'), onceKey: '' }),
     ]);
     expect(settled.map((one) => (one.status === 'fulfilled' ? sequence(one.value) : undefined))).toEqual([2, undefined, 3]);
@@ -332,9 +332,9 @@ describe('a batch', () => {
     // The first is on its way when the others come.
     const many = Array.from({ length: 200 }, (_, n) => receive(message('alpha', `m-${n}`, { text: long })));
     // Of the same lane.
-    const few = receive(message('delta', 'm'));
+    const few = receive(message('gamma', 'm'));
     await few;
-    const first = batches.findIndex((asked) => asked.some(({ city }) => city === 'delta'));
+    const first = batches.findIndex((asked) => asked.some(({ city }) => city === 'gamma'));
     expect(first).toBe(0);
     expect(batches[0]!.length).toBeLessThan(100);
     await Promise.all(many);
