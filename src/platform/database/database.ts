@@ -122,10 +122,8 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
     // The pool waits for it; its types do not say so.
     onConnect: looking as (client: pg.ClientBase) => unknown as (client: pg.ClientBase) => void,
   });
-  // A connection that dies is reported by the query that needs it. Without a listener its `error` would end the
-  // process: idle ones report through the pool, those that are checked out (between two queries) through the client.
+  // A connection that dies is reported by the query that needs it. Without a listener what the pool hears of idle ones would end the process.
   pool.on('error', () => undefined);
-  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }
 

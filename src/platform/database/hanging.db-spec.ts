@@ -40,7 +40,6 @@ describe('a connection on which nothing comes', () => {
       max: 4,
     });
     pool.on('error', () => undefined);
-    pool.on('connect', (client) => client.on('error', () => undefined));
     return pool;
   };
   const failure = (work: Promise<unknown>): Promise<unknown> =>

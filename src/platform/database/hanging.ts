@@ -52,6 +52,8 @@ export class HangingConnections {
     class Watched extends base {
       constructor(config?: string | pg.ClientConfig) {
         super(config);
+        // Whoever has it hears of its end by what he asks. Between two questions nobody may listen, and its `error` would end the process.
+        this.on('error', () => undefined);
         this.once('connect', () => add(this as unknown as Client));
         this.once('end', () => remove(this as unknown as Client));
       }
