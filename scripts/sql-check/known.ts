@@ -9,6 +9,10 @@ export interface Known {
 const nulls = (file: string, columns: readonly string[], why: string): Known[] =>
   columns.map((column) => ({ file, fault: `${column} may be null`, why }));
 
+const PARTS = {
+  file: 'src/platform/event-log/partitions.ts',
+  why: 'Parts of the log are named by when they begin, and made from the rest.',
+};
 const APPENDED = {
   file: 'src/modules/sessions/transcripts/transcript-log.repository.ts',
   why: 'It has as many arguments as `append_session_logs`, in its order: transcript-log.db-spec.ts writes with it.',
@@ -45,6 +49,9 @@ export const KNOWN: readonly Known[] = [
     fault: 'cannot be read: column',
     why: 'Which columns are set says the patch, whose members are those of the row.',
   },
+  { ...PARTS, fault: 'cannot be read: at' },
+  { ...PARTS, fault: 'cannot be read: from' },
+  { ...PARTS, fault: 'cannot be read: name' },
   { ...APPENDED, fault: 'cannot be read: i' },
   { ...APPENDED, fault: "cannot be read: ['bigint'" },
 ];

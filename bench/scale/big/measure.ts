@@ -12,7 +12,7 @@ const AT = `/v0/city/${CITY}`;
 const BAR = 1.3;
 /** A ratio of what is so short is of the machine: neither side of it has waited for anything. */
 const SHORT_MS = 0.5;
-const EACH_S = 0.6;
+const EACH_S = 0.5;
 /** Events that a stream is behind. */
 const BEHIND = 5_000;
 
@@ -139,7 +139,7 @@ export async function requests(context: Context, sides: Sides, only: RegExp): Pr
       const group: RequestGroup = { name: 'all', connections: 2, requests: make(side) };
       return (await client.call<Record<'all', GroupResult>>('run', { port: side.service.port, seconds, groups: [group] })).all;
     };
-    await context.turns({ small: one(sides.small, 0.3), big: one(sides.big, 0.3) }, 1);
+    await context.turns({ small: one(sides.small, 0.2), big: one(sides.big, 0.2) }, 1);
     const runs = await context.turns({ small: one(sides.small, EACH_S), big: one(sides.big, EACH_S) });
     const refused = [...runs.small, ...runs.big].flatMap(({ statuses }) =>
       Object.keys(statuses).filter((status) => !status.startsWith('2')),

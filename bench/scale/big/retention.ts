@@ -16,7 +16,7 @@ import type { Side } from './measure.js';
 const KEPT_MS = 60 * 86_400_000;
 const BAR_S = 10;
 /** Batches of rows, as they were deleted before the log had parts. */
-const BATCHES = 50;
+const BATCHES = 25;
 const BATCH = 2_000;
 const WRITES = 100;
 const WRITE_S = 8;
@@ -63,7 +63,7 @@ export async function retention(context: Context, { url, service }: Side): Promi
     await old.body?.cancel();
     const gone = before.events - after.events;
     context.say(`${gb(before.bytes)} before, ${gb(after.bytes)} after; dead rows ${before.dead}, ${after.dead}; ${dropped} parts`);
-    return [
+    const lines: Line[] = [
       {
         ...{ bar: 'retention', what: `${count(gone)} events of a month in ${dropped} parts: floors, then files` },
         ...{
@@ -104,6 +104,8 @@ export async function retention(context: Context, { url, service }: Side): Promi
         ...{ reach: '0, 410', met: closed === 0 && old.status === 410 },
       },
     ];
+    for (const { what, ours, floor } of lines) context.say(`${what}: ${ours}${floor === '' ? '' : ` against ${floor}`}`);
+    return lines;
   } finally {
     await db.destroy();
   }

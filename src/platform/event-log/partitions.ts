@@ -94,6 +94,11 @@ export class EventPartitions {
     );
   }
 
+  /** Nobody reads or writes the log until the transaction ends. */
+  async lock(tx: Tx): Promise<void> {
+    await sql`lock table events in access exclusive mode`.execute(tx);
+  }
+
   /** Nobody else looks at what is gone from the log: it is dropped afterwards, however long that takes. */
   async detach(tx: Tx, name: string): Promise<void> {
     await sql`alter table events detach partition ${sql.table(name)}`.execute(tx);
@@ -124,21 +129,24 @@ export class EventPartitions {
     return rows[0]!.ts ?? undefined;
   }
 
-  /** Streams that have events in a part above their floor, in the order in which appends lock them. */
-  async above(tx: Tx, name: string): Promise<number[]> {
+  /** Streams that have events in a part above their floor, from before `before`, in the order in which appends lock them. */
+  async above(tx: Tx, name: string, before: Date): Promise<number[]> {
     const { rows } = await sql<{ id: number }>`
       select s.id from event_streams s
-      join lateral (select e.seq from ${sql.table(name)} e where e.stream_id = s.id order by e.seq desc limit 1) l on l.seq > s.floor
+      join lateral (
+        select e.seq from ${sql.table(name)} e where e.stream_id = s.id and e.ts < ${before} order by e.seq desc limit 1
+      ) l on l.seq > s.floor
       order by s.name`.execute(tx);
     return rows.map(({ id }) => id);
   }
 
-  /** Takes what a stream has in a part from its readers. Its writers wait until the transaction ends. */
-  async raiseFloor(tx: Tx, name: string, streamId: number): Promise<void> {
+  /** Takes what a stream has in a part from its readers, as far as it is from before `before`. Its writers wait until the transaction ends. */
+  async raiseFloor(tx: Tx, name: string, streamId: number, before: Date): Promise<void> {
     await sql`select pg_advisory_xact_lock(1, ${streamId})`.execute(tx);
     await sql`
-      with last as (select max(e.seq) as seq from ${sql.table(name)} e where e.stream_id = ${streamId}),
-      dropped as (
+      with last as (
+        select e.seq from ${sql.table(name)} e where e.stream_id = ${streamId} and e.ts < ${before} order by e.seq desc limit 1
+      ), dropped as (
         update event_segments g set dropped_at = clock_timestamp() from last l
         where g.stream_id = ${streamId} and g.last_seq <= l.seq and g.dropped_at is null
       )

@@ -18,9 +18,9 @@ let transactions: Transactions;
 const partitions = new EventPartitions();
 
 /** A worker that waits for nobody who reads. */
-function worker(graceMs = 0): EventParts {
+function worker(graceMs = 0, smallBytes = 16_777_216): EventParts {
   const parts = new EventParts(transactions, partitions);
-  parts.graceMs = graceMs;
+  Object.assign(parts, { graceMs, smallBytes });
   return parts;
 }
 const found = async (): Promise<PartedLog> => (await transactions.run((tx) => partitions.find(tx)))!;
@@ -98,6 +98,15 @@ describe('a log of which something is to go at some time', () => {
     expect(await seqs()).toEqual(Array.from({ length: head }, (_, i) => i + 1));
   });
 
+  it('is parted while others write however much it holds', async () => {
+    await append(3);
+    const [{ since }] = await Promise.all([worker(0, -1).round(KEPT), append(1), append(1), append(1)]);
+    await append(1);
+    expect(since!.getTime()).toBeGreaterThan(Date.now());
+    expect((await found()).keepsFree).toBe(false);
+    expect(await seqs()).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
   it('takes a part from its readers first, and drops it as a whole when they have ended', async () => {
     const parts = worker(HOUR);
     await parts.round(KEPT);
@@ -140,6 +149,18 @@ describe('a log of which something is to go at some time', () => {
     await append(1);
     expect(await seqs()).toEqual([5, 6, 7, 8]);
     expect((await found()).detached).toEqual([]);
+  });
+
+  it('loses nothing that is written while the rest goes', async () => {
+    await worker().round(KEPT);
+    for (let n = 0; n < 5; n++) {
+      await age(20, Number.MAX_SAFE_INTEGER);
+      const { head: old } = await stream();
+      await Promise.all([worker().round(KEPT), append(1), append(1), append(1), append(1)]);
+      const { head, floor } = await stream();
+      expect((await seqs()).filter((seq) => seq > floor)).toHaveLength(head - floor);
+      expect(floor).toBeLessThanOrEqual(old);
+    }
   });
 
   it('is dropped once, whoever is at it', async () => {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Transactions, type Tx } from '../database/transactions.js';
+import { afterCommit, Transactions, type Tx } from '../database/transactions.js';
 import { isBlocked } from '../database/pg-errors.js';
 import { sleep } from '../time/clock.js';
 import { EventPartitions, REST, type PartedLog, type Span } from './partitions.js';
@@ -9,8 +9,6 @@ const HOUR_MS = 3_600_000;
 const LEAST_MS = 24 * HOUR_MS;
 /** Parts that together are as long as events are kept: it is by one of them that an event may be kept for longer. */
 const PARTS = 4;
-/** A rest of so many bytes is looked through while its lock is held; a larger one before. */
-const SMALL_BYTES = 16 * 1024 * 1024;
 /** Streams whose writers wait for each other's floors. */
 const FLOORS = 50;
 /** Those who wait for the log to be free for a moment, behind a long read. */
@@ -25,6 +23,8 @@ const BETWEEN_MS = 400;
 export class EventParts {
   /** Longer than any statement. A test waits for nobody. */
   graceMs = 60_000;
+  /** A rest of so many bytes is looked through while its lock is held; a larger one before. */
+  smallBytes = 16 * 1024 * 1024;
   /** Since when nothing of a part is above a floor, as far as this process has seen. */
   readonly #left = new Map<string, number>();
 
@@ -40,20 +40,22 @@ export class EventParts {
     if (keptMs !== undefined && keptMs >= LEAST_MS) log = await this.#ahead(log, keptMs / PARTS, signal);
     if (log === undefined) return { dropped: 0, since: undefined };
     const since = log.partitions[0]?.from;
-    return { dropped: keptMs === undefined ? 0 : await this.#drop(log, Date.now() - keptMs, signal), since };
+    return { dropped: keptMs === undefined ? 0 : await this.#drop(log, new Date(Date.now() - keptMs), signal), since };
   }
 
   /** There is always one more than is written to. The first begins later: until then events go where they always went. */
   async #ahead(found: PartedLog | undefined, widthMs: number, signal?: AbortSignal): Promise<PartedLog | undefined> {
     let log = found;
     if (log === undefined) {
-      await this.#alone((tx) => this.partitions.part(tx), signal);
+      await this.#alone(async (tx) => {
+        if ((await this.partitions.find(tx)) === undefined) await this.partitions.part(tx);
+      }, signal);
       log = await this.transactions.run((tx) => this.partitions.find(tx));
     }
     for (let n = 0; n < 2 && log !== undefined; n++) {
       const last = log.partitions.at(-1)?.to.getTime() ?? 0;
       if (last > Date.now() + widthMs) break;
-      const from = Math.max(last, Math.ceil((Date.now() + (log.restBytes > SMALL_BYTES ? widthMs : HOUR_MS)) / HOUR_MS) * HOUR_MS);
+      const from = Math.max(last, Math.ceil((Date.now() + (log.restBytes > this.smallBytes ? widthMs : HOUR_MS)) / HOUR_MS) * HOUR_MS);
       await this.#add(log, { from: new Date(from), to: new Date(from + Math.ceil(widthMs / HOUR_MS) * HOUR_MS) }, signal);
       log = await this.transactions.run((tx) => this.partitions.find(tx));
     }
@@ -61,55 +63,80 @@ export class EventParts {
   }
 
   async #add({ restBytes }: PartedLog, span: Span, signal?: AbortSignal): Promise<void> {
-    const large = restBytes > SMALL_BYTES;
+    const large = restBytes > this.smallBytes;
     if (large) {
-      if (!(await this.#alone((tx) => this.partitions.keepFree(tx, span), signal))) return;
+      const keep = async (tx: Tx): Promise<void> => {
+        await this.partitions.keepFreeNoMore(tx);
+        await this.partitions.keepFree(tx, span);
+      };
+      if (!(await this.#alone(keep, signal))) return;
       if (!(await this.#alone((tx) => this.partitions.checkFree(tx), signal))) return;
     }
     const add = async (tx: Tx): Promise<void> => {
-      await this.partitions.add(tx, span);
+      const log = await this.partitions.find(tx);
+      // Another one has taken it back: to look through the rest would keep everybody waiting.
+      if (log === undefined || (large && !log.keepsFree)) return;
+      const there = log.partitions;
+      if (!there.some(({ from, to }) => from < span.to && to > span.from)) await this.partitions.add(tx, span);
       if (large) await this.partitions.keepFreeNoMore(tx);
     };
     if (await this.#alone(add, signal)) await this.#alone((tx) => this.partitions.analyze(tx), signal);
   }
 
-  async #drop(log: PartedLog, before: number, signal?: AbortSignal): Promise<number> {
-    for (const name of log.detached) await this.#alone((tx) => this.partitions.drop(tx, name), signal);
-    let dropped = 0;
+  async #drop(log: PartedLog, before: Date, signal?: AbortSignal): Promise<number> {
+    let dropped = await this.#dropDetached(log.detached, signal);
     for (const name of await this.#old(log, before)) {
-      if (signal?.aborted === true || !(await this.#leave(name, signal))) continue;
+      if (signal?.aborted === true || !(await this.#leave(name, before, signal).catch(orGone))) continue;
       const at = new Date();
       const detach = (tx: Tx): Promise<void> => (name === REST ? this.partitions.detachRest(tx, at) : this.partitions.detach(tx, name));
       const detached = await this.#alone(async (tx) => {
-        // Whoever had a turn in between may have dropped it.
-        if ((await this.#isThere(tx, name)) && (await this.partitions.above(tx, name)).length === 0) await detach(tx);
+        // Where there is no part for what is written now it comes into the rest: from here on nobody writes.
+        if (name === REST) await this.partitions.lock(tx);
+        // Whoever had a turn in between may have dropped it, and somebody may have written.
+        if (!(await this.#isOver(tx, name, before)) || (await this.partitions.above(tx, name, before)).length > 0) return;
+        await detach(tx);
       }, signal);
       if (!detached) continue;
       this.#left.delete(name);
       const now = await this.transactions.run((tx) => this.partitions.find(tx));
-      for (const gone of now?.detached ?? []) if (await this.#alone((tx) => this.partitions.drop(tx, gone), signal)) dropped++;
+      dropped += await this.#dropDetached(now?.detached ?? [], signal);
     }
     return dropped;
   }
 
-  /** Parts whose time is over; the rest when nothing in it is younger, and it has anything. */
-  async #old({ partitions }: PartedLog, before: number): Promise<string[]> {
-    const old = partitions.filter(({ to }) => to.getTime() < before).map(({ name }) => name);
-    const newest = await this.transactions.run((tx) => this.partitions.newest(tx, REST));
-    return newest !== undefined && newest.getTime() < before ? [REST, ...old] : old;
+  async #dropDetached(names: readonly string[], signal?: AbortSignal): Promise<number> {
+    let dropped = 0;
+    for (const name of names) {
+      const drop = async (tx: Tx): Promise<void> => {
+        if (!((await this.partitions.find(tx))?.detached.includes(name) ?? false)) return;
+        await this.partitions.drop(tx, name);
+        afterCommit(tx, () => dropped++);
+      };
+      await this.#alone(drop, signal);
+    }
+    return dropped;
   }
 
-  async #isThere(tx: Tx, name: string): Promise<boolean> {
-    return name === REST || ((await this.partitions.find(tx))?.partitions.some((one) => one.name === name) ?? false);
+  /** Parts whose time is over, the newest first: floors above it are above all. Last the rest, when it has anything and nothing in it is younger. */
+  async #old({ partitions }: PartedLog, before: Date): Promise<string[]> {
+    const old = partitions.flatMap(({ name, to }) => (to < before ? [name] : [])).reverse();
+    const newest = await this.transactions.run((tx) => this.partitions.newest(tx, REST));
+    return newest !== undefined && newest < before ? [...old, REST] : old;
+  }
+
+  async #isOver(tx: Tx, name: string, before: Date): Promise<boolean> {
+    if (name !== REST) return (await this.partitions.find(tx))?.partitions.some((one) => one.name === name) ?? false;
+    const newest = await this.partitions.newest(tx, REST);
+    return newest !== undefined && newest < before;
   }
 
   /** Raises the floors above a part, some at a time; true when they have been there for long enough. */
-  async #leave(name: string, signal?: AbortSignal): Promise<boolean> {
-    const streams = await this.transactions.run((tx) => this.partitions.above(tx, name));
+  async #leave(name: string, before: Date, signal?: AbortSignal): Promise<boolean> {
+    const streams = await this.transactions.run((tx) => this.partitions.above(tx, name, before));
     for (let n = 0; n < streams.length; n += FLOORS) {
       if (signal?.aborted === true) return false;
       await this.transactions.run(async (tx) => {
-        for (const id of streams.slice(n, n + FLOORS)) await this.partitions.raiseFloor(tx, name, id);
+        for (const id of streams.slice(n, n + FLOORS)) await this.partitions.raiseFloor(tx, name, id, before);
       });
     }
     const since = this.#left.get(name);
@@ -133,4 +160,10 @@ export class EventParts {
     }
     return false;
   }
+}
+
+/** Another one has dropped the table meanwhile. */
+function orGone(error: unknown): false {
+  if (error instanceof Error && 'code' in error && error.code === '42P01') return false;
+  throw error;
 }

@@ -40,9 +40,10 @@ export class EventRetention implements OnApplicationBootstrap {
     const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealMs, STREAMS_A_ROUND));
     for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
     const age = this.config.eventRetentionMs;
-    let { dropped, since } = await this.parts.round(age, signal);
-    if (age === undefined) return dropped;
-    while (signal?.aborted !== true && (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS, since)))) {
+    const parts = await this.parts.round(age, signal);
+    if (age === undefined) return parts.dropped;
+    let { dropped } = parts;
+    while (signal?.aborted !== true && (await this.transactions.run((tx) => this.segments.dropOldest(tx, age, DROP_EVENTS, parts.since)))) {
       dropped++;
       await sleep(BETWEEN_DROPS_MS, signal);
     }
