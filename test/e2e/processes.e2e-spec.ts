@@ -111,6 +111,8 @@ describe('SVC_PROCESSES=2', () => {
     const victim = parts().get('api-1')!;
     process.kill(victim, 'SIGKILL');
     await eventually(() => streams.filter(({ ended }) => ended).length === on.one);
+    // Until its parent knows, it hands connections over to it.
+    await eventually(() => server.output().includes('a process has ended by itself and is begun anew'));
     for (const n of [2, 3, 4]) await emit(n);
     const all = await Promise.all(
       streams.map(async (stream) => {
@@ -128,7 +130,6 @@ describe('SVC_PROCESSES=2', () => {
 
     const again = await eventually(async () => Object.keys(await measured('svc_ready')).length === 3 && parts().get('api-1'));
     expect(again).not.toBe(victim);
-    expect(server.output()).toContain('a process has ended by itself and is begun anew');
     const { text } = await client.get('/metrics');
     expect(text).toContain('svc_process_restarts_total{of="api-1",process="main"} 1\n');
   });

@@ -131,7 +131,7 @@ described('the keyboard alone', () => {
     await type('quay');
     await press('Enter');
     await page.locator('[data-row="quay"]').waitFor();
-    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await press('j');
     expect(await page.evaluate<string>('document.activeElement.dataset.row')).toBe('quay');
     await reach('Suspend');
@@ -170,7 +170,7 @@ described('the keyboard alone', () => {
     await press('?');
     await page.getByRole('heading', { name: 'Keys of this view' }).waitFor();
     await press('Escape');
-    await page.locator('dialog[open]').waitFor({ state: 'detached' });
+    await page.locator('dialog').waitFor({ state: 'detached' });
     await palette('audit');
     await page.getByRole('heading', { name: 'Audit' }).waitFor();
     await page.locator('[data-row]').first().waitFor();
