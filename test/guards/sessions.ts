@@ -264,7 +264,7 @@ export const SESSIONS: readonly Guard[] = [
     find: "where state in ('active', 'draining') and lease_until < clock_timestamp() for update skip locked)\n        and lease_until < clock_timestamp()",
     replace: "where state in ('active', 'draining') for update skip locked)",
     test: FENCING,
-    name: 'goes on with the conversation: idle',
+    name: 'is given up alone',
   },
   {
     guard: 'A runner that was given up cannot renew its lease.',

@@ -2,9 +2,11 @@ import { hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { OrphanReaper } from './orphan-reaper.js';
+import { RunnerRepository } from './runner.repository.js';
 import type { RunnerTimings } from './runner-timings.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
@@ -99,6 +101,18 @@ describe('a runner that is gone', () => {
     await fixture.untilMessage(first.pk, 'unconfirmed');
     await eventually(() => fixture.host.told(id).length === 2);
     expect(fixture.host.told(id)).toEqual(['first', 'second']);
+  });
+
+  // Guard: a runner is given up only when its lease has run out.
+  it('is given up alone: who has his lease stays', async () => {
+    const b = await fixture.runner('b', { timings: FROZEN });
+    const ids = [a, b].map(({ runner }) => runner.runnerId!);
+    await pause(a);
+    await fixture.db.transaction().execute((tx) => new RunnerRepository().loseExpired(tx as Tx));
+    const { rows } = await sql<{ state: string }>`select state from runners where id in (${sql.join(ids)}) order by registered_at`.execute(
+      fixture.db,
+    );
+    expect(rows.map(({ state }) => state)).toEqual(['lost', 'active']);
   });
 
   it('is given up by one of two sweepers, and each of its sessions is settled once', async () => {
