@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
+import { atOnce } from '../../../platform/time/at-once.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
@@ -80,20 +81,18 @@ export class SessionClaims {
       const chosen = new Set(inTurn(left, held, { limits, last: this.#last, many: number - claimed }));
       if (chosen.size === 0) break;
       left = left.filter((candidate) => !chosen.has(candidate));
-      const line = batches([...chosen]);
-      const take = async (): Promise<void> => {
-        for (let batch = line.shift(); batch !== undefined && lease.accepts; batch = line.shift()) {
-          const { streamId } = batch[0]!;
-          // Also where it fails: a city that somebody has locked keeps its place, and not the others waiting.
-          this.#last = streamId;
-          const taken = await this.#take(lease, cities.get(streamId)!, batch).catch((error: unknown) => void failed.push(error));
-          if (taken === undefined || taken.length === 0) continue;
-          held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
-          claimed += taken.length;
-          for (const session of taken) adopt(session);
-        }
+      const take = async (batch: readonly Candidate[]): Promise<void> => {
+        if (!lease.accepts) return;
+        const { streamId } = batch[0]!;
+        // Also where it fails: a city that somebody has locked keeps its place, and not the others waiting.
+        this.#last = streamId;
+        const taken = await this.#take(lease, cities.get(streamId)!, batch).catch((error: unknown) => void failed.push(error));
+        if (taken === undefined || taken.length === 0) return;
+        held.set(streamId, (held.get(streamId) ?? 0) + taken.length);
+        claimed += taken.length;
+        for (const session of taken) adopt(session);
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, take));
+      await atOnce(AT_ONCE, batches([...chosen]), take);
     }
     if (failed.length > 0) throw failed[0];
   }
