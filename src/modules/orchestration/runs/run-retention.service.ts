@@ -4,7 +4,7 @@ import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import { RunsRepository } from './runs.repository.js';
 
-/** Whoever else writes in the city waits for a step: so many beads take about 50 ms. */
+/** Beads of a step, for which whoever else writes in the city waits. */
 const STEP = 200;
 
 /** What a step has come to: there is more of the run, it is gone, or it stays as it is. */
