@@ -2,8 +2,7 @@
 -- kept until the commit. An item has its city, the key (hex) of its conversation, and what it comes once under ('' for as often as it comes).
 -- With p_wait, which is for a single one, it waits for that lock; without, what somebody else has locked is `busy`, and so is what was made
 -- meanwhile: nobody then waits for another one's conversation. One row an item, in order. Each row is looked up by its key, whatever the
--- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans. `print` stands for everything that says who
--- is told, but for the head and who was addressed last, which messages themselves move.
+-- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans.
 create or replace function extmsg_look(p_items jsonb, p_wait boolean)
 returns table (o_ord integer, o_found jsonb)
 language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
@@ -30,12 +29,13 @@ begin
       'at', case when h.held then to_jsonb(c) - 'key' end,
       'known', to_jsonb(k),
       'binding', to_jsonb(b),
-      'overdue', f.overdue,
+      'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
       'group', to_jsonb(g),
-      'participants', f.participants,
-      'members', f.members,
-      'print', md5(jsonb_build_array(y.running and s.loaded, to_jsonb(c) - 'key' - 'head', to_jsonb(b), f.overdue,
-        to_jsonb(g) - 'last_addressed_handle', f.participants, f.unread)::text))
+      'participants', case when g.pk is null then '[]' else (
+        select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+        where p.group_pk = g.pk and p.closed_at is null) end,
+      'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
+        where m.conversation_pk = c.pk and m.closed_at is null))
     from rows from (jsonb_to_recordset(p_items) as (city text, key text, once text)) with ordinality as i(city, key, once, nth)
     left join lateral (select n.* from cities n where n.name = i.city limit 1) y on true
     left join lateral (select true as loaded from config_states n where n.stream_id = y.stream_id and n.revision > 0 limit 1) s on true
@@ -49,15 +49,6 @@ begin
       union all
       (select n.* from extmsg_bindings n where n.pk = (k.route ->> 'binding')::bigint limit 1)) b on true
     left join lateral (select n.* from extmsg_groups n where n.conversation_pk = c.pk limit 1) g on true
-    cross join lateral (
-      select coalesce(b.expires_at <= clock_timestamp(), false) as overdue,
-             case when g.pk is null then '[]' else (
-               select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
-               where p.group_pk = g.pk and p.closed_at is null) end as participants,
-             m.members, m.unread
-      from (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') as members,
-                   coalesce(jsonb_agg(to_jsonb(m) - 'last_read_sequence' order by m.selector collate "C"), '[]') as unread
-            from extmsg_memberships m where m.conversation_pk = c.pk and m.closed_at is null) m offset 0) f
     order by i.nth;
 end
 $$;

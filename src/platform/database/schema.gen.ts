@@ -359,6 +359,7 @@ export interface ExtmsgConversations {
   parent_conversation_id: string;
   pk: Generated<number>;
   provider: string;
+  routing: Generated<number>;
   scope_id: string;
   stream_id: number;
 }

@@ -4,6 +4,9 @@ import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import type { EntryRow } from '../transcript/transcript.repository.js';
 
+/** `routing` stands for all that says who is told there, but for who was addressed last. */
+export type FoundConversation = ConversationRow & { readonly routing: number };
+
 /** What a message from outside finds, under the lock of its conversation. */
 export interface Found {
   /** The city runs. */
@@ -11,7 +14,7 @@ export interface Found {
   /** Somebody else has the conversation locked, or has just made it. */
   readonly busy: boolean;
   /** Undefined for a conversation that nobody knows, and for one that is busy. */
-  readonly at?: ConversationRow;
+  readonly at?: FoundConversation;
   /** The entry that has come under this key already. */
   readonly known?: EntryRow;
   /** Its time may be over. Of what has come before: that by which it went. */
@@ -20,6 +23,4 @@ export interface Found {
   readonly group?: GroupRow;
   readonly participants: readonly ParticipantRow[];
   readonly members: readonly MembershipRow[];
-  /** Stands for all of it but the head of the conversation and who was addressed last. */
-  readonly print: string;
 }

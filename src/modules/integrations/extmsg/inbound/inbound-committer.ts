@@ -107,7 +107,7 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
       batch.decide(nth, intake, found);
       const taking = batch.takings.get(nth);
       if (taking === undefined) unlike.add(key);
-      else expected.set(nth, { taking, found, onceKey: intake.onceKey, key: keyOf(intake.conversation).toString('hex') });
+      else expected.set(nth, { taking, found, onceKey: intake.onceKey });
     }
     for (const { nth, key } of given) if (unlike.has(key)) expected.delete(nth);
     if (expected.size === 0) return;

@@ -3,11 +3,11 @@ import { sql } from 'kysely';
 import type { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { BindingRow } from '../bindings/bindings.repository.js';
-import { keyOf, type Conversation, type ConversationRow } from '../conversations/conversation.js';
+import { keyOf, type Conversation } from '../conversations/conversation.js';
 import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import type { EntryRow } from '../transcript/transcript.repository.js';
-import type { Found } from './found.js';
+import type { Found, FoundConversation } from './found.js';
 import type { Taking } from './intake.js';
 
 export interface Asked {
@@ -19,21 +19,19 @@ export interface Asked {
 interface Row {
   readonly running: boolean;
   readonly busy: boolean;
-  readonly at: ConversationRow | null;
+  readonly at: FoundConversation | null;
   readonly known: (EntryRow & { readonly created_at: string }) | null;
   readonly binding: (BindingRow & { readonly bound_at: string; readonly expires_at: string | null }) | null;
   readonly overdue: boolean;
   readonly group: GroupRow | null;
   readonly participants: ParticipantRow[];
   readonly members: MembershipRow[];
-  readonly print: string;
 }
 
 /** One that is to be taken if its conversation is as it was. */
 export interface Expecting {
   readonly taking: Taking;
   readonly onceKey: string;
-  readonly key: string;
   readonly found: Found;
 }
 
@@ -94,19 +92,17 @@ export class InboundRepository {
   async takeKnown(db: Db, expected: ReadonlyMap<number, Expecting>, records: string): Promise<Taken[]> {
     const items = JSON.stringify([...expected].map(toExpected));
     const { rows } = await sql<TakenRow>`
-      select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take_known(${items}::jsonb, ${records}::jsonb)`.execute(
-      db,
-    );
+      select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, false, ${records}::jsonb)`.execute(db);
     return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(expected.get(ord)!.taking, created_at) }));
   }
 }
 
 function toFound(
-  { running, busy, at, known, binding, overdue, group, participants, members, print }: Row,
+  { running, busy, at, known, binding, overdue, group, participants, members }: Row,
   conversation: Conversation,
 ): Found {
   return {
-    ...{ running, busy, overdue, participants, members, print },
+    ...{ running, busy, overdue, participants, members },
     ...(at === null ? {} : { at }),
     ...(known === null ? {} : { known: { ...known, created_at: new Date(known.created_at) } }),
     ...(binding === null
@@ -134,9 +130,13 @@ function toItem([ord, taking]: readonly [number, Taking]): object {
   };
 }
 
-function toExpected([ord, { taking, onceKey, key, found }]: readonly [number, Expecting]): object {
-  const { at, group, print } = found;
-  return { ...toItem([ord, taking]), key, once: onceKey, print, head: at!.head, addressee: group?.last_addressed_handle ?? '' };
+function toExpected([ord, { taking, onceKey, found }]: readonly [number, Expecting]): object {
+  const { at, binding, group } = found;
+  return {
+    ...toItem([ord, taking]),
+    ...{ head: at!.head, routing: at!.routing, once: onceKey, expires: binding?.expires_at ?? undefined },
+    ...(group === undefined ? {} : { grp: group.pk, addressee: group.last_addressed_handle }),
+  };
 }
 
 function toRow({ at, entry }: Taking, created_at: Date): EntryRow {

@@ -48,10 +48,10 @@ export class RetentionRepository {
   async forgetGroups(keptDays: number, limit: number): Promise<void> {
     await sql`
       delete from extmsg_groups where pk in (
-        select g.pk from extmsg_groups g where g.updated_at < ${days(keptDays)}
+        select g.pk from extmsg_groups g join extmsg_conversations c on c.pk = g.conversation_pk where g.updated_at < ${days(keptDays)}
           and not exists (select from extmsg_participants p where p.group_pk = g.pk)
           and not exists (select from extmsg_entries e where e.conversation_pk = g.conversation_pk and e.created_at >= ${days(keptDays)})
-        limit ${limit})`.execute(this.db);
+        limit ${limit} for no key update of c skip locked)`.execute(this.db);
   }
 
   /** Entries beyond the age, and beyond the number of a conversation; what is the oldest then is told by its row. Answers how many. */
