@@ -66,10 +66,10 @@ export const SERVICES: readonly Guard[] = [
     name: 'is refused beyond the limit',
   },
   {
-    guard: 'Nobody is told of a service what was true before he came.',
+    guard: 'Nobody is told of a service what was true over 10 ms before he came.',
     file: 'src/modules/integrations/services/proxy/service-routes.ts',
-    find: 'if (line !== undefined) return (line.next ??=',
-    replace: 'if (line !== undefined && line.next === undefined) return line.now;\n    if (line !== undefined) return (line.next ??=',
+    find: 'if (age < FRESH_MS) {',
+    replace: 'if (age < FRESH_MS || !line.over) {',
     test: 'src/modules/integrations/services/proxy/service-routes.spec.ts',
   },
   {
