@@ -8,6 +8,8 @@ import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
 const MAX_BYTES = 4 << 20;
+/** Fewer are not worth a lane of their own while others wait in it. */
+const LEAST_SHARE = 8;
 /** Waiting items of one key beyond which new ones are refused; about two seconds' worth. */
 const MAX_WAITING = 10_000;
 
@@ -19,14 +21,24 @@ interface Waiting<R, I> {
   readonly reject: (error: unknown) => void;
 }
 
+/** What waits for a key, and who is being committed for it. */
+interface Line<R, I> {
+  waiting: Waiting<R, I>[];
+  /** Those of its lanes that work; one that is about to look takes all that there is. */
+  readonly lanes: Set<number>;
+  looking: boolean;
+  /** Owners of what is in flight. */
+  readonly busy: Set<string>;
+}
+
 /**
- * Combines the concurrent writes of this process into one transaction a key (a city's name, or that of a lane which cities share), so that
- * a city is not bound by one flush a write. One flush is in flight a key; what arrives meanwhile goes with the next. Nobody is
+ * Combines the concurrent writes of this process into one transaction a key (a city's name, or what cities share), so that
+ * a city is not bound by one flush a write. One flush is in flight a key, or one a lane of it; what arrives meanwhile goes with the next. Nobody is
  * answered before the commit, and a city has one batch at once, so that no other waits for more than one of it. An item that cannot
  * be stored fails alone.
  */
 export abstract class GroupCommitter<R, I = string> {
-  readonly #waiting = new Map<string, Waiting<R, I>[]>();
+  readonly #lines = new Map<string, Line<R, I>>();
 
   /**
    * Commits the items in one transaction; one result an item, in order. It stores the records of those
@@ -43,6 +55,11 @@ export abstract class GroupCommitter<R, I = string> {
   /** What makes a repetition safe, in the words of an answer. */
   protected readonly repeatable: string = 'with an Idempotency-Key';
 
+  /** Flushes of a key that are in flight at once, each of other owners. */
+  protected lanesOf(_key: string): number {
+    return 1;
+  }
+
   /** Whose an item is: where a batch cannot have all, each that shares its key gets a place of it in turn. */
   protected ownerOf(_item: I): string {
     return '';
@@ -50,7 +67,7 @@ export abstract class GroupCommitter<R, I = string> {
 
   /** Something waits, or is being committed, for the key. */
   protected isBusy(key: string): boolean {
-    return this.#waiting.has(key);
+    return this.#lines.has(key);
   }
 
   /** Commits one item with whatever else is waiting for the same key. */
@@ -60,26 +77,42 @@ export abstract class GroupCommitter<R, I = string> {
 
   #enqueue(key: string, item: I, bytes: number): Promise<R> {
     return new Promise((resolve, reject) => {
-      const waiting = this.#waiting.get(key);
-      const one = { item, bytes, request: audited(), resolve, reject };
-      if (waiting === undefined) {
-        this.#waiting.set(key, [one]);
-        // It goes on for others.
-        void within(undefined, () => onBehalfOf(undefined, () => batching(key, this.noun, () => this.#flushAll(key))));
-      } else if (waiting.length < MAX_WAITING) waiting.push(one);
-      else reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded, try again`));
+      const line = this.#lines.get(key) ?? { waiting: [], lanes: new Set(), looking: false, busy: new Set() };
+      if (line.waiting.length >= MAX_WAITING)
+        return reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded, try again`));
+      line.waiting.push({ item, bytes, request: audited(), resolve, reject });
+      this.#lines.set(key, line);
+      if (!line.looking) this.#work(key, line);
     });
   }
 
-  /** Runs while the key has waiting items; the entry in the map says that it runs. */
-  async #flushAll(key: string): Promise<void> {
+  /** Begins another lane, if there may be one. */
+  #work(key: string, line: Line<R, I>): void {
+    if (line.lanes.size >= this.lanesOf(key)) return;
+    let lane = 0;
+    while (line.lanes.has(lane)) lane++;
+    line.lanes.add(lane);
+    line.looking = true;
+    // It goes on for others.
+    const party = lane === 0 ? key : `${key} ${lane}`;
+    void within(undefined, () => onBehalfOf(undefined, () => batching(party, this.noun, () => this.#flushAll(key, line, lane))));
+  }
+
+  /** Runs while there is something for its lane. */
+  async #flushAll(key: string, line: Line<R, I>, lane: number): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // requests of one turn of the event loop share a batch
+    line.looking = false;
     for (;;) {
-      const batch = take(this.#waiting.get(key)!, (one) => this.ownerOf(one.item));
+      const batch = take(line, (one) => this.ownerOf(one.item), this.lanesOf(key) - line.lanes.size + 1);
       if (batch.length === 0) break;
+      const owners = new Set(batch.map((one) => this.ownerOf(one.item)));
+      for (const owner of owners) line.busy.add(owner);
+      if (line.waiting.length > 0) this.#work(key, line);
       await this.#flush(key, batch);
+      for (const owner of owners) line.busy.delete(owner);
     }
-    this.#waiting.delete(key);
+    line.lanes.delete(lane);
+    if (line.lanes.size === 0) this.#lines.delete(key);
   }
 
   #flush(key: string, batch: readonly Waiting<R, I>[]): Promise<void> {
@@ -116,20 +149,36 @@ export abstract class GroupCommitter<R, I = string> {
   }
 }
 
-/** As much as a batch holds, of each owner in turn; each owner's in their order. What is left keeps its order as well. */
-function take<T extends { readonly bytes: number }>(waiting: T[], ownerOf: (one: T) => string): T[] {
-  if (waiting.length <= MAX_ITEMS && waiting.reduce((sum, { bytes }) => sum + bytes, 0) <= MAX_BYTES) return waiting.splice(0);
-  const lines = [...Map.groupBy(waiting, ownerOf).values()];
-  const batch = new Set<T>();
+/**
+ * As much as a batch holds, of each owner in turn; each owner's in their order. What is left keeps its order as well, and so does what
+ * belongs to somebody who is being committed: his lane takes it afterwards. Where there are `lanes` for it, each takes a share.
+ */
+function take<R, I>(line: Line<R, I>, ownerOf: (one: Waiting<R, I>) => string, lanes: number): Waiting<R, I>[] {
+  const { waiting, busy } = line;
+  const free = busy.size === 0 ? waiting : waiting.filter((one) => !busy.has(ownerOf(one)));
+  const share = lanes === 1 ? Infinity : Math.max(LEAST_SHARE, Math.ceil(free.length / lanes));
+  if (free.length <= Math.min(share, MAX_ITEMS) && free.reduce((sum, { bytes }) => sum + bytes, 0) <= MAX_BYTES) {
+    line.waiting = free === waiting ? [] : waiting.filter((one) => busy.has(ownerOf(one)));
+    return free;
+  }
+  const owned = owners([...Map.groupBy(free, ownerOf).values()], share);
+  const batch = new Set<Waiting<R, I>>();
   let bytes = 0;
-  while (lines.length > 0 && batch.size < MAX_ITEMS) {
-    const line = lines.shift()!;
-    const one = line.shift()!;
+  while (owned.length > 0 && batch.size < MAX_ITEMS) {
+    const own = owned.shift()!;
+    const one = own.shift()!;
     if (batch.size > 0 && bytes + one.bytes > MAX_BYTES) break;
     batch.add(one);
     bytes += one.bytes;
-    if (line.length > 0) lines.push(line);
+    if (own.length > 0) owned.push(own);
   }
-  waiting.splice(0, waiting.length, ...waiting.filter((one) => !batch.has(one)));
+  line.waiting = waiting.filter((one) => !batch.has(one));
   return [...batch];
+}
+
+/** As many as it takes to have `share` items, each with all of his: nobody has two lanes. */
+function owners<T>(owned: T[][], share: number): T[][] {
+  let count = 0;
+  const last = owned.findIndex((own) => (count += own.length) >= share);
+  return last < 0 ? owned : owned.slice(0, last + 1);
 }

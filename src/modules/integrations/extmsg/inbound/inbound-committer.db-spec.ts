@@ -51,6 +51,10 @@ const MAKE_CONVERSATION = `
   b as (insert into extmsg_bindings (stream_id, conversation_pk, id, agent_name, generation) select stream_id, pk, $1 || $6, 'mayor', 1 from c)
   insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence) select stream_id, pk, 'mayor', '{binding}', 0 from c`;
 
+const MAKE_GROUP = `
+  insert into extmsg_groups (stream_id, conversation_pk, id, mode, fanout_enabled, fanout_untargeted, max_peer_publishes, max_peer_deliveries)
+  select stream_id, pk, pk::text, 'launcher', false, false, 1, 1 from extmsg_conversations`;
+
 function ofConversation(city: string, id: string): unknown[] {
   const { scope_id, provider, account_id, conversation_id, kind } = named(id);
   return [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind];
@@ -253,6 +257,32 @@ describe('what is known of a conversation', () => {
     expect(rows.map(({ selector }: { selector: string }) => selector)).toEqual(['mayor', 'mayor', 'deputy']);
   });
 
+  it.each([
+    ['a binding', `update extmsg_bindings set metadata = '{"a":1}'`],
+    ['a binding that is gone', `delete from extmsg_bindings`],
+    [
+      'a member',
+      `insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence)
+      select stream_id, pk, 'deputy', '{group}', 0 from extmsg_conversations`,
+    ],
+    ['a member who has left', `update extmsg_memberships set closed_at = clock_timestamp()`],
+    ['a group', MAKE_GROUP],
+    [
+      'a participant',
+      `${MAKE_GROUP}; insert into extmsg_participants (group_pk, stream_id, id, handle, agent_name) select pk, stream_id, id, 'a', 'mayor' from extmsg_groups`,
+    ],
+  ])('is another with %s', async (_what, change) => {
+    const number = async (): Promise<number> =>
+      (
+        await pool.query<{ routing: number }>(
+          `select c.routing from extmsg_conversations c join cities y using (stream_id) where y.name = 'alpha'`,
+        )
+      ).rows[0]!.routing;
+    const before = await number();
+    await pool.query(change);
+    expect(await number()).toBeGreaterThan(before);
+  });
+
   it('is what it was where a member has read it', async () => {
     const { receive, guesses } = aProcess();
     await receive(message('alpha', 'm-1'));
@@ -267,7 +297,7 @@ describe('what is known of a conversation', () => {
     await receive(message('alpha', 'm-1'));
     const settled = await Promise.allSettled([
       receive({ ...message('alpha', 'm-2'), onceKey: '' }),
-      // Of the same lane.
+      // In the same batch.
       receive(message('gamma', 'm-1', { text: 'a\0b' })),
       receive({ ...message('alpha', 'm-3'), onceKey: '' }),
     ]);
@@ -328,17 +358,32 @@ describe('a batch', () => {
   // Guard: who sends much does not keep others from a place in a batch.
   it('has some of each city where it cannot have all', async () => {
     const { receive, batches } = aProcess();
-    const long = 'x'.repeat(60_000);
-    // The first is on its way when the others come.
-    const many = Array.from({ length: 200 }, (_, n) => receive(message('alpha', `m-${n}`, { text: long })));
-    // Of the same lane.
+    const long = 'x'.repeat(100_000);
+    // Two lanes have their cities for themselves, the last one takes what is left, which is too much for a batch.
+    const floods = { alpha: 120, beta: 60, delta: 45 };
+    const many = Object.entries(floods).flatMap(([city, count]) =>
+      Array.from({ length: count }, (_, n) => receive(message(city, `m-${n}`, { text: long }))),
+    );
     const few = receive(message('gamma', 'm'));
     await few;
-    const first = batches.findIndex((asked) => asked.some(({ city }) => city === 'gamma'));
-    expect(first).toBe(0);
-    expect(batches[0]!.length).toBeLessThan(100);
+    const its = batches.find((asked) => asked.some(({ city }) => city === 'gamma'))!;
+    expect(batches.indexOf(its)).toBeLessThan(3);
+    expect(new Set(its.map(({ city }) => city))).toEqual(new Set(['delta', 'gamma']));
+    expect(its.length).toBeLessThan(45);
     await Promise.all(many);
-    expect(await texts('alpha')).toHaveLength(200);
+    for (const [city, count] of Object.entries(floods)) expect(await texts(city)).toHaveLength(count);
+  });
+
+  // Guard: nobody waits for a batch of other cities while there is a lane.
+  it('waits for none of other cities, but for the one of its own city', async () => {
+    const { receive, batches } = aProcess();
+    const first = receive(message('alpha', 'm-1'));
+    await eventually(() => Promise.resolve(batches.length === 1));
+    const second = receive(message('alpha', 'm-2'));
+    const other = receive(message('beta', 'm-1'));
+    await eventually(() => Promise.resolve(batches.length === 2));
+    expect(batches[1]!.map(({ city }) => city)).toEqual(['beta']);
+    expect((await Promise.all([first, second, other])).map((one) => one!.TranscriptEntry!.Sequence)).toEqual([1, 2, 1]);
   });
 });
 

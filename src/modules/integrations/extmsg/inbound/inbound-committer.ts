@@ -13,8 +13,10 @@ import type { InboundResult } from './inbound.schemas.js';
 import { answer, type Intake } from './intake.js';
 import { KnownConversations } from './known-conversations.js';
 
-/** They take turns at the database: while one commits, the requests of the others are read and answered. Three do a tenth more than two, four less. */
-const LANES = ['~0', '~1', '~2'] as const;
+/** What messages of all cities share. */
+const SHARED = '~';
+/** So many transactions it has at once: while one commits, the requests of others are read and answered. Two leave a third of two cores idle, four cost more than they find. */
+const LANES = 3;
 
 /** So often it is tried in a batch where somebody else has its conversation; most have it for a moment, as another replica's batch does. */
 const TRIES = 3;
@@ -52,7 +54,7 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
     const { city, message } = intake;
     const bytes = message.text.length + JSON.stringify(message.attachments ?? []).length + 1_000;
     for (let busy = 0; busy < TRIES;) {
-      let outcome = await this.enqueue(this.isBusy(city) ? city : laneOf(city), intake, bytes);
+      let outcome = await this.enqueue(this.isBusy(city) ? city : SHARED, intake, bytes);
       if (outcome === 'blocked') outcome = await this.enqueue(city, intake, bytes);
       if (typeof outcome === 'object') {
         if ('failed' in outcome) throw outcome.failed;
@@ -62,6 +64,10 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
       if (outcome === 'busy') busy++;
     }
     return undefined;
+  }
+
+  protected override lanesOf(key: string): number {
+    return key === SHARED ? LANES : 1;
   }
 
   protected override ownerOf({ city }: Intake): string {
@@ -74,7 +80,7 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
 
   protected async flush(key: string, intakes: readonly Intake[], records: string): Promise<Outcome[]> {
     this.#sizes.observe(intakes.length);
-    const shared = (LANES as readonly string[]).includes(key);
+    const shared = key === SHARED;
     const given: Given[] = intakes.map((intake, nth) => ({ nth, intake, key: knownAs(intake) }));
     const outcomes = new Map<number, Outcome>();
     const fill = (outcome: Outcome): void => given.forEach(({ nth }) => outcomes.has(nth) || outcomes.set(nth, outcome));
@@ -173,10 +179,3 @@ interface Given {
 }
 
 const knownAs = ({ city, conversation }: Intake): string => `${city} ${keyOf(conversation).toString('hex')}`;
-
-/** A city's messages go the same way as long as nothing is in it. */
-function laneOf(city: string): string {
-  let sum = 0;
-  for (let n = 0; n < city.length; n++) sum += city.charCodeAt(n);
-  return LANES[sum % LANES.length]!;
-}

@@ -92,15 +92,14 @@ export class InboundRepository {
   async takeKnown(db: Db, expected: ReadonlyMap<number, Expecting>, records: string): Promise<Taken[]> {
     const items = JSON.stringify([...expected].map(toExpected));
     const { rows } = await sql<TakenRow>`
-      select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, false, ${records}::jsonb)`.execute(db);
+      select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, false, ${records}::jsonb)`.execute(
+      db,
+    );
     return rows.map(({ ord, created_at, head }) => ({ ord, head, entry: toRow(expected.get(ord)!.taking, created_at) }));
   }
 }
 
-function toFound(
-  { running, busy, at, known, binding, overdue, group, participants, members }: Row,
-  conversation: Conversation,
-): Found {
+function toFound({ running, busy, at, known, binding, overdue, group, participants, members }: Row, conversation: Conversation): Found {
   return {
     ...{ running, busy, overdue, participants, members },
     ...(at === null ? {} : { at }),
