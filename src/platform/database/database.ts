@@ -2,6 +2,7 @@ import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import { HangingConnections } from './hanging.js';
+import { preparingClient } from './preparing.js';
 import type { DB } from './schema.gen.js';
 import { clientOf, noPrimary, serversOf, type DatabaseServers } from './servers.js';
 import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
@@ -104,7 +105,7 @@ export function connectionConfig(url: string, applicationName: string, pooled = 
 }
 
 function clientFor(servers: DatabaseServers, pooled = false): typeof pg.Client {
-  const client = pooled ? (Unprepared as typeof pg.Client) : pg.Client;
+  const client = pooled ? (Unprepared as typeof pg.Client) : preparingClient();
   return servers.many ? clientOf(servers, client) : client;
 }
 

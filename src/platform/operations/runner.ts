@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isRetryable } from '../database/pg-errors.js';
+import { preparing } from '../database/preparing.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
@@ -47,11 +48,15 @@ export class OperationRunner {
   /** Something waits, says the queue: takes a place and works until nothing more is for it. Never throws. */
   async deliver(): Promise<void> {
     const leave = await this.#slots.enter();
-    await this.#serve(leave);
+    await preparing(() => this.#serve(leave));
   }
 
   /** Takes what has lost its worker and what the queue did not bring, as long as places are free. */
-  async fill(): Promise<void> {
+  fill(): Promise<void> {
+    return preparing(() => this.#fill());
+  }
+
+  async #fill(): Promise<void> {
     while (this.free > 0) {
       const leave = this.#slots.take();
       const taken = await this.#take(async () => (await this.claims.lost()) ?? (await this.claims.next(this.timings.pickupMs)));
@@ -63,7 +68,7 @@ export class OperationRunner {
   /** Runs an operation that is already claimed for this process, also when no place is free. Never throws. */
   async runClaimed(row: ClaimedRow): Promise<void> {
     const leave = this.#slots.take();
-    await this.#guarded(row).finally(leave);
+    await preparing(() => this.#guarded(row)).finally(leave);
   }
 
   /** Tells every handler to stop, gives them a moment, and puts back what has not ended. */

@@ -1,4 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
+import { preparing } from '../../../platform/database/preparing.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -32,7 +33,11 @@ export class Following {
   }
 
   /** One turn. Answers how many cities were followed. */
-  async turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
+  turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
+    return preparing(() => this.#turn(follower, signal));
+  }
+
+  async #turn(follower: Follower | RunningFollower, signal?: AbortSignal): Promise<number> {
     const alone = { failed: `${follower.what} could not be followed`, about: ({ name: city }: FollowedCity) => ({ city }), signal };
     return eachAlone(await this.#next(follower), this.log, alone, (city) => this.#followCity(follower, city));
   }

@@ -1,5 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DueLooks } from '../../../platform/database/due-looks.js';
+import { preparing } from '../../../platform/database/preparing.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -58,7 +59,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       this.#due = true;
       this.#woken.set();
     });
-    repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => this.#turn(signal) });
+    repeat(this.lifecycle, this.log, { name: 'pools', everyMs: PAUSE_MS, work: (signal) => preparing(() => this.#turn(signal)) });
     repeat(this.lifecycle, this.log, { name: 'leases of sessions', everyMs: RENEW_MS, work: () => this.claims.renew() });
   }
 

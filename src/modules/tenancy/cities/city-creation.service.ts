@@ -5,6 +5,7 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../../contract/scalars.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
+import { preparing } from '../../../platform/database/preparing.js';
 import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { event } from '../../../platform/event-log/event.js';
@@ -74,7 +75,7 @@ export class CityCreationService {
     const ref = idempotencyRef(caller, '', 'post-v0-city', key, body);
     const stored = ref && (await this.idempotency.lookup(this.db, ref));
     if (stored !== undefined) return stored.body as AsyncAcceptedResponse;
-    return this.#create(body, caller, ref).catch((refusal: unknown) => this.conflicts.ownAnswer(refusal, ref));
+    return preparing(() => this.#create(body, caller, ref)).catch((refusal: unknown) => this.conflicts.ownAnswer(refusal, ref));
   }
 
   async #create(body: CityCreateRequest, caller: Principal, ref: IdempotencyRef | undefined): Promise<AsyncAcceptedResponse> {
