@@ -56,9 +56,9 @@ export interface Read<T> {
 
 /**
  * Parsed configurations kept in a process, and characters of them: in memory they take some five times as much. A revision never changes,
- * and which one counts is asked each time.
+ * and which one counts is asked each time. Whatever follows what cities run asks within a second, while eight clients make 30 of them.
  */
-const CACHED = 16;
+const CACHED = 64;
 const CACHED_CHARACTERS = 4 * 1024 * 1024;
 
 @Injectable()
