@@ -24,7 +24,7 @@ export class SettingsSync {
 
   /** Answers how many cities were followed. */
   follow(signal?: AbortSignal): Promise<number> {
-    return this.following.turn(this.#follower, signal);
+    return this.following.rareTurn(this.#follower, signal);
   }
 }
 

@@ -42,6 +42,16 @@ async function change(text: string): Promise<void> {
   await fixture.a.reloads.reload(fixture.city, 'files', 'test');
 }
 
+/** So many cities beside the first, with what that one runs. */
+async function more(cities: number): Promise<void> {
+  await fixture.sql(`
+    with streams as (insert into event_streams (name) select 'city-' || n from generate_series(0, ${cities - 1}) n returning id, name),
+      made as (insert into cities (name, dir, stream_id, running) select name, '/' || name, id, true from streams),
+      states as (insert into config_states (stream_id, revision) select id, 1 from streams)
+    insert into config_revisions (stream_id, revision, hash, cause, actor, config, origins, answer)
+      select s.id, 1, r.hash, r.cause, r.actor, r.config, r.origins, r.answer from streams s, config_revisions r`);
+}
+
 describe('what a city runs', () => {
   it('is followed once a revision by each who keeps something of it, whoever does it', async () => {
     const turns = (): Promise<number[]> => Promise.all([a, b, a, b].map((each) => each.turn(ORDERS)));
@@ -66,14 +76,14 @@ describe('what a city runs', () => {
     expect(await b.turn(ORDERS)).toBe(1);
   });
 
+  it('is followed of many at once by who looks rarely, and of a few by who has other things to do', async () => {
+    await more(3 * AT_ONCE);
+    expect([await a.turn(ORDERS), await a.rareTurn(ORDERS), await a.rareTurn(ORDERS)]).toEqual([AT_ONCE, 2 * AT_ONCE + 1, 0]);
+  });
+
   // Guard: cities that cannot be followed keep no other from its turn.
   it('is followed behind any number of cities that cannot be', async () => {
-    await fixture.sql(`
-      with streams as (insert into event_streams (name) select 'city-' || n from generate_series(0, ${AT_ONCE}) n returning id, name),
-        made as (insert into cities (name, dir, stream_id, running) select name, '/' || name, id, true from streams),
-        states as (insert into config_states (stream_id, revision) select id, 1 from streams)
-      insert into config_revisions (stream_id, revision, hash, cause, actor, config, origins, answer)
-        select s.id, 1, r.hash, r.cause, r.actor, r.config, r.origins, r.answer from streams s, config_revisions r`);
+    await more(AT_ONCE + 1);
     const last = `city-${AT_ONCE}`;
     const failing: Follower = {
       ...ORDERS,

@@ -51,7 +51,9 @@ export class FollowingRepository {
 
   /** What was followed of a city last, locked; undefined while somebody else has it. */
   async lock(tx: Tx, table: FollowerTable, streamId: number): Promise<Noted | undefined> {
-    await sql`insert into ${sql.table(table)} (stream_id) values (${streamId}) on conflict do nothing`.execute(tx);
+    const made = await sql<Noted>`
+      insert into ${sql.table(table)} (stream_id) values (${streamId}) on conflict do nothing returning revision`.execute(tx);
+    if (made.rows.length > 0) return made.rows[0];
     const { rows } = await sql<Noted>`select * from ${sql.table(table)} where stream_id = ${streamId} for update skip locked`.execute(tx);
     return rows[0];
   }
@@ -66,8 +68,8 @@ export class FollowingRepository {
     await sql`update ${sql.table(table)} set revision = ${revision} where stream_id = ${streamId}`.execute(tx);
   }
 
-  async saveRunning(tx: Tx, table: RunningTable, streamId: number, running: boolean): Promise<void> {
-    await sql`update ${sql.table(table)} set running = ${running} where stream_id = ${streamId}`.execute(tx);
+  async saveRunning(tx: Tx, table: RunningTable, streamId: number, revision: number, running: boolean): Promise<void> {
+    await sql`update ${sql.table(table)} set revision = ${revision}, running = ${running} where stream_id = ${streamId}`.execute(tx);
   }
 
   async remove(tx: Tx, table: FollowerTable, streamId: number): Promise<void> {

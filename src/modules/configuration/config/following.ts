@@ -11,6 +11,8 @@ import { MovedCities } from './moved-cities.js';
 
 /** So many cities are followed in a turn: who follows has other things to do between them. */
 export const AT_ONCE = 50;
+/** Where nobody waits for it turns are rare, and one may have so many times as many: else what was made in a minute was followed for three. */
+const RARE = 5;
 
 /**
  * Follows what cities run, once a revision and follower: any worker does. Whatever makes a city run something else moves its event log, so
@@ -30,6 +32,17 @@ export class Following {
     @Optional() private readonly signals?: Signals,
   ) {
     signals?.onStreams((names) => this.#moved.forEach((moved) => moved.add(names)));
+  }
+
+  /** A turn of who has one every few seconds, and nothing else to do. Answers how many cities were followed. */
+  async rareTurn(follower: Follower, signal?: AbortSignal): Promise<number> {
+    let all = 0;
+    for (let n = 0; n < RARE; n++) {
+      const followed = await this.turn(follower, signal);
+      all += followed;
+      if (followed < AT_ONCE / 2) break;
+    }
+    return all;
   }
 
   /** One turn. Answers how many cities were followed. */
@@ -84,8 +97,8 @@ export class Following {
         const current = await this.config.known(city, tx);
         if (current === undefined || (noted.revision === current.revision && noted.running === running)) return false;
         // Before what follows from it, whose events come last.
-        await this.repository.save(tx, table, streamId, current.revision);
-        if ('gone' in follower) await this.repository.saveRunning(tx, follower.table, streamId, running!);
+        if ('gone' in follower) await this.repository.saveRunning(tx, follower.table, streamId, current.revision, running!);
+        else await this.repository.save(tx, table, streamId, current.revision);
         await follower.follow(tx, city, current, running === true);
         return true;
       },

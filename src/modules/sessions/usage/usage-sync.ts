@@ -36,6 +36,6 @@ export class UsageSync implements OnApplicationBootstrap {
 
   /** Answers how many cities were followed. */
   follow(signal?: AbortSignal): Promise<number> {
-    return this.following.turn(this.#follower, signal);
+    return this.following.rareTurn(this.#follower, signal);
   }
 }
