@@ -414,6 +414,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'not while the process has something to do',
   },
   {
+    guard: 'What work has left behind is collected only while the process has little to do.',
+    file: 'src/platform/health/memory-return.ts',
+    find: 'this.#isQuiet = busy < QUIET;',
+    replace: 'this.#isQuiet = true;',
+    test: 'src/platform/health/memory-return.spec.ts',
+    name: 'while the process has something to do',
+  },
+  {
     guard: 'Statements whose result changes with a table are not prepared.',
     file: 'src/platform/database/preparing.ts',
     find: ' || EVERY_COLUMN.test(text)',

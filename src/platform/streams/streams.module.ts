@@ -3,7 +3,7 @@ import { EventLogModule } from '../event-log/event-log.module.js';
 import { EventStreams } from './event-streams.js';
 import { HeadWaiter } from './head-waiter.js';
 import { KeyWatch } from './key-watch.js';
-import { MemoryReturn } from './memory-return.js';
+import { MemoryOfStreams } from './memory-return.js';
 import { StreamHub } from './hub.js';
 import { Signals } from './signals.js';
 import { HintListener, ListenUrl } from './listener.js';
@@ -33,7 +33,7 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, MemoryReturn],
+      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, MemoryOfStreams],
       exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch],
     };
   }
