@@ -227,6 +227,12 @@ describe('Ledger', () => {
     expect(Ledger.from(ledger.toText(), 'another')).toBeUndefined();
   });
 
+  it('is what each ledger says that was stored, also where others have seen another state of the same files', () => {
+    const line = (stamp: string, kind = 'f'): string => `\n${JSON.stringify([['/packs/a.toml', kind, stamp]])}`;
+    const texts = [line('1'), line('2'), line('1'), line('1', 'd'), line('1')];
+    expect(texts.map((text) => Ledger.from(text, '')!.toText())).toEqual(texts);
+  });
+
   it('reads nothing again once what it has seen is settled', async () => {
     const ledger = await seen();
     expect(ledger.toText()).toMatch(/[0-9a-f]{64}/);
