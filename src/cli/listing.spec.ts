@@ -9,13 +9,13 @@ const bead = (n: number) => ({ id: `al-${n}`, title: `Bead ${n}`, status: 'open'
 
 /** `count` beads in pages as the API makes them. */
 const pages =
-  (count: number): Handler =>
+  (count: number, more: object = {}): Handler =>
   (request, response) => {
     const query = new URL(request.url!, 'http://x').searchParams;
     const from = Number(query.get('cursor') ?? 0);
     const to = Math.min(count, from + Number(query.get('limit')));
     const items = Array.from({ length: to - from }, (_, n) => bead(from + n + 1));
-    json(response, { items, total: count, ...(to < count ? { next_cursor: String(to) } : {}) });
+    json(response, { items, total: count, ...more, ...(to < count ? { next_cursor: String(to) } : {}) });
   };
 
 let server: TestServer;
@@ -35,6 +35,13 @@ describe('a list', () => {
     const io = await list(120);
     expect([lines(io), limits()]).toEqual([51, ['50']]);
     expect(io.stderr).toBe('svc bead list: 50 of 120 beads shown; --limit 0 shows all\n');
+  });
+
+  it('says that there are at least so many where the service has not counted all', async () => {
+    server = await testServer({ '/v0/city/alpha/beads': pages(60, { total_is_estimate: true }) });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect(await runCli(['bead', 'list'], io)).toBe(0);
+    expect(io.stderr).toBe('svc bead list: 50 of at least 60 beads shown; --limit 0 shows all\n');
   });
 
   it('says nothing when the limit is all there is', async () => {

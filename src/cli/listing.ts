@@ -79,7 +79,7 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   const limit = numberOf('--limit', flags.limit) || Infinity;
   const rows: T[] = [];
   let count = 0;
-  let total: number | undefined;
+  let of: string | undefined;
   let cursor: string | undefined;
   do {
     const page = await listing.page({
@@ -88,7 +88,7 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
     });
     const items = page.items ?? [];
     count += items.length;
-    total ??= page.total;
+    of ??= page.total === undefined ? '' : ` of ${page.total_is_estimate === true ? 'at least ' : ''}${page.total}`;
     cursor = page.next_cursor;
     if (flags.json === true) await io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
     else rows.push(...items);
@@ -96,7 +96,7 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   if (rows.length > 0) await io.out(listing.show(rows));
   if (count === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
   if (cursor !== undefined) {
-    io.err(`${path}: ${count}${total === undefined ? '' : ` of ${total}`} ${listing.plural} shown; --limit 0 shows all\n`);
+    io.err(`${path}: ${count}${of ?? ''} ${listing.plural} shown; --limit 0 shows all\n`);
   }
 }
 

@@ -733,7 +733,7 @@ export interface paths {
         };
         /**
          * List a city's beads
-         * @description Newest first by `created_at`, then `id`, unless `sort` says otherwise. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.
+         * @description Newest first by `created_at`, then `id`, unless `sort` says otherwise. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. `assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. `text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. A bead that was never changed counts as updated when it was created. `total` is exact up to 5,000 beads; beyond, and where a filter would have to look at more, it is a lower bound and `total_is_estimate` is there. `next_cursor` is there exactly when the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.
          */
         get: operations["get-v0-city-by-city-name-beads"];
         put?: never;
@@ -1761,7 +1761,7 @@ export interface paths {
         };
         /**
          * List mail
-         * @description Newest first. `status` is `unread` (the default), `all` (read and unread) or `archived`. `agent` is a mailbox: `human`, or an agent or named session as mail can be addressed to it. `thread` is the id of a thread or of a message in it, `text` a part of the subject or the body. `rig` does not divide the mail of a city: it tags messages that were sent without one. `total` is exact; `next_cursor` is there exactly when the list goes on, also when a page ends early because its messages are long. With `index` the answer waits until the head is above it, at most `wait`.
+         * @description Newest first. `status` is `unread` (the default), `all` (read and unread) or `archived`. `agent` is a mailbox: `human`, or an agent or named session as mail can be addressed to it. `thread` is the id of a thread or of a message in it, `text` a part of the subject or the body. `rig` does not divide the mail of a city: it tags messages that were sent without one. `total` is exact up to 5,000 messages, and a lower bound with `total_is_estimate` beyond; `next_cursor` is there exactly when the list goes on, also when a page ends early because its messages are long. With `index` the answer waits until the head is above it, at most `wait`.
          */
         get: operations["get-v0-city-by-city-name-mail"];
         put?: never;
@@ -6823,6 +6823,8 @@ export interface components {
             partial_errors?: string[] | null;
             /** @description How many there are in all, whatever the page shows. */
             total: number;
+            /** @description True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact. */
+            total_is_estimate?: boolean;
         };
         /** @description A page of what waits for a person. */
         ListBodyCityPendingEntry: {
@@ -6987,6 +6989,8 @@ export interface components {
             partial_errors?: string[] | null;
             /** @description How many there are in all, whatever the page shows. */
             total: number;
+            /** @description True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact. */
+            total_is_estimate?: boolean;
         };
         /** @description The services of a city. */
         ListBodyStatus: {
@@ -7013,7 +7017,7 @@ export interface components {
             partial_errors?: string[];
             /** @description How many there are in all, whatever the page shows. */
             total: number;
-            /** @description True when `total` was counted to a limit only: there are at least so many. */
+            /** @description True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact. */
             total_is_estimate?: boolean;
         };
         /** @description A step, its tries put together. */
@@ -7089,6 +7093,8 @@ export interface components {
             partial_errors?: string[] | null;
             /** @description How many there are in all, whatever the page shows. */
             total: number;
+            /** @description True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact. */
+            total_is_estimate?: boolean;
         };
         /** @description A reply. */
         MailReplyInputBody: {
@@ -11400,7 +11406,7 @@ export interface components {
             next_cursor?: string;
             /** @description How many there are in all, whatever the page shows. */
             total: number;
-            /** @description True when `total` was counted to a limit only: there are at least so many. */
+            /** @description True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact. */
             total_is_estimate?: boolean;
         };
         /** @description Something was put off because the disk is busy. */

@@ -2,6 +2,8 @@
 export interface ListPage<T> {
   readonly items?: readonly T[] | null;
   readonly total?: number;
+  /** There are at least `total`: the service counts so far only. */
+  readonly total_is_estimate?: boolean;
   readonly next_cursor?: string;
 }
 

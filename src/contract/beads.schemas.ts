@@ -72,12 +72,13 @@ export const Bead = contract(
   'A piece of work.',
 );
 
-/** A page of beads; `total` counts all that match, `next_cursor` is there exactly when there are more. */
+/** A page of beads; `next_cursor` is there exactly when there are more. */
 export const ListBodyBead = contract(
   'ListBodyBead',
   z.strictObject({
     items: z.array(Bead).nullable(),
     total: int64,
+    total_is_estimate: z.boolean().optional(),
     next_cursor: z.string().optional(),
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),

@@ -154,6 +154,7 @@ export const ListBodySessionResponse = contract(
   z.strictObject({
     items: z.array(SessionResponse).nullable(),
     total: int64,
+    total_is_estimate: z.boolean().optional(),
     next_cursor: z.string().optional(),
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),

@@ -5,7 +5,7 @@ export const COMMON: Readonly<Record<string, string>> = {
   next_cursor: 'To be given as `cursor` for the next page. Absent on the last one.',
   partial: 'True when something could not be read, and `partial_errors` says what. Absent means false.',
   partial_errors: 'What could not be read, for people. Absent or null when all could be.',
-  total_is_estimate: 'True when `total` was counted to a limit only: there are at least so many.',
+  total_is_estimate: 'True when `total` was counted to a limit only: there are at least so many. Absent means that it is exact.',
   request_id: 'Names what goes on in the background: exactly one event ends it, and carries the same `request_id`.',
   event_cursor: 'The position of the log before the change. A stream that begins here misses nothing of it.',
   warnings: 'What the caller should know of what was done all the same.',

@@ -2,7 +2,7 @@ import { get, inCity } from '../api/client.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
 import { ORDERS, type BeadSort } from '../lib/bead-order.js';
 import { onFrame } from './frame.js';
-import { LiveList } from './list.js';
+import { LiveList, pageOf, type Answered } from './list.js';
 import type { Made } from './use-list.js';
 
 /** The first page is there to be seen, the others to be complete. */
@@ -37,10 +37,8 @@ export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'crea
   const query = { ...rest, ...(status === 'all' ? { all: true } : { status }), ...(sort === 'created_at' ? {} : { sort }) };
   const list = new LiveList<Bead>({
     read: async (cursor) => {
-      const page = await get<{ items: Bead[] | null; total: number; next_cursor?: string }>(inCity(city, 'beads'), {
-        query: { ...query, cursor, limit: cursor === undefined ? FIRST : PAGE },
-      });
-      return { items: page.items ?? [], total: page.total, next: page.next_cursor };
+      const wanted = { ...query, cursor, limit: cursor === undefined ? FIRST : PAGE };
+      return pageOf(await get<Answered<Bead>>(inCity(city, 'beads'), { query: wanted }));
     },
     id: ({ id }) => id,
     version: ({ revision = 0 }) => revision,

@@ -183,7 +183,7 @@ describe('a list that is joined, read and kept', () => {
       read: (cursor) => {
         const from = Number(cursor ?? 0);
         const items = Array.from({ length: 10 }, (_, i) => ({ id: `t${String(from + i).padStart(4, '0')}`, revision: 1, open: true }));
-        return Promise.resolve({ items, total: 1000, next: String(from + 10) });
+        return Promise.resolve({ items, total: 1000, least: true, next: String(from + 10) });
       },
       id: ({ id }) => id,
       version: ({ revision }) => revision,
@@ -193,7 +193,7 @@ describe('a list that is joined, read and kept', () => {
     });
     await list.read();
     list.flush();
-    expect(list.snapshot()).toMatchObject({ total: 1000, cut: true });
+    expect(list.snapshot()).toMatchObject({ total: 1000, least: true, cut: true });
     for (let i = 0; i < 20; i++) list.put({ id: `n${i}`, revision: 1, open: true });
     list.flush();
     expect(list.snapshot().rows).toHaveLength(30);

@@ -4,10 +4,27 @@ import { Ordered } from './ordered.js';
 export interface Page<T> {
   readonly items: readonly T[];
   readonly total: number;
+  /** There are at least `total`. */
+  readonly least?: boolean | undefined;
   readonly next?: string | undefined;
   /** The position of the log that it is as of, where things are versioned by that. */
   readonly index?: number | undefined;
 }
+
+/** A page as the list operations answer it. */
+export interface Answered<T> {
+  readonly items: readonly T[] | null;
+  readonly total: number;
+  readonly total_is_estimate?: boolean;
+  readonly next_cursor?: string;
+}
+
+export const pageOf = <T>({ items, total, total_is_estimate: least, next_cursor: next }: Answered<T>): Page<T> => ({
+  items: items ?? [],
+  total,
+  least,
+  next,
+});
 
 export interface Source<T> {
   /** A page of what the service has. */
@@ -31,6 +48,8 @@ export interface Snapshot<T> {
   /** Of the rows; the same for as long as they are in the same order. */
   readonly ids: readonly string[];
   readonly total: number;
+  /** There are at least `total`. */
+  readonly least: boolean;
   /** `first`: nothing was read yet. */
   readonly phase: 'first' | 'reading' | 'live';
   /** Why the last read has failed; what is shown is what was there before. */
@@ -67,7 +86,7 @@ export class LiveList<T> {
   readonly #touched = new Map<string, T | undefined>();
   readonly #shown: Ordered<T>;
   readonly #listeners = new Set<() => void>();
-  #snapshot: Snapshot<T> = { rows: [], ids: [], total: 0, phase: 'first', error: undefined, asOf: 0, cut: false };
+  #snapshot: Snapshot<T> = { rows: [], ids: [], total: 0, least: false, phase: 'first', error: undefined, asOf: 0, cut: false };
   #dirty = false;
   #scheduled = false;
   #round = 0;
@@ -79,6 +98,7 @@ export class LiveList<T> {
   #cut = false;
   /** What the service counts, while not everything is here. */
   #counted = 0;
+  #least = false;
 
   constructor(private readonly source: Source<T>) {
     this.#shown = new Ordered(source.id, source.order);
@@ -114,6 +134,7 @@ export class LiveList<T> {
         for (const item of page.items) this.#put(item, this.source.version?.(item) ?? asOf(page.index) ?? stamp, round);
         seen += page.items.length;
         this.#counted = page.total;
+        this.#least = page.least === true;
         cursor = page.next;
         if (first) {
           this.#phase = 'reading';
@@ -240,6 +261,7 @@ export class LiveList<T> {
       rows,
       ids,
       total: whole ? rows.length : Math.max(rows.length, this.#counted),
+      least: this.#least && !whole,
       phase: this.#phase,
       error: this.#error,
       asOf: this.#error === undefined ? Date.now() : this.#snapshot.asOf,

@@ -1,7 +1,7 @@
 import { getIndexed, inCity, part, Refusal } from '../api/client.js';
 import type { Session } from '../api/types.js';
 import { onFrame } from './frame.js';
-import { asOf, LiveList } from './list.js';
+import { asOf, LiveList, pageOf, type Answered } from './list.js';
 import { Reader } from './reader.js';
 import { SessionEvents } from './session-events.js';
 import type { Made } from './use-list.js';
@@ -33,13 +33,10 @@ export function sessionsOf(city: string, { state, template, only, most }: Sessio
         return { items: [session], total: 1, index };
       }
       const { head } = events;
-      const { body, index = 0 } = await getIndexed<{ items: Session[] | null; total: number; next_cursor?: string }>(
-        inCity(city, 'sessions'),
-        {
-          query: { limit: Math.min(PAGE, most ?? PAGE), cursor, state, template },
-        },
-      );
-      return { items: events.read(body.items ?? [], index, head), total: body.total, next: body.next_cursor, index };
+      const { body, index = 0 } = await getIndexed<Answered<Session>>(inCity(city, 'sessions'), {
+        query: { limit: Math.min(PAGE, most ?? PAGE), cursor, state, template },
+      });
+      return { ...pageOf(body), items: events.read(body.items ?? [], index, head), index };
     },
     id: ({ id }) => id,
     matches: (session) =>

@@ -2,8 +2,11 @@ import type { ReactNode, Ref } from 'react';
 import { Button, Empty } from './basics.js';
 import { Loading, Rows } from './page.js';
 
-/** How many there are, or how many of them are shown. */
-export const countOf = (shown: number, total: number): ReactNode => (shown < total ? `${shown} of ${total}` : total);
+/** How many there are, or how many of them are shown; with `least` there are at least so many. */
+export function countOf(shown: number, total: number, least = false): ReactNode {
+  const all = least ? `${total}+` : total;
+  return shown < total ? `${shown} of ${all}` : all;
+}
 
 interface FilterProps {
   readonly label: string;

@@ -14,7 +14,7 @@ import { BeadTable } from '../parts/bead-table.js';
 import { BeadTree } from '../parts/bead-tree.js';
 import { Bulk } from '../parts/bulk.js';
 import { CityStopped } from '../parts/city-stopped.js';
-import { Which } from '../parts/list-view.js';
+import { countOf, Which } from '../parts/list-view.js';
 
 const TYPING_MS = 250;
 const VIEWS = [
@@ -97,7 +97,7 @@ export function Beads(): ReactNode {
           <h1 className="font-semibold">Beads</h1>
           {phase !== 'first' && (
             <span data-total={total} className="text-sm tabular-nums text-muted">
-              {rows.length < total ? `${rows.length} of ${total}` : total}
+              {countOf(rows.length, total, snapshot.least)}
               {phase === 'reading' && ' …'}
             </span>
           )}

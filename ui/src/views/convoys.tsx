@@ -6,14 +6,14 @@ import type { Bead, LoggedEvent } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
 import { onFrame } from '../live/frame.js';
-import { LiveList } from '../live/list.js';
+import { LiveList, pageOf, type Answered } from '../live/list.js';
 import { Reader } from '../live/reader.js';
 import { useCityList, type Made } from '../live/use-list.js';
 import { Age, Button, Field, Modal, Problem } from '../parts/basics.js';
 import { BeadState } from '../parts/bead-state.js';
 import { ConvoyPane } from '../parts/convoy-pane.js';
 import { useListKeys } from '../parts/list-keys.js';
-import { List, ListRow, Which } from '../parts/list-view.js';
+import { countOf, List, ListRow, Which } from '../parts/list-view.js';
 import { CityPage } from '../parts/page.js';
 
 const PAGE = 200;
@@ -28,12 +28,7 @@ interface Filter {
 function convoysOf(city: string, { all, stranded, owned }: Filter): Made<Bead> {
   const query = { ...(all ? { all: true } : {}), ...(stranded ? { stranded: true } : {}), ...(owned ? { owned: true } : {}) };
   const list: LiveList<Bead> = new LiveList<Bead>({
-    read: async (cursor) => {
-      const page = await get<{ items: Bead[] | null; total: number; next_cursor?: string }>(inCity(city, 'convoys'), {
-        query: { ...query, cursor, limit: PAGE },
-      });
-      return { items: page.items ?? [], total: page.total, next: page.next_cursor };
-    },
+    read: async (cursor) => pageOf(await get<Answered<Bead>>(inCity(city, 'convoys'), { query: { ...query, cursor, limit: PAGE } })),
     id: ({ id }) => id,
     version: ({ revision = 0 }) => revision,
     matches: ({ status }) => all || status !== 'closed',
@@ -74,7 +69,7 @@ export function Convoys(): ReactNode {
     <CityPage
       city={city}
       title="Convoys"
-      count={phase === 'first' ? undefined : total}
+      count={phase === 'first' ? undefined : countOf(rows.length, total, snapshot.least)}
       error={error}
       onRetry={() => void list.read()}
       pane={open === undefined ? undefined : <ConvoyPane key={open} city={city} id={open} onClose={() => pick(undefined)} />}

@@ -78,7 +78,7 @@ export function Mail(): ReactNode {
     <CityPage
       city={city}
       title="Mail"
-      count={data === undefined ? undefined : countOf(rows.length, data.total)}
+      count={data === undefined ? undefined : countOf(rows.length, data.total, data.total_is_estimate)}
       error={failed ?? error}
       onRetry={again}
       pane={

@@ -13,6 +13,7 @@ import { BeadPane } from '../parts/bead-pane.js';
 import { BeadTable } from '../parts/bead-table.js';
 import { Bulk } from '../parts/bulk.js';
 import { CityStopped } from '../parts/city-stopped.js';
+import { countOf } from '../parts/list-view.js';
 import { Loading } from '../parts/page.js';
 
 const MOST = 1000;
@@ -34,7 +35,7 @@ export function Ready(): ReactNode {
         get<Schemas['ListBodyBead']>(inCity(city, 'beads/ready'), { query, signal }),
         get<Schemas['HookDemandResponse']>(inCity(city, 'hook/demand'), { signal }),
       ]);
-      return { rows: (ready.items ?? []) as readonly Bead[], total: ready.total, demand: demand.items };
+      return { rows: (ready.items ?? []) as readonly Bead[], total: ready.total, least: ready.total_is_estimate, demand: demand.items };
     },
     kinds('bead.', 'convoy.'),
   );
@@ -64,7 +65,7 @@ export function Ready(): ReactNode {
           <h1 className="font-semibold">Ready</h1>
           {data !== undefined && (
             <span data-total={data.total} className="text-sm tabular-nums text-muted">
-              {rows.length < data.total ? `${rows.length} of ${data.total}` : data.total}
+              {countOf(rows.length, data.total, data.least)}
             </span>
           )}
           <select

@@ -56,7 +56,7 @@ export function Sessions(): ReactNode {
     <CityPage
       city={city}
       title="Sessions"
-      count={known ? countOf(rows.length, snapshot.total) : undefined}
+      count={known ? countOf(rows.length, snapshot.total, snapshot.least) : undefined}
       error={snapshot.error}
       onRetry={() => void list.read()}
       tools={
@@ -95,7 +95,11 @@ export function Sessions(): ReactNode {
         filtered={
           q === '' && state === undefined
             ? undefined
-            : { title: `0 of ${snapshot.total}`, clear: 'Clear filters', onClear: () => void navigate({ search: {} }) }
+            : {
+                title: `0 of ${snapshot.total}${snapshot.least ? '+' : ''}`,
+                clear: 'Clear filters',
+                onClear: () => void navigate({ search: {} }),
+              }
         }
         row={(session) => (
           <ListRow key={session.id} kind="data-session" id={session.id} here={session.id === at}>

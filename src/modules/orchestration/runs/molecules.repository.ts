@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import { beadBytes } from '../../work/work/bead-bytes.js';
 import type { Place } from '../../work/work/page-token.js';
 
 export interface MoleculeRows {
   readonly head: number;
-  readonly total: number;
+  readonly total: Total;
   /** The JSON of each. */
   readonly items: readonly string[];
   readonly next: Place | undefined;
@@ -36,33 +37,35 @@ export class MoleculesRepository {
     below: Place | undefined,
     limit: number,
   ): Promise<MoleculeRows | undefined> {
-    const matching = sql`m.stream_id = ${streamId} and m.issue_type = 'molecule' and ${all ? sql`true` : sql`m.status <> 'closed'`}
-      and ${rig === undefined ? sql`true` : sql`m.rig = ${rig}`}`;
+    const held = sql`m.stream_id = ${streamId} and m.issue_type = 'molecule' and ${all ? sql`true` : sql`m.status <> 'closed'`}`;
+    const looked = rig === undefined ? sql`true` : sql`m.rig = ${rig}`;
     const after =
       below === undefined
         ? sql``
         : sql`and (m.created_at, m.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
     const found = sql`
-      select m.id, m.created_at, ${beadBytes('m')} as bytes from beads m where ${matching} ${after}
+      select m.id, m.created_at, ${beadBytes('m')} as bytes from beads m where ${held} and ${looked} ${after}
       order by m.created_at desc, m.id desc limit ${limit + 1}`;
     const json = sql`select bead_json(m)::text as json from beads m where m.stream_id = ${streamId} and m.id = k.id`;
-    const { rows } = await sql<Fitted & { head: number; total: number; id: string | null; created: string; json: string }>`
-      select s.head, (select count(*) from beads m where ${matching}) as total, p.id, p.json, p.fits,
-        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+    const counted = counting(
+      sql`select from beads m where ${held}`,
+      rig === undefined ? undefined : sql`select ${looked} as fits from beads m where ${held} order by m.created_at desc, m.id desc`,
+    );
+    const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
+      select s.head, t.counted, t.looked, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
       from cities y join event_streams s on s.id = y.stream_id
+      cross join lateral (${counted}) t
       left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
       where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
     const [first] = rows;
     if (first === undefined) return undefined;
-    const { head, total } = first;
-    if (first.id === null) return { head, total, items: [], next: undefined };
-    const page = fitted(rows);
-    const last = page.rows.at(-1)!;
+    const page = fitted(first.id === null ? [] : rows);
+    const last = page.rows.at(-1);
     return {
-      head,
-      total,
+      head: first.head,
+      total: totalOf(first, page.rows.length, below === undefined && !page.more),
       items: page.rows.map((row) => row.json),
-      next: page.more ? { id: last.id!, createdAt: last.created } : undefined,
+      next: page.more && last !== undefined ? { id: last.id!, createdAt: last.created } : undefined,
     };
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
+import { totalJson } from '../../../platform/database/totals.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -72,7 +73,7 @@ export class MoleculesService {
     let rows = await read();
     if (await this.heads.readAgain(city.stream, rows.head, query, gone)) rows = await read();
     const next = rows.next === undefined ? '' : `,"next_cursor":"${formatPlace(LIST, rows.next)}"`;
-    return { value: `{"items":[${rows.items.join(',')}]${next},"total":${rows.total}}`, index: rows.head };
+    return { value: `{"items":[${rows.items.join(',')}]${next},${totalJson(rows.total)}}`, index: rows.head };
   }
 
   /** @throws ProblemError molecule_not_found; invalid_request for steps too long for one answer */

@@ -52,7 +52,7 @@ export class SessionLists {
     const items = all.slice(0, heldItems(all));
     const last = more || items.length < all.length ? rows[items.length - 1] : undefined;
     const next = last === undefined ? {} : { next_cursor: formatPlace(kindOf(query), { createdAt: last.place, id: String(last.pk) }) };
-    return { body: { items, total, ...next }, index: head };
+    return { body: { items, ...total, ...next }, index: head };
   }
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage } from '../../../platform/database/page-bytes.js';
+import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Place } from '../../work/work/page-token.js';
 import type { SessionCounts, LiveSession } from './session-facts.js';
@@ -25,7 +26,7 @@ export type SessionSort = 'created_at' | 'updated_at';
 
 export interface SessionPage {
   readonly head: number;
-  readonly total: number;
+  readonly total: Total;
   /** As many as one answer holds. */
   readonly rows: readonly (SessionView & { readonly place: string })[];
   readonly more: boolean;
@@ -105,7 +106,7 @@ export class SessionViewsRepository {
     after: Place | undefined,
     entries: number,
   ): Promise<SessionPage> {
-    const matches = matching(streamId, filter);
+    const { held, looked } = matching(streamId, filter);
     const instant = by === 'created_at' ? sql`created_at` : sql`updated_at`;
     const below =
       after === undefined
@@ -114,17 +115,23 @@ export class SessionViewsRepository {
     const found = sql`
       select v.*, octet_length(row_to_json(v)::text) as bytes from (
         select ${view(entries)}, (extract(epoch from s.${instant}) * 1000000)::bigint::text as place
-        from (select s.pk from sessions s where ${matches} and ${below} order by s.${instant} desc, s.pk desc limit ${limit + 1}) f
+        from (select s.pk from sessions s where ${held} and ${looked} and ${below} order by s.${instant} desc, s.pk desc limit ${limit + 1}) f
         join sessions s on s.pk = f.pk join session_logs l on l.session_pk = s.pk
       ) v`;
-    const { rows } = await sql<Partial<SessionView> & { head: number; total: number; place: string; pk: number | null; fits: boolean }>`
-      select e.head, t.total, p.*
+    const counted = counting(
+      sql`select from sessions s where ${held}`,
+      sql`select ${looked} as fits from sessions s where ${held} order by s.created_at desc, s.pk desc`,
+    );
+    const { rows } = await sql<Partial<SessionView> & Count & { head: number; place: string; pk: number | null; fits: boolean }>`
+      select e.head, t.counted, t.looked, p.*
       from event_streams e
-      cross join lateral (select count(*) as total from sessions s where ${matches}) t
+      cross join lateral (${counted}) t
       left join (${fitting(found, sql`${instant} desc, pk desc`, wholePage(limit))}) p on true
       where e.id = ${streamId} order by p.${instant} desc, p.pk desc`.execute(this.db);
     const page = fitted(rows.filter((row) => row.pk !== null) as (SessionView & { place: string; fits: boolean })[]);
-    return { head: rows[0]?.head ?? 0, total: rows[0]?.total ?? 0, ...page };
+    const [first] = rows;
+    const total = first === undefined ? { total: 0 } : totalOf(first, page.rows.length, after === undefined && !page.more);
+    return { head: first?.head ?? 0, total, ...page };
   }
 
   async liveByAgentName(streamId: number, names: readonly string[]): Promise<LiveSession[]> {
@@ -151,16 +158,20 @@ export class SessionViewsRepository {
   }
 }
 
-function matching(streamId: number, filter: SessionFilter): RawBuilder<unknown> {
-  const parts = [sql`s.stream_id = ${streamId}`];
+/** What indexes answer, and what each session is looked at for. */
+function matching(streamId: number, filter: SessionFilter): { readonly held: RawBuilder<unknown>; readonly looked: RawBuilder<unknown> } {
+  const held = [sql`s.stream_id = ${streamId}`];
   // In these words the partial index of open sessions serves it.
-  if (!filter.states.includes('closed')) parts.push(sql`s.state <> 'closed'`);
-  if (filter.states.length > 0) parts.push(sql`s.state = any(${[...filter.states]}::text[])`);
-  for (const column of ['template', 'rig', 'provider', 'kind'] as const) {
+  if (!filter.states.includes('closed')) held.push(sql`s.state <> 'closed'`);
+  if (filter.running === true) held.push(sql`s.live`);
+  if (filter.template !== undefined) held.push(sql`s.template = ${filter.template}`);
+  const looked = [sql`true`];
+  if (filter.states.length > 0) looked.push(sql`s.state = any(${[...filter.states]}::text[])`);
+  for (const column of ['rig', 'provider', 'kind'] as const) {
     const value = filter[column];
-    if (value !== undefined) parts.push(sql`s.${sql.ref(column)} = ${value}`);
+    if (value !== undefined) looked.push(sql`s.${sql.ref(column)} = ${value}`);
   }
-  if (filter.running !== undefined) parts.push(filter.running ? sql`s.live` : sql`not s.live`);
-  if (filter.pending !== undefined) parts.push(filter.pending ? isPending : sql`not ${isPending}`);
-  return sql.join(parts, sql` and `);
+  if (filter.running === false) looked.push(sql`not s.live`);
+  if (filter.pending !== undefined) looked.push(filter.pending ? isPending : sql`not ${isPending}`);
+  return { held: sql.join(held, sql` and `), looked: sql.join(looked, sql` and `) };
 }

@@ -9,12 +9,23 @@ export type ListPlace = Place & Partial<Pick<ReadyPlace, 'priority'>>;
 
 /** SQL of an order: `by` of columns, whatever table they are of, and `after`, over alias `b`, of what follows a place. */
 export interface Order {
+  /** What it needs of a bead beside its id, and no more: an index that has this is read alone. */
+  readonly columns: RawBuilder<unknown>;
   readonly by: RawBuilder<unknown>;
   readonly after: RawBuilder<unknown>;
+  /** The list begins here: nothing of it comes before. */
+  readonly begins: boolean;
+  /** Of a row `p` of those columns, for the place of what comes next. */
+  readonly at: RawBuilder<unknown>;
+  readonly priority: RawBuilder<unknown>;
 }
 
 export function newest(after: ListPlace | undefined): Order {
   return {
+    begins: after === undefined,
+    columns: sql`b.created_at`,
+    at: sql`p.created_at`,
+    priority: sql`null`,
     by: sql`created_at desc, id desc`,
     after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
   };
@@ -22,6 +33,10 @@ export function newest(after: ListPlace | undefined): Order {
 
 export function changedLast(after: ListPlace | undefined): Order {
   return {
+    begins: after === undefined,
+    columns: sql`b.created_at, b.updated_at`,
+    at: sql`coalesce(p.updated_at, p.created_at)`,
+    priority: sql`null`,
     by: sql`coalesce(updated_at, created_at) desc, id desc`,
     after:
       after === undefined ? sql`true` : sql`(coalesce(b.updated_at, b.created_at), b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
@@ -31,6 +46,10 @@ export function changedLast(after: ListPlace | undefined): Order {
 /** The most urgent first, then the oldest: also the order of what is ready. */
 export function mostUrgent(after: ListPlace | undefined): Order {
   return {
+    begins: after === undefined,
+    columns: sql`b.created_at, b.priority`,
+    at: sql`p.created_at`,
+    priority: sql`coalesce(p.priority, 2)`,
     by: sql`coalesce(priority, 2), created_at, id`,
     after:
       after === undefined

@@ -30,7 +30,8 @@ export class BeadsController {
       'Newest first by `created_at`, then `id`, unless `sort` says otherwise. Every filter must match. Closed beads are left out unless `all=true` or `status=closed`. ' +
       '`assignee` is the text as stored, or an address of an agent. `metadata` is `key=value`, or `key` for any value, repeatable. ' +
       '`text` is looked for in title and description, whatever the case. `blocked` asks for unfinished prerequisites, or for none. ' +
-      'A bead that was never changed counts as updated when it was created. `total` counts every match; `next_cursor` is there exactly when ' +
+      'A bead that was never changed counts as updated when it was created. `total` is exact up to 5,000 beads; beyond, and where a ' +
+      'filter would have to look at more, it is a lower bound and `total_is_estimate` is there. `next_cursor` is there exactly when ' +
       'the list goes on; a page also ends once it is 8 MiB long. With `index` the answer waits until the head is above it, at most `wait`.',
     tag: 'beads',
     response: ListBodyBead,

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { Bead } from '../../../contract/beads.schemas.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
+import { COUNTED, SAMPLED } from '../../../platform/database/totals.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Place } from '../work/page-token.js';
-import { TOKENS, type Sort } from './bead-order.js';
+import { TOKENS, type ListPlace, type Sort } from './bead-order.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
 import { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
@@ -23,12 +24,12 @@ const ids = (beads: readonly Bead[]): string[] => beads.map((bead) => bead.id);
 async function listed(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
   const page = await reads.list(fixture.city, BeadsQuery.parse(query), 1000, undefined);
   expect(page!.next).toBeUndefined();
-  return { ids: ids(beadsOf(page)), total: page!.total };
+  return { ids: ids(beadsOf(page)), total: page!.total.total };
 }
 
 async function readable(query: Record<string, unknown>): Promise<{ ids: string[]; total: number }> {
   const page = await reads.ready(fixture.city, ReadyQuery.parse({ limit: '1000', ...query }), undefined);
-  return { ids: ids(beadsOf(page)), total: page!.total };
+  return { ids: ids(beadsOf(page)), total: page!.total.total };
 }
 
 beforeAll(async () => {
@@ -148,7 +149,7 @@ describe('the list of beads', () => {
     const { total } = await listed({});
     for (const limit of [1, total - 1, total, total + 1]) {
       const page = (await reads.list(fixture.city, BeadsQuery.parse({}), limit, undefined))!;
-      expect({ limit, more: page.next !== undefined, n: beadsOf(page).length, total: page.total }).toEqual({
+      expect({ limit, more: page.next !== undefined, n: beadsOf(page).length, total: page.total.total }).toEqual({
         limit,
         more: limit < total,
         n: Math.min(limit, total),
@@ -248,7 +249,7 @@ describe('the ready list', () => {
     let after: Page<{ priority: number; createdAt: string; id: string }>['next'];
     do {
       const page = (await reads.ready(fixture.city, ReadyQuery.parse({ limit: '4' }), after))!;
-      expect(page.total).toBe(whole.length);
+      expect(page.total).toEqual({ total: whole.length });
       walked.push(...ids(beadsOf(page)));
       after = page.next;
     } while (after !== undefined);
@@ -303,6 +304,84 @@ describe('reads', () => {
   });
 });
 
+describe('a city of more beads than are counted', () => {
+  const MANY = COUNTED + 1_000;
+  let big: WorkFixture;
+  let lists: BeadsRepository;
+
+  beforeAll(async () => {
+    big = await workFixture();
+    lists = new BeadsRepository(big.db, big.pool);
+    await sql`
+      insert into beads (stream_id, id, title, priority, assignee, labels, metadata, created_at)
+      select ${big.city.streamId}, 'n-' || g, case when g = 7 then 'needle' else 'plain' end, g % 5, case when g % 10 = 0 then 'web/witness' else 'mayor' end,
+        array['all'] || case when g % 2 = 0 then array['half'] else '{}' end || case when g <= 150 then array['old'] else '{}' end
+          || case when g in (3, 4) then array['rare'] else '{}' end,
+        case when g <= 150 then '{"k": "old"}' else '{}' end::jsonb, timestamptz '2026-01-01' + g * interval '1 second'
+      from generate_series(1, ${MANY}::int) g`.execute(big.db);
+  });
+  afterAll(() => big.close());
+
+  const ends = (n: number): string[] => [...Array(n).keys()].map((g) => `n-${MANY - g}`);
+  /** All pages, and what each says of how many there are. */
+  async function walked(query: Record<string, unknown>, limit: number): Promise<{ ids: string[]; totals: Page<unknown>['total'][] }> {
+    const found = { ids: [] as string[], totals: [] as Page<unknown>['total'][] };
+    for (let after: ListPlace | undefined, more = true; more; more = after !== undefined) {
+      const page: Page<ReadyPlace> = (await lists.list(big.city, BeadsQuery.parse(query), limit, after))!;
+      found.ids.push(...ids(beadsOf(page)));
+      found.totals.push(page.total);
+      after = page.next;
+    }
+    return found;
+  }
+  const least = (total: number): unknown => ({ total, total_is_estimate: true });
+
+  it.each<[Record<string, unknown>, (g: number) => boolean, unknown]>([
+    [{}, () => true, least(COUNTED)],
+    [{ all: 'true' }, () => true, least(COUNTED)],
+    [{ label: 'all' }, () => true, least(SAMPLED)],
+    [{ label: 'half' }, (g) => g % 2 === 0, least(SAMPLED / 2)],
+    [{ assignee: 'mayor' }, (g) => g % 10 !== 0, least(COUNTED)],
+    [{ assignee: 'witness' }, (g) => g % 10 === 0, { total: MANY / 10 }],
+    [{ priority: '0' }, (g) => g % 5 === 0, least(400)],
+  ])('with %j counts so far, and tells all', async (query, holds, total) => {
+    const found = await walked(query, 400);
+    expect(found.ids).toEqual(ends(MANY).filter((id) => holds(Number(id.slice(2)))));
+    expect(found.totals[0]).toEqual(total);
+  });
+
+  it.each<[Record<string, unknown>]>([
+    [{ label: 'old' }],
+    [{ metadata: 'k=old' }],
+    [{ label: 'old', metadata: 'k=old', assignee: 'mayor' }],
+  ])('with %j, which none of the newest has, knows all through the index', async (query) => {
+    const wanted = ends(MANY).filter((id) => Number(id.slice(2)) <= 150 && (query['assignee'] === undefined || !id.endsWith('0')));
+    const found = await walked(query, 40);
+    expect(found.ids).toEqual(wanted);
+    // Later pages are among them, and the count is of the newest.
+    const [first, ...later] = found.totals;
+    expect(first).toEqual({ total: wanted.length });
+    for (const { total, total_is_estimate: more } of later) expect(more ? total <= wanted.length : total === wanted.length).toBe(true);
+  });
+
+  it.each<[Record<string, unknown>, string[]]>([
+    [{ label: 'rare' }, ['n-4', 'n-3']],
+    [{ text: 'NEEDLE' }, ['n-7']],
+    [{ label: 'none' }, []],
+  ])('with %j is exact, as the page is all there is', async (query, wanted) => {
+    expect(await walked(query, 10)).toEqual({ ids: wanted, totals: [{ total: wanted.length }] });
+  });
+
+  it('counts what is ready alike', async () => {
+    const of = async (query: Record<string, unknown>): Promise<Page<ReadyPlace>> =>
+      (await lists.ready(big.city, ReadyQuery.parse({ limit: '5', ...query }), undefined))!;
+    expect((await of({})).total).toEqual(least(COUNTED));
+    expect((await of({ label: 'all' })).total).toEqual(least(SAMPLED));
+    const old = await of({ label: 'old' });
+    expect([ids(beadsOf(old)), old.total]).toEqual([['n-5', 'n-10', 'n-15', 'n-20', 'n-25'], least(30)]);
+  });
+});
+
 describe('pages of long beads', () => {
   it('end before they are too long for an answer, and lead on to the rest', async () => {
     const long = await workFixture();
@@ -324,7 +403,7 @@ describe('pages of long beads', () => {
       let pages = 0;
       for (let after: Place | undefined, more = true; more; more = after !== undefined) {
         const page = (await lists.list(long.city, BeadsQuery.parse({}), 1000, after))!;
-        expect(page.total).toBe(54);
+        expect(page.total).toEqual({ total: 54 });
         expect(Buffer.byteLength(page.items)).toBeLessThan(PAGE_BYTES + 1024 * 1024);
         seen.push(...ids(beadsOf(page)));
         after = page.next;

@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import { Db, PgPool } from '../../../platform/database/database.js';
 import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import { totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { beadBytes, beadBytesText, summaryBytes } from '../work/bead-bytes.js';
 import { matchesList, matchesReady } from './bead-filter.js';
-import { changedLast, mostUrgent, newest, type ListPlace, type Order } from './bead-order.js';
+import { inOrder, nearby, ofTerms, type AskedList, type BeadList } from './bead-list.js';
+import { changedLast, mostUrgent, newest, type ListPlace } from './bead-order.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import type { ReadyPlace } from './ready-token.js';
 
@@ -41,7 +43,7 @@ const BEADS = `
 export interface Page<P> {
   /** The JSON of the items, joined by commas. */
   readonly items: string;
-  readonly total: number;
+  readonly total: Total;
   /** The last item's place, when there are more. */
   readonly next: P | undefined;
   readonly head: number;
@@ -54,13 +56,13 @@ export interface Children {
   readonly items: string | null;
 }
 
-interface PageRow extends Fitted {
+interface PageRow extends Fitted, Count {
   readonly head: number;
-  readonly total: number;
+  readonly settled: boolean;
   readonly id: string | null;
-  readonly created: string;
-  readonly changed: string;
-  readonly priority: number;
+  /** The instant of the order, and the priority where it is by that. */
+  readonly at: string;
+  readonly priority: number | null;
   readonly json: string;
 }
 
@@ -103,18 +105,16 @@ export class BeadsRepository {
     limit: number,
     after: ListPlace | undefined,
   ): Promise<Page<ReadyPlace> | undefined> {
-    const matches = matchesList(streamId, query);
+    const filter = matchesList(streamId, query);
     const { view, sort } = query;
-    if (sort === 'updated_at')
-      return toPage(await this.#page(streamId, limit, view, matches, changedLast(after)), ({ changed }) => changed);
-    if (sort === 'priority') return toPage(await this.#page(streamId, limit, view, matches, mostUrgent(after)), ({ created }) => created);
-    return toPage(await this.#page(streamId, limit, view, matches, newest(after)), ({ created }) => created);
+    const order = { created_at: newest, updated_at: changedLast, priority: mostUrgent }[sort ?? 'created_at'](after);
+    return this.#list(streamId, view, { filter, limit, order });
   }
 
   /** The most urgent first, then the oldest; undefined when the city does not run. */
   async ready({ streamId }: CityScope, query: ReadyQuery, after: ReadyPlace | undefined): Promise<Page<ReadyPlace> | undefined> {
-    const matches = matchesReady(streamId, query);
-    return toPage(await this.#page(streamId, query.limit, query.view, matches, mostUrgent(after)), ({ created }) => created);
+    const { view, limit } = query;
+    return this.#list(streamId, view, { filter: matchesReady(streamId, query), limit, order: mostUrgent(after) });
   }
 
   /**
@@ -143,40 +143,44 @@ export class BeadsRepository {
     return rows[0];
   }
 
+  async #list(streamId: number, view: BeadsQuery['view'], asked: AskedList): Promise<Page<ReadyPlace> | undefined> {
+    if (asked.filter.terms.length === 0) return toPage(await this.#page(streamId, view, asked, inOrder(asked)), asked);
+    const rows = await this.#page(streamId, view, asked, nearby(asked));
+    return toPage(rows[0]?.settled === false ? await this.#page(streamId, view, asked, ofTerms(asked)) : rows, asked);
+  }
+
   /** Finds the page's rows in an index where one has all that is asked for, and only then reads as many as one answer holds. */
   async #page(
     streamId: number,
-    limit: number,
     view: BeadsQuery['view'],
-    matches: RawBuilder<boolean>,
-    { by: order, after }: Order,
+    { limit, order: { by, at, priority } }: AskedList,
+    { first, found, count, settled }: BeadList,
   ): Promise<readonly PageRow[]> {
     const isSummary = view === 'summary';
-    const found = sql`
-      select b.*, y.bytes
-      from (select b.id, b.created_at, b.updated_at, coalesce(b.priority, 2) as priority from beads b where ${matches} and ${after} order by ${order} limit ${limit + 1}) b
+    const sized = sql`
+      select b.*, y.bytes from (${found}) b
       cross join lateral (select ${isSummary ? summaryBytes('r') : beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
     const json = sql`select ${isSummary ? sql`bead_summary_json(b)` : sql`bead_json(b)`}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<PageRow>`
-      select s.head, (select count(*) from beads b where ${matches}) as total, p.id, p.priority, p.json, p.fits,
-        (extract(epoch from p.created_at) * 1000000)::bigint::text as created,
-        (extract(epoch from coalesce(p.updated_at, p.created_at)) * 1000000)::bigint::text as changed
+      ${first}
+      select s.head, t.counted, t.looked, ${settled} as settled, p.id, p.json, p.fits,
+        (extract(epoch from ${at}) * 1000000)::bigint::text as at, ${priority}::integer as priority
       from event_streams s
-      left join (${fittingJson(found, order, limit, json)}) p on true
+      cross join lateral (${count}) t
+      left join (${fittingJson(sized, by, limit, json)}) p on true
       where s.id = ${streamId} and exists (select from cities c where c.stream_id = s.id and c.running)
       order by p.nth`.execute(this.db);
     return rows;
   }
 }
 
-/** Undefined without any row: the city does not run. One row without a bead is an empty page. `at` is the instant in the list's order. */
-function toPage(found: readonly PageRow[], at: (row: PageRow) => string): Page<ReadyPlace> | undefined {
+/** Undefined without any row: the city does not run. One row without a bead is an empty page. */
+function toPage(found: readonly PageRow[], { order }: AskedList): Page<ReadyPlace> | undefined {
   const [first] = found;
   if (first === undefined) return undefined;
-  const { head, total } = first;
-  if (first.id === null) return { head, total, items: '', next: undefined };
-  const { rows, more } = fitted(found);
-  const last = rows.at(-1)!;
-  const next = more ? { id: last.id!, createdAt: at(last), priority: last.priority } : undefined;
-  return { head, total, items: rows.map((row) => row.json).join(','), next };
+  const { rows, more } = fitted(first.id === null ? [] : found);
+  const last = rows.at(-1);
+  const next = more && last !== undefined ? { id: last.id!, createdAt: last.at, priority: last.priority ?? 2 } : undefined;
+  const total = totalOf(first, rows.length, order.begins && !more);
+  return { head: first.head, total, items: rows.map((row) => row.json).join(','), next };
 }

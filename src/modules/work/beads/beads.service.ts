@@ -3,6 +3,7 @@ import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { BlockingRead } from '../../../contract/query.js';
 import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
+import { totalJson } from '../../../platform/database/totals.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -80,6 +81,6 @@ export class BeadsService {
     if (page !== undefined && (await this.heads.readAgain(city.stream, page.head, blocking, gone))) page = await look();
     if (page === undefined) throw notRunning(city.name);
     const next = page.next === undefined ? '' : `,"next_cursor":"${token(page.next)}"`;
-    return { json: `{"items":[${page.items}]${next},"total":${page.total}}`, index: page.head };
+    return { json: `{"items":[${page.items}]${next},${totalJson(page.total)}}`, index: page.head };
   }
 }

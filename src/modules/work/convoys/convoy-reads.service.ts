@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
+import { totalJson } from '../../../platform/database/totals.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
@@ -27,7 +28,7 @@ export class ConvoyReadsService {
     let rows = await this.#rows(city, query, below, limit);
     if (await this.heads.readAgain(city.stream, rows.head, query, gone)) rows = await this.#rows(city, query, below, limit);
     const next = rows.next === undefined ? '' : `,"next_cursor":"${formatPlace(LIST, rows.next)}"`;
-    return { value: `{"items":[${rows.items.join(',')}]${next},"total":${rows.total}}`, index: rows.head };
+    return { value: `{"items":[${rows.items.join(',')}]${next},${totalJson(rows.total)}}`, index: rows.head };
   }
 
   /** The convoy with its members and how far they are. @throws ProblemError convoy_not_found; invalid_request for members too long for one answer. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import { memberIds } from '../work/convoy-members.js';
@@ -17,7 +18,7 @@ export interface ConvoyFilter {
 
 export interface ConvoyRows {
   readonly head: number;
-  readonly total: number;
+  readonly total: Total;
   /** The JSON of each. */
   readonly items: readonly string[];
   /** The last one's, when the list goes on. */
@@ -48,10 +49,10 @@ export class ConvoysRepository {
     const orphans = sql`exists (
       select from beads m where m.stream_id = ${streamId} and m.status <> 'closed' and m.assignee is null
         and m.id in (${memberIds(streamId, sql`c.id`)}))`;
-    const matching = sql.join(
+    const held = sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and ${all ? sql`true` : sql`c.status <> 'closed'`}`;
+    const looked = sql.join(
       [
-        sql`c.stream_id = ${streamId} and c.issue_type = 'convoy'`,
-        ...(all ? [] : [sql`c.status <> 'closed'`]),
+        sql`true`,
         ...(rig === undefined ? [] : [sql`c.rig = ${rig}`]),
         ...(owned === undefined ? [] : [sql`('owned' = any(c.labels)) = ${owned}`]),
         ...(stranded === undefined ? [] : [sql`${orphans} = ${stranded}`]),
@@ -63,26 +64,28 @@ export class ConvoysRepository {
         ? sql``
         : sql`and (c.created_at, c.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
     const found = sql`
-      select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${matching} ${after}
+      select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${held} and ${looked} ${after}
       order by c.created_at desc, c.id desc limit ${limit + 1}`;
     const json = sql`select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
-    const { rows } = await sql<Fitted & { head: number; total: number; id: string | null; created: string; json: string }>`
-      select s.head, (select count(*) from beads c where ${matching}) as total, p.id, p.json, p.fits,
-        (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+    const counted = counting(
+      sql`select from beads c where ${held}`,
+      sql`select ${looked} as fits from beads c where ${held} order by c.created_at desc, c.id desc`,
+    );
+    const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
+      select s.head, t.counted, t.looked, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
       from cities y join event_streams s on s.id = y.stream_id
+      cross join lateral (${counted}) t
       left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
       where y.stream_id = ${streamId} and y.running order by p.nth`.execute(this.db);
     const [first] = rows;
     if (first === undefined) return undefined;
-    const { head, total } = first;
-    if (first.id === null) return { head, total, items: [], next: undefined };
-    const page = fitted(rows);
-    const last = page.rows.at(-1)!;
+    const page = fitted(first.id === null ? [] : rows);
+    const last = page.rows.at(-1);
     return {
-      head,
-      total,
+      head: first.head,
+      total: totalOf(first, page.rows.length, below === undefined && !page.more),
       items: page.rows.map((row) => row.json),
-      next: page.more ? { id: last.id!, createdAt: last.created } : undefined,
+      next: page.more && last !== undefined ? { id: last.id!, createdAt: last.created } : undefined,
     };
   }
 

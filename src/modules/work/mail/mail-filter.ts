@@ -17,20 +17,29 @@ export interface MailFilter {
   readonly nothing?: boolean | undefined;
 }
 
-/** SQL of the one predicate behind lists, counts and threads, for the table alias `m` (`messages`). */
-export function matches(streamId: number, filter: MailFilter): RawBuilder<boolean> {
+/** SQL for the table alias `m` (`messages`): the one predicate behind lists, counts and threads. */
+export interface MailConditions {
+  /** What the indexes answer. */
+  readonly held: RawBuilder<boolean>;
+  /** What each message that is held is looked at for; undefined for nothing. */
+  readonly looked: RawBuilder<boolean> | undefined;
+}
+
+export function matches(streamId: number, filter: MailFilter): MailConditions {
   const { principal, from, thread, text } = filter;
+  const looked: RawBuilder<unknown>[] = [];
   const parts = [sql`m.stream_id = ${streamId}`, STATES[filter.status]];
   if (filter.nothing === true) parts.push(sql`false`);
   if (principal !== undefined) parts.push(sql`m.principal = ${principal}`);
   if (from !== undefined)
-    parts.push(sql`(m.sender_principal = ${from.principal} or (m.sender_principal is null and m.sender = ${from.text}))`);
+    looked.push(sql`(m.sender_principal = ${from.principal} or (m.sender_principal is null and m.sender = ${from.text}))`);
   if (thread !== undefined)
     parts.push(
       sql`m.thread_id = coalesce((select t.thread_id from messages t where t.stream_id = ${streamId} and t.id = ${thread}), ${thread})`,
     );
-  if (text !== undefined) parts.push(sql`(strpos(lower(m.subject), lower(${text})) > 0 or strpos(lower(m.body), lower(${text})) > 0)`);
-  return sql<boolean>`${sql.join(parts, sql` and `)}`;
+  if (text !== undefined) looked.push(sql`(strpos(lower(m.subject), lower(${text})) > 0 or strpos(lower(m.body), lower(${text})) > 0)`);
+  const all = (conditions: RawBuilder<unknown>[]): RawBuilder<boolean> => sql<boolean>`${sql.join(conditions, sql` and `)}`;
+  return { held: all(parts), looked: looked.length === 0 ? undefined : all(looked) };
 }
 
 const STATES: Readonly<Record<MailStatus, RawBuilder<boolean>>> = {

@@ -2,13 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
+import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Place } from '../work/page-token.js';
 import { matches, type MailFilter } from './mail-filter.js';
 
 export interface MailPage {
   readonly head: number;
-  readonly total: number;
+  readonly total: Total;
   /** The messages' JSON. */
   readonly items: readonly string[];
   /** The last message of the page when more follow. */
@@ -29,9 +30,8 @@ export interface PageRequest {
   readonly tag: string;
 }
 
-interface PageRow extends Fitted {
+interface PageRow extends Fitted, Count {
   readonly head: number;
-  readonly total: number;
   readonly id: string | null;
   readonly at: string | null;
   readonly json: string | null;
@@ -48,34 +48,42 @@ export class MailListsRepository {
   constructor(private readonly db: Db) {}
 
   async page(city: CityScope, filter: MailFilter, { order, after, limit, tag }: PageRequest): Promise<MailPage | undefined> {
-    const where = matches(city.streamId, filter);
+    const { held, looked } = matches(city.streamId, filter);
+    const counted = counting(
+      sql`select from messages m where ${held}`,
+      looked && sql`select ${looked} as fits from messages m where ${held} order by m.created_at desc, m.id desc`,
+    );
     const by = sql.raw(`created_at ${order}, id ${order}`);
     const rest =
       after === undefined ? sql`true` : sql`(m.created_at, m.id) ${COMES_AFTER[order]} (${micros(after.createdAt)}, ${after.id})`;
     const found = sql`
       select m, m.created_at, m.id, 500 + octet_length(m.body) + ${CC_BYTES} as bytes from messages m
-      where ${where} and ${rest} order by ${by} limit ${limit + 1}`;
+      where ${held} and ${looked ?? sql`true`} and ${rest} order by ${by} limit ${limit + 1}`;
     const { rows } = await sql<PageRow>`
-      select s.head, t.total, p.id, (extract(epoch from p.created_at) * 1000000)::bigint::text as at, p.json, p.fits
+      select s.head, t.counted, t.looked, p.id, (extract(epoch from p.created_at) * 1000000)::bigint::text as at, p.json, p.fits
       from cities c join event_streams s on s.id = c.stream_id
-      cross join lateral (select count(*) as total from messages m where ${where}) t
+      cross join lateral (${counted}) t
       left join (${fittingJson(found, by, limit, sql`select message_json(k.m, ${tag})::text as json`)}) p on true
       where c.id = ${city.id} and c.running order by p.nth`.execute(this.db);
     const [first] = rows;
     if (first === undefined) return undefined;
-    const { head, total } = first;
-    if (first.id === null) return { head, total, items: [], more: undefined };
-    const page = fitted(rows);
-    const last = page.rows.at(-1)!;
-    return { head, total, items: page.rows.map((row) => row.json!), more: page.more ? { createdAt: last.at!, id: last.id! } : undefined };
+    const page = fitted(first.id === null ? [] : rows);
+    const last = page.rows.at(-1);
+    return {
+      head: first.head,
+      total: totalOf(first, page.rows.length, after === undefined && !page.more),
+      items: page.rows.map((row) => row.json!),
+      more: page.more && last !== undefined ? { createdAt: last.at!, id: last.id! } : undefined,
+    };
   }
 
-  async count(city: CityScope, filter: MailFilter): Promise<MailCounts | undefined> {
+  /** Of one mailbox, or all; no filter that every message would have to be looked at for. */
+  async count(city: CityScope, filter: Omit<MailFilter, 'from' | 'text'>): Promise<MailCounts | undefined> {
     const { rows } = await sql<MailCounts>`
       select s.head, t.total, t.unread from cities c join event_streams s on s.id = c.stream_id
       cross join lateral (
         select count(*) as total, count(*) filter (where m.read_at is null) as unread from messages m
-        where ${matches(city.streamId, filter)}) t
+        where ${matches(city.streamId, filter).held}) t
       where c.id = ${city.id} and c.running`.execute(this.db);
     return rows[0];
   }

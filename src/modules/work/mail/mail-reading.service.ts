@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
+import { totalJson } from '../../../platform/database/totals.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -95,5 +96,5 @@ function toStatus(text: string | undefined): MailStatus {
 
 function toAnswer(kind: string, { head, total, items, more }: MailPage): Done<string> {
   const next = more === undefined ? '' : `,"next_cursor":"${formatPlace(kind, more)}"`;
-  return { index: head, value: `{"items":[${items.join(',')}]${next},"total":${total}}` };
+  return { index: head, value: `{"items":[${items.join(',')}]${next},${totalJson(total)}}` };
 }

@@ -43,7 +43,8 @@ export class MailController {
     description:
       'Newest first. `status` is `unread` (the default), `all` (read and unread) or `archived`. `agent` is a mailbox: `human`, or an agent or ' +
       'named session as mail can be addressed to it. `thread` is the id of a thread or of a message in it, `text` a part of the subject or the ' +
-      'body. `rig` does not divide the mail of a city: it tags messages that were sent without one. `total` is exact; `next_cursor` is there ' +
+      'body. `rig` does not divide the mail of a city: it tags messages that were sent without one. `total` is exact up to 5,000 messages, and a lower ' +
+      'bound with `total_is_estimate` beyond; `next_cursor` is there ' +
       'exactly when the list goes on, also when a page ends early because its messages are long. With `index` the answer waits until the ' +
       'head is above it, at most `wait`.',
     tag: 'mail',

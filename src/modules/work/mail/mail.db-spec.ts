@@ -47,7 +47,7 @@ async function listed(
     { status: 'all', ...filter },
     { order: 'desc', after: undefined, limit: 100, tag: 'alpha', ...request },
   );
-  return { items: page!.items.map((json) => Message.parse(JSON.parse(json))), total: page!.total, more: page!.more };
+  return { items: page!.items.map((json) => Message.parse(JSON.parse(json))), total: page!.total.total, more: page!.more };
 }
 const ids = async (filter?: Partial<MailFilter>): Promise<string[]> => (await listed(filter)).items.map(({ id }) => id);
 

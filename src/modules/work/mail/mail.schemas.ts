@@ -82,6 +82,7 @@ export const MailListBody = contract(
   z.strictObject({
     items: z.array(Message).nullable(),
     total: int64,
+    total_is_estimate: z.boolean().optional(),
     next_cursor: z.string().optional(),
     partial: z.boolean().optional(),
     partial_errors: z.array(z.string()).nullable().optional(),
@@ -93,7 +94,7 @@ export type MailListBody = z.infer<typeof MailListBody>;
 export const MailBroadcastOutputBody = contract(
   'MailBroadcastOutputBody',
   z.strictObject({
-    ...MailListBody.shape,
+    ...MailListBody.omit({ total_is_estimate: true }).shape,
     request_id: z.string().optional().describe('Of one to many that goes on in the background. Absent: all of it is sent.'),
     event_cursor: z
       .string()
