@@ -33,9 +33,9 @@ export class HooksRepository {
       text: `
         with who as (select c.name, c.route, c.me || $3::text[] as me from claimant($1, $2) c),
         owned as (
-          select o.* from who cross join lateral (
+          select o.* from who cross join lateral (select distinct unnest(who.me) as name) n cross join lateral (
             select 1 as tier, b.status as stage, coalesce(b.priority, 2) as priority, b.created_at, b.id, b as bead from beads b
-            where b.stream_id = $1 and b.assignee = any (who.me) and b.status <> 'closed' and bead_is_doable(b) and bead_is_mine(b, who.me, $3)
+            where b.stream_id = $1 and b.assignee = n.name and b.status <> 'closed' and bead_is_doable(b) and bead_is_mine(b, who.me, $3)
             order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit $4
           ) o
         ), own as (
