@@ -81,6 +81,7 @@ export const CASES: readonly (readonly [what: string, make: Make])[] = [
   ['beads, the fourth page', ({ service: { port }, later }) => [get(port, later.beads)]],
   ['beads, open ones', ({ service: { port } }) => [get(port, `${AT}/beads?limit=10&status=open`)]],
   ['beads, closed ones of a label', ({ service: { port } }) => [get(port, `${AT}/beads?limit=10&status=closed&label=audit`)]],
+  ['beads of a label that all have', ({ service: { port } }) => [get(port, `${AT}/beads?limit=10&all=true&label=report`)]],
   ['beads of an assignee', ({ service: { port } }) => [get(port, `${AT}/beads?limit=10&assignee=polecat`)]],
   ['beads, by priority', ({ service: { port } }) => [get(port, `${AT}/beads?limit=10&sort=priority`)]],
   ['search in all cities, a number', ({ service: { port } }) => [get(port, '/v0/search?q=b-77')]],
@@ -95,8 +96,8 @@ export const CASES: readonly (readonly [what: string, make: Make])[] = [
       free
         .slice(0, 40)
         .flatMap((id) => [
-          post(port, `${AT}/bead/${id}/claim`, '{"agent":"polecat"}'),
-          post(port, `${AT}/bead/${id}/release`, '{"agent":"polecat"}'),
+          post(port, `${AT}/bead/${id}/claim`, '{"assignee":"polecat"}'),
+          post(port, `${AT}/bead/${id}/release`, '{"assignee":"polecat"}'),
         ]),
   ],
   ['events of the large city, the newest', ({ service: { port } }) => [get(port, `${AT}/events?limit=100`)]],
