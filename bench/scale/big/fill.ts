@@ -65,14 +65,14 @@ const EVENTS = `
   join bench_places p on p.place = g % $1::bigint
   join bench_kinds k on k.n = (p.place + g / $1::bigint) % 16`;
 
-/** Nine of ten that are old are closed; of the last tenth half are open, and a tenth of those wait for others. */
+/** A tenth has, or has had, the same assignee. Nine of ten that are old are closed; of the last tenth half are open, and a tenth of those wait for others. */
 const BEADS = `
   insert into beads (stream_id, id, title, description, status, closed_at, priority, open_blockers, assignee, labels, metadata, created_at)
   select p.id, 'b-' || ((g / $1::int) * p.per + p.nth),
     (array['write', 'read', 'mend', 'check', 'ship'])[1 + g % 5] || ' the ' || (array['report', 'parser', 'login', 'index', 'guide'])[1 + g / 5 % 5] || ' of part ' || g,
     repeat('What was found is to be written down, with its numbers, and shown to whoever asked for it. ', 2),
     case when done then 'closed' when g % 10 = 9 then 'in_progress' else 'open' end, case when done then $3::timestamptz + g * $4::float8 * interval '1 second' end, g % 5,
-    case when g % 10 = 7 and not done then 1 else 0 end, case when g % 10 = 9 and not done then 'polecat' when g % 1000 = 5 then 'human' end, case when g % 500 = 3 then array['report', 'audit'] else array['report'] end,
+    case when g % 10 = 7 and not done then 1 else 0 end, case when g % 10 = 9 then 'polecat' when g % 1000 = 5 then 'human' end, case when g % 500 = 3 then array['report', 'audit'] else array['report'] end,
     case when g % 10 = 5 then '{}'::jsonb else '{"gc.routed_to": "polecat"}' end, $3::timestamptz + g * $4::float8 * interval '1 second'
   from (select g, g < $2::int * 0.9 or g % 2 = 0 as done from generate_series(0, $2::int - 1) g) g
   join bench_places p on p.place = g % $1::int`;
