@@ -327,6 +327,22 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/administration/overview/overview.db-spec.ts',
   },
   {
+    guard: 'A list counts no more than it says.',
+    file: 'src/platform/database/totals.ts',
+    find: 'from (${rows} limit ${COUNTED + 1}) c`',
+    replace: 'from (${rows}) c`',
+    test: 'src/modules/sessions/sessions/session-lists.db-spec.ts',
+    name: 'a later page starts where the one before ended',
+  },
+  {
+    guard: 'A label that none of the next beads has is looked for in the index.',
+    file: 'src/modules/work/beads/beads.repository.ts',
+    find: 'rows[0]?.settled === false ?',
+    replace: 'rows.length < 0 ?',
+    test: 'src/modules/work/beads/beads.db-spec.ts',
+    name: 'knows all through the index',
+  },
+  {
     guard: 'The overview shows, and counts, the cities that the caller may see.',
     file: 'src/modules/administration/overview/overview.service.ts',
     find: 'cities?.filter((city) => maySee(caller, city)) ?? caller.cities',
