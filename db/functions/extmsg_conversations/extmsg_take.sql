@@ -14,7 +14,7 @@
 --   grp, addressee       the group of the conversation, and who was addressed last in it
 -- With p_wait it waits for the event streams; without, nothing is taken of cities whose stream somebody else has locked: those have no row.
 -- p_records has what is stored of the requests that brought them, by their places: of those that are taken. It is written here, and not in the
--- statement that calls this, because that would be planned anew each time: 0.7 ms. All is one statement: to begin one costs more than a row. Each row is looked up
+-- statement that calls this, because that would be planned anew each time: 0.7 ms. What each message has is one statement: to begin one costs more than a row. Each row is looked up
 -- by its key, whatever the planner thinks of tables that were small when it planned: hence laterals.
 -- One row an item that is taken, by its place, with the head of its stream.
 create or replace function extmsg_take(p_items jsonb, p_wait boolean, p_records jsonb)
@@ -25,6 +25,8 @@ declare
   v_times timestamptz[];
   v_cities text[];
   v_events jsonb;
+  v_addressed jsonb;
+  v_adapters bigint[];
 begin
   with given as materialized (
     select g.*, g.routing is null or coalesce(c.routing = g.routing and c.head = g.head and y.running and s.loaded and n.came is null
@@ -49,16 +51,6 @@ begin
   ), moved as (
     update extmsg_conversations c set head = m.head
     from (select t.conversation, max(t.sequence) as head from taken t group by t.conversation) m where c.pk = m.conversation
-  ), remembered as (
-    update extmsg_groups p set last_addressed_handle = a.handle from (
-      select distinct on ((t.addressed ->> 'group')::bigint) (t.addressed ->> 'group')::bigint as pk, t.addressed ->> 'handle' as handle
-      from taken t where t.addressed ->> 'group' is not null order by 1, t.ord desc) a
-    where p.pk = a.pk
-  ), seen as (
-    -- Written now and then, or all that one adapter sends would wait for the same row.
-    update extmsg_adapters a set last_seen_at = clock_timestamp() where a.pk in (
-      select d.pk from extmsg_adapters d where d.pk in (select t.adapter from taken t)
-        and d.last_seen_at < clock_timestamp() - interval '5 seconds' for no key update skip locked)
   ), added as (
     insert into extmsg_entries (conversation_pk, sequence, id, kind, provider_message_id, once_key, actor, text, explicit_target,
       reply_to_message_id, attachments, source_session_id, route, created_at)
@@ -84,10 +76,24 @@ begin
   )
   select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.city order by t.ord),
          (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
-          from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e)
-  into v_ords, v_times, v_cities, v_events
+          from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e),
+         jsonb_agg(t.addressed order by t.ord) filter (where t.addressed ->> 'group' is not null),
+         array_agg(distinct t.adapter) filter (where t.adapter is not null)
+  into v_ords, v_times, v_cities, v_events, v_addressed, v_adapters
   from taken t;
   if v_ords is null then return; end if;
+  if v_addressed is not null then
+    update extmsg_groups p set last_addressed_handle = a.handle from (
+      select distinct on ((e.value ->> 'group')::bigint) (e.value ->> 'group')::bigint as pk, e.value ->> 'handle' as handle
+      from jsonb_array_elements(v_addressed) with ordinality e order by 1, e.ordinality desc) a
+    where p.pk = a.pk;
+  end if;
+  if v_adapters is not null then
+    -- Written now and then, or all that one adapter sends would wait for the same row.
+    update extmsg_adapters a set last_seen_at = clock_timestamp() where a.pk in (
+      select d.pk from extmsg_adapters d where d.pk = any(v_adapters)
+        and d.last_seen_at < clock_timestamp() - interval '5 seconds' for no key update skip locked);
+  end if;
   return query
     with heads as (select a.stream as city, max(a.seq) as head from append_events(v_events) a group by 1)
     select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_cities) as t(ord, created_at, city) join heads h on h.city = t.city
