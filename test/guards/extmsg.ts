@@ -51,9 +51,9 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What is remembered of a conversation decides nothing.',
-    file: 'db/migrations/0097_take_known_extmsg_inbound.ts',
-    find: "and l.o_found ->> 'print' = g.v ->> 'print'",
-    replace: '',
+    file: 'db/migrations/0103_count_extmsg_routing.ts',
+    find: 'coalesce(c.routing = g.routing and c.head',
+    replace: 'coalesce(c.head',
     test: BATCHES,
     name: 'is nothing where who is told has changed',
   },
@@ -80,6 +80,14 @@ export const EXTMSG: readonly Guard[] = [
     replace: '    return city.slice(0, 0);\n',
     test: BATCHES,
     name: 'has some of each city',
+  },
+  {
+    guard: 'Nobody waits for a batch of other cities while there is a lane.',
+    file: 'src/platform/database/group-committer.ts',
+    find: 'if (!line.looking) this.#work(key, line);',
+    replace: 'if (line.lanes.size === 0) this.#work(key, line);',
+    test: BATCHES,
+    name: 'waits for none of other cities',
   },
   {
     guard: 'Who finds no conversation to lock looks again once there is one.',

@@ -375,14 +375,18 @@ describe('a batch', () => {
   });
 
   // Guard: nobody waits for a batch of other cities while there is a lane.
-  it('waits for none of other cities, but for the one of its own city', async () => {
+  it('waits for none of other cities while there is a lane, but for the one of its own city', async () => {
     const { receive, batches } = aProcess();
+    const holder = await pool.connect();
+    await holder.query('begin; lock table extmsg_conversations');
     const first = receive(message('alpha', 'm-1'));
     await eventually(() => Promise.resolve(batches.length === 1));
     const second = receive(message('alpha', 'm-2'));
     const other = receive(message('beta', 'm-1'));
     await eventually(() => Promise.resolve(batches.length === 2));
     expect(batches[1]!.map(({ city }) => city)).toEqual(['beta']);
+    await holder.query('rollback');
+    holder.release();
     expect((await Promise.all([first, second, other])).map((one) => one!.TranscriptEntry!.Sequence)).toEqual([1, 2, 1]);
   });
 });
