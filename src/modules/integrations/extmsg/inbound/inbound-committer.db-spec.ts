@@ -379,15 +379,18 @@ describe('a batch', () => {
     const { receive, batches } = aProcess();
     const holder = await pool.connect();
     await holder.query('begin; lock table extmsg_conversations');
-    const first = receive(message('alpha', 'm-1'));
-    await eventually(() => Promise.resolve(batches.length === 1));
-    const second = receive(message('alpha', 'm-2'));
-    const other = receive(message('beta', 'm-1'));
-    await eventually(() => Promise.resolve(batches.length === 2));
-    expect(batches[1]!.map(({ city }) => city)).toEqual(['beta']);
-    await holder.query('rollback');
-    holder.release();
-    expect((await Promise.all([first, second, other])).map((one) => one!.TranscriptEntry!.Sequence)).toEqual([1, 2, 1]);
+    const received = [receive(message('alpha', 'm-1'))];
+    try {
+      await eventually(() => Promise.resolve(batches.length === 1));
+      received.push(receive(message('alpha', 'm-2')), receive(message('beta', 'm-1')));
+      await eventually(() => Promise.resolve(batches.length === 2));
+      expect(batches[1]!.map(({ city }) => city)).toEqual(['beta']);
+    } finally {
+      await holder.query('rollback');
+      holder.release();
+      await Promise.all(received);
+    }
+    expect((await Promise.all(received)).map((one) => one!.TranscriptEntry!.Sequence)).toEqual([1, 2, 1]);
   });
 });
 
