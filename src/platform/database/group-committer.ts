@@ -24,8 +24,9 @@ interface Waiting<R, I> {
 /** What waits for a key, and who is being committed for it. */
 interface Line<R, I> {
   waiting: Waiting<R, I>[];
-  /** Those of its lanes that work; one that is about to look takes all that there is. */
+  /** Numbers of the lanes that work. */
   readonly lanes: Set<number>;
+  /** One of them has begun and not looked yet: it takes what is enqueued until then. */
   looking: boolean;
   /** Owners of what is in flight. */
   readonly busy: Set<string>;
@@ -161,7 +162,7 @@ function take<R, I>(line: Line<R, I>, ownerOf: (one: Waiting<R, I>) => string, l
     line.waiting = free === waiting ? [] : waiting.filter((one) => busy.has(ownerOf(one)));
     return free;
   }
-  const owned = owners([...Map.groupBy(free, ownerOf).values()], share);
+  const owned = firstOwners([...Map.groupBy(free, ownerOf).values()], share);
   const batch = new Set<Waiting<R, I>>();
   let bytes = 0;
   while (owned.length > 0 && batch.size < MAX_ITEMS) {
@@ -177,7 +178,7 @@ function take<R, I>(line: Line<R, I>, ownerOf: (one: Waiting<R, I>) => string, l
 }
 
 /** As many as it takes to have `share` items, each with all of his: nobody has two lanes. */
-function owners<T>(owned: T[][], share: number): T[][] {
+function firstOwners<T>(owned: T[][], share: number): T[][] {
   let count = 0;
   const last = owned.findIndex((own) => (count += own.length) >= share);
   return last < 0 ? owned : owned.slice(0, last + 1);
