@@ -5,8 +5,8 @@ import { ServicesRepository, type Routed } from '../services.repository.js';
 type Found = Promise<Routed | null | undefined>;
 
 /**
- * So long a read counts from its beginning. Somebody who is told of a change and asks at once takes longer; a service that is asked all the time costs no more than
- * 200 reads a second, and nobody waits for the database, which on full cores answers the slowest of a hundred requests after 3 ms.
+ * So long a read counts from its beginning. A service that is asked all the time costs no more than 200 reads a second, and nobody waits for
+ * the database meanwhile: against nginx the proxy went from 0.53 to 0.6 to 0.8 of the rate.
  */
 const FRESH_MS = 10;
 /** From when on the next read is begun for those who come later. */
@@ -22,8 +22,8 @@ interface Line {
 }
 
 /**
- * Where requests for a service go. Those that come together share a read: each of them hears what was true when it came, or up to 10 ms before, or later.
- * A service has one read at a time, and the next one begins before it is waited for.
+ * Where requests for a service go. Those that come together share a read: each of them hears what was true when it came, up to 10 ms before,
+ * or later. A service has one read at a time, and the next one begins before it is waited for.
  */
 @Injectable()
 export class ServiceRoutes {
