@@ -55,6 +55,9 @@ const MAKE_GROUP = `
   insert into extmsg_groups (stream_id, conversation_pk, id, mode, fanout_enabled, fanout_untargeted, max_peer_publishes, max_peer_deliveries)
   select stream_id, pk, pk::text, 'launcher', false, false, 1, 1 from extmsg_conversations`;
 
+const MAKE_PARTICIPANT = `
+  insert into extmsg_participants (group_pk, stream_id, id, handle, agent_name) select pk, stream_id, id, 'a', 'mayor' from extmsg_groups`;
+
 function ofConversation(city: string, id: string): unknown[] {
   const { scope_id, provider, account_id, conversation_id, kind } = named(id);
   return [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind];
@@ -267,11 +270,11 @@ describe('what is known of a conversation', () => {
     ],
     ['a member who has left', `update extmsg_memberships set closed_at = clock_timestamp()`],
     ['a group', MAKE_GROUP],
-    [
-      'a participant',
-      `${MAKE_GROUP}; insert into extmsg_participants (group_pk, stream_id, id, handle, agent_name) select pk, stream_id, id, 'a', 'mayor' from extmsg_groups`,
-    ],
-  ])('is another with %s', async (_what, change) => {
+    ['a group that is gone', 'delete from extmsg_groups', MAKE_GROUP],
+    ['a participant', MAKE_PARTICIPANT, MAKE_GROUP],
+    ['a participant who is gone', 'delete from extmsg_participants', `${MAKE_GROUP}; ${MAKE_PARTICIPANT}`],
+  ])('is another with %s', async (_what, change, there = '') => {
+    await pool.query(there);
     const number = async (): Promise<number> =>
       (
         await pool.query<{ routing: number }>(
