@@ -140,9 +140,16 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: 'Time in a stream never goes back.',
-    file: 'db/migrations/0001_create_event_log.ts',
-    find: 'last_ts = greatest(clock_timestamp(), s.last_ts)',
-    replace: 'last_ts = clock_timestamp()',
+    file: 'db/migrations/0104_append_events_together.ts',
+    find: 'max(greatest(clock_timestamp(), s.last_ts)',
+    replace: 'max(clock_timestamp()',
+    test: EVENT_LOG,
+  },
+  {
+    guard: 'Streams that are written together have their times in the order of their last events.',
+    file: 'db/migrations/0104_append_events_together.ts',
+    find: 'row_number() over (order by max(g.ord)) as place',
+    replace: 'row_number() over (order by min(g.ord)) as place',
     test: EVENT_LOG,
   },
   {

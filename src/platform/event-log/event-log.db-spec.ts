@@ -95,6 +95,27 @@ describe('the event log of two processes', () => {
     expect((await append(a, ...events(name)))[0]!.ts).toEqual(newest);
   });
 
+  // Guard: of streams that are written together, one that ends later has the later time, whatever the clocks of the streams say.
+  it('gives streams that are written together their times in the order of their last events', async () => {
+    const names = [await join(), await join(), await join()];
+    await sql`update event_streams set last_ts = now() + interval '1 hour' where name = ${names[1]!}`.execute(a.db);
+    const appended = await append(a, ...events(names[2]!), ...events(names[0]!), ...events(names[1]!, 2), ...events(names[0]!));
+    const { rows } = await sql<{ name: string; earlier: number }>`
+      select s.name, (select count(*)::int from event_streams o where o.name = any(${names}) and o.last_ts < s.last_ts) as earlier
+      from event_streams s where s.name = any(${names}) order by s.last_ts`.execute(a.db);
+    expect(rows).toEqual([names[2], names[1], names[0]].map((name, earlier) => ({ name, earlier })));
+    expect(appended.map(({ stream: of, seq }) => [names.indexOf(of), seq])).toEqual([
+      ...[
+        [2, 1],
+        [0, 1],
+        [1, 1],
+        [1, 2],
+        [0, 2],
+      ],
+    ]);
+    for (const name of names) expect(await seqs(name)).toEqual(upTo((await stream(name)).head));
+  });
+
   // Guard: the counter is a row of the same transaction, not a sequence.
   it('leaves no gap and marks nothing when a transaction rolls back', async () => {
     const name = await join();
