@@ -2023,6 +2023,13 @@ AS $function$
 
 CREATE OR REPLACE FUNCTION public.create_bead(p_city text, p_item jsonb)
  RETURNS TABLE(ord integer, outcome text, bead text, seq bigint)
+ LANGUAGE sql
+AS $function$
+      select ord, outcome, bead, seq from create_bead(p_city, p_item, true)
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.create_bead(p_city text, p_item jsonb, p_wait boolean)
+ RETURNS TABLE(ord integer, outcome text, bead text, seq bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
 AS $function$
@@ -2041,6 +2048,11 @@ AS $function$
     begin
       ord := 0;
       select stream_id into v_stream from cities where name = p_city and running;
+      if not p_wait and v_stream is not null and not try_work(v_stream) then
+        outcome := 'busy';
+        return next;
+        return;
+      end if;
       if v_stream is null or not begin_work(v_stream) then
         outcome := 'not_running';
         return next;
@@ -2091,91 +2103,116 @@ AS $function$
 
 CREATE OR REPLACE FUNCTION public.create_beads(p_city text, p_items jsonb)
  RETURNS TABLE(ord integer, outcome text, bead text, seq bigint)
+ LANGUAGE sql
+AS $function$
+      select ord, outcome, bead, seq from create_beads(p_items, true, '[]')
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.create_beads(p_items jsonb, p_wait boolean, p_records jsonb)
+ RETURNS TABLE(ord integer, outcome text, bead text, seq bigint)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
     #variable_conflict use_column
     declare
-      v_stream integer;
+      v_cities text[];
+      v_streams integer[];
+      v_free boolean[];
+      v_ords integer[];
+      v_of integer[];
       v_outcomes text[];
       v_beads text[];
       v_events jsonb;
     begin
-      select stream_id into v_stream from cities where name = p_city and running;
-      if v_stream is null or not begin_work(v_stream) then
-        return query select 0, 'not_running', null::text, null::bigint;
-        return;
-      end if;
-      with given as (
-        select e.ordinality as n, e.value -> 'bead' as v, e.value -> 'event' as event, e.value ->> 'key' as key,
-               decode(e.value ->> 'hash', 'hex') as hash,
-               row_number() over (partition by e.value ->> 'key' order by e.ordinality) as nth
+      select array_agg(c.name), array_agg(c.stream_id), array_agg(case when p_wait then begin_work(c.stream_id) else try_work(c.stream_id) end)
+      into v_cities, v_streams, v_free
+      from (select distinct e.value #>> '{event,stream}' as name from jsonb_array_elements(p_items) e) n
+      cross join lateral (select c.name, c.stream_id from cities c where c.name = n.name and c.running limit 1) c;
+      with given as materialized (
+        select e.ordinality::integer - 1 as ord, e.value -> 'bead' as v, e.value -> 'event' as event, e.value ->> 'key' as key, e.value ->> 'hash' as hash,
+               e.value #>> '{event,stream}' as city, array_position(v_cities, e.value #>> '{event,stream}') as at,
+               row_number() over (partition by e.value #>> '{event,stream}', e.value ->> 'key' order by e.ordinality) as nth
         from jsonb_array_elements(p_items) with ordinality e
-      ), decided as (
-        select g.*, r.prefix, k.body as stored,
-               case when k.hash = g.hash then 'replayed'
+      ), decided as materialized (
+        select g.*, v_streams[g.at] as stream, r.prefix, k.body as stored,
+               case when g.at is null or c.stream_id is null then 'not_running'
+                    when not v_free[g.at] then 'busy'
+                    when k.hash = decode(g.hash, 'hex') then 'replayed'
                     when k.hash is not null then 'mismatch'
                     when g.key is not null and g.nth > 1 then 'again'
                     when r.prefix is null then 'no_rig'
                     when g.v ->> 'parent' is not null and p.id is null then 'no_parent'
                     else 'created' end as outcome
         from given g
+        left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
         left join lateral (
           select i.body_hash as hash, i.body::text as body from idempotency_keys i
-          where i.scope = p_city and i.operation = 'create-bead' and i.key = g.key limit 1
+          where i.scope = g.city and i.operation = 'create-bead' and i.key = g.key limit 1
         ) k on g.key is not null
         left join lateral (
-          select r.prefix from rigs r where r.stream_id = v_stream and r.name = coalesce(g.v ->> 'rig', '') and r.present limit 1
+          select r.prefix from rigs r where r.stream_id = v_streams[g.at] and r.name = coalesce(g.v ->> 'rig', '') and r.present limit 1
         ) r on true
         left join lateral (
-          select b.id from beads b where b.stream_id = v_stream and b.id = g.v ->> 'parent' limit 1
+          select b.id from beads b where b.stream_id = v_streams[g.at] and b.id = g.v ->> 'parent' limit 1
         ) p on g.v ->> 'parent' is not null
       ), counted as (
         insert into bead_counters as c (stream_id, prefix, last)
-        select v_stream, d.prefix, count(*) from decided d where d.outcome = 'created' group by d.prefix
+        select d.stream, d.prefix, count(*) from decided d where d.outcome = 'created' group by d.stream, d.prefix
         on conflict (stream_id, prefix) do update set last = c.last + excluded.last
-        returning prefix, last
-      ), fresh as (
-        select d.n, d.v, d.event, d.key, d.hash,
-               d.prefix || '-' || (c.last - row_number() over (partition by d.prefix order by d.n desc) + 1) as id
-        from decided d join counted c on c.prefix = d.prefix
+        returning stream_id, prefix, last
+      ), fresh as materialized (
+        select d.ord, d.city, d.stream, d.v, d.event, d.key, d.hash,
+               d.prefix || '-' || (c.last - row_number() over (partition by d.stream, d.prefix order by d.ord desc) + 1) as id
+        from decided d join counted c on c.stream_id = d.stream and c.prefix = d.prefix
         where d.outcome = 'created'
-      ), added as (
+      ), added as materialized (
         insert into beads as b (stream_id, id, rig, title, issue_type, priority, assignee, parent, description, labels, metadata, defer_until)
-        select v_stream, f.id, coalesce(f.v ->> 'rig', ''), f.v ->> 'title', coalesce(f.v ->> 'type', 'task'), (f.v ->> 'priority')::smallint,
+        select f.stream, f.id, coalesce(f.v ->> 'rig', ''), f.v ->> 'title', coalesce(f.v ->> 'type', 'task'), (f.v ->> 'priority')::smallint,
                case when f.v ->> 'assignee' is not null
-                    then coalesce(agent_address(v_stream, f.v ->> 'assignee', coalesce(f.v ->> 'rig', '')), f.v ->> 'assignee') end,
+                    then coalesce(agent_address(f.stream, f.v ->> 'assignee', coalesce(f.v ->> 'rig', '')), f.v ->> 'assignee') end,
                f.v ->> 'parent', f.v ->> 'description',
                array(select jsonb_array_elements_text(coalesce(f.v -> 'labels', '[]'))), coalesce(f.v -> 'metadata', '{}'),
                (f.v ->> 'defer_until')::timestamptz
-        from fresh f order by f.n
-        returning b.id, b.metadata, bead_json(b) as json
-      ), made as (
-        select f.n, f.key, f.hash, a.json,
+        from fresh f order by f.ord
+        returning b.stream_id, b.id, b.metadata, bead_json(b, null) as json
+      ), made as materialized (
+        select f.ord, f.city, f.key, f.hash, a.json,
                f.event || jsonb_build_object('subject', a.id, 'payload', json_build_object('bead', a.json),
                  'run_id', bead_run_id(a.metadata, a.id), 'session_id', nullif(a.metadata ->> 'gc.session_id', ''), 'step_id', nullif(a.metadata ->> 'gc.step_id', '')) as event
-        from fresh f join added a on a.id = f.id
+        from fresh f join added a on a.stream_id = f.stream and a.id = f.id
       ), kept as (
         insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-        select p_city, 'create-bead', m.key, m.hash, 201, m.json from made m where m.key is not null
+        select m.city, 'create-bead', m.key, decode(m.hash, 'hex'), 201, m.json from made m where m.key is not null
+      ), recorded as (
+        insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
+          reason, operation_request_id)
+        select r.request_id, r.key_id, r.actor, r.session_id, r.session_city, r.address, r.operation, r.method, r.path, r.city, r.ids, r.status, r.code,
+          r.reason, r.operation_request_id
+        from jsonb_to_recordset(p_records) as r(ord integer, request_id text, key_id text, actor text, session_id text, session_city text,
+          address text, operation text, method text, path text, city text, ids jsonb, status smallint, code text, reason text, operation_request_id text)
+        where r.ord = any(array(select m.ord from made m))
+        on conflict (request_id) where request_id is not null do nothing
       )
-      select array_agg(d.outcome order by d.n), array_agg(coalesce(m.json::text, d.stored) order by d.n),
-             jsonb_agg(m.event order by d.n) filter (where m.n is not null)
-      into v_outcomes, v_beads, v_events
-      from decided d left join made m on m.n = d.n;
+      select array_agg(d.ord order by d.ord), array_agg(d.stream order by d.ord), array_agg(d.outcome order by d.ord), array_agg(coalesce(m.json::text, d.stored) order by d.ord),
+             jsonb_agg(m.event order by d.ord) filter (where m.ord is not null)
+      into v_ords, v_of, v_outcomes, v_beads, v_events
+      from decided d left join made m on m.ord = d.ord;
       return query
         with appended as (
           select a.ord as place, a.seq
           from append_events(coalesce(v_events, '[]')) with ordinality a(stream, stream_id, seq, ts, ord)
         ), answered as (
-          select u.n, u.outcome, u.bead, count(*) filter (where u.outcome = 'created') over (order by u.n) as place
-          from unnest(v_outcomes, v_beads) with ordinality u(outcome, bead, n)
+          select u.ord, u.stream, u.outcome, u.bead, count(*) filter (where u.outcome = 'created') over (order by u.ord) as place
+          from unnest(v_ords, v_of, v_outcomes, v_beads) u(ord, stream, outcome, bead)
         )
-        select w.n::integer - 1, w.outcome, w.bead,
+        select w.ord, w.outcome, w.bead,
                case when w.outcome = 'created' then a.seq
-                    when w.outcome = 'replayed' then (select s.head from event_streams s where s.id = v_stream) end
+                    when w.outcome = 'replayed' then (select s.head from event_streams s where s.id = w.stream) end
         from answered w left join appended a on w.outcome = 'created' and a.place = w.place
-        order by w.n;
+        order by w.ord;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.deployment_id()
@@ -2718,6 +2755,13 @@ AS $function$
         returning b.*
       )
       select t.* from taken t order by t.created_at, t.id
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.try_work(p_stream integer)
+ RETURNS boolean
+ LANGUAGE sql
+AS $function$
+      select pg_try_advisory_xact_lock(2, p_stream) and pg_try_advisory_xact_lock(1, p_stream)
     $function$;
 
 CREATE OR REPLACE FUNCTION public.uncount_run_steps()

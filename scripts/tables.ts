@@ -12,7 +12,10 @@ export interface Owners {
 export const TABLES: Readonly<Record<string, Owners>> = {
   agents: { writes: ['configuration/roster'], reads: ['administration', 'functions', 'sessions'] },
   api_keys: { writes: ['administration/keys'], reads: ['administration'] },
-  audit_records: { writes: ['functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'], reads: ['administration'] },
+  audit_records: {
+    writes: ['functions/beads', 'functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'],
+    reads: ['administration'],
+  },
   bead_counters: { writes: ['functions/bead_counters', 'functions/beads', 'work/work'], reads: [] },
   bead_dependencies: { writes: ['work/work'], reads: ['administration', 'functions', 'orchestration', 'work'] },
   bead_fan_outs: { writes: ['work/work'], reads: ['work'] },

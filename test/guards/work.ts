@@ -150,10 +150,24 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'An idempotent create with another body is refused.',
-    file: 'db/migrations/0008_add_bead_functions.ts',
+    file: 'db/migrations/0106_create_beads_of_cities.ts',
     find: "when k.hash is not null then 'mismatch'",
     replace: "when k.hash is not null then 'replayed'",
     test: CREATION,
+  },
+  {
+    guard: 'What cities create together waits for none of them.',
+    file: 'db/migrations/0106_create_beads_of_cities.ts',
+    find: 'case when p_wait then begin_work(c.stream_id) else try_work(c.stream_id) end',
+    replace: 'begin_work(c.stream_id)',
+    test: 'src/modules/work/beads/create-committer.db-spec.ts',
+  },
+  {
+    guard: 'A city with very many creates has a line of its own.',
+    file: 'src/modules/work/beads/create-committer.ts',
+    find: 'let apart = underWay >= MANY',
+    replace: 'let apart = underWay < 0',
+    test: 'src/modules/work/beads/create-committer.db-spec.ts',
   },
   {
     guard: 'A wait is settled by the nudge that it was told by, and once.',

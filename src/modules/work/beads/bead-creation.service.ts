@@ -37,7 +37,7 @@ export class BeadCreationService {
     if (!maySee(caller, city)) throw notRunning(city);
     if ((body.needs ?? []).length > 0) return this.#createWithNeeds(await this.cities.requireRunning(city, caller), body, key, caller);
     const result = await this.committer.create(city, itemOf(city, body, key, caller.actor));
-    if (result === undefined) throw notRunning(city);
+    if (result.outcome === 'not_running') throw notRunning(city);
     if (result.outcome === 'mismatch') throw idempotencyMismatch();
     if (result.outcome === 'no_rig') throw problem('rig_not_found', `rig ${body.rig} not found`);
     if (result.outcome === 'no_parent') throw problem('bead_not_found', `bead ${body.parent} not found`);
