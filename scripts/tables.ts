@@ -13,7 +13,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   agents: { writes: ['configuration/roster'], reads: ['administration', 'functions', 'sessions'] },
   api_keys: { writes: ['administration/keys'], reads: ['administration'] },
   audit_records: {
-    writes: ['functions/beads', 'functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'],
+    writes: ['functions/beads', 'functions/events', 'functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'],
     reads: ['administration'],
   },
   bead_counters: { writes: ['functions/bead_counters', 'functions/beads', 'work/work'], reads: [] },

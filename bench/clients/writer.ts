@@ -109,7 +109,7 @@ async function one(latencies: number[], committed: Map<string, number>): Promise
   const result = await committer.emit(city, text);
   const now = performance.now();
   latencies.push(now - sent);
-  committed.set(`${city}:${result!.seq}`, now);
+  committed.set(`${city}:${result.seq}`, now);
 }
 
 /** `clients` writers one after another, or with `rate` writes at fixed times. */

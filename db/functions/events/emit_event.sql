@@ -1,6 +1,6 @@
 -- One emit, for the quiet city: the same decisions as emit_events in as few statements as they take. Whether the city runs is
--- asked again behind the lock.
-create or replace function emit_event(p_city text, p_event jsonb)
+-- asked again behind the lock. With p_wait it waits for that; without, the city is busy where somebody else has it.
+create or replace function emit_event(p_city text, p_event jsonb, p_wait boolean)
 returns table (ord integer, outcome text, seq bigint)
 language plpgsql set enable_seqscan = off as $$
 #variable_conflict use_column
@@ -15,7 +15,12 @@ begin
     return query select 0, 'not_running', null::bigint;
     return;
   end if;
-  perform pg_advisory_xact_lock(1, v_stream);
+  if p_wait then
+    perform pg_advisory_xact_lock(1, v_stream);
+  elsif not pg_try_advisory_xact_lock(1, v_stream) then
+    return query select 0, 'busy', null::bigint;
+    return;
+  end if;
   if v_key is not null then
     select i.body_hash, (i.body ->> 'seq')::bigint into v_hash, v_seq from idempotency_keys i
     where i.scope = p_city and i.operation = 'emit-event' and i.key = v_key;
@@ -37,3 +42,10 @@ begin
   end if;
   return query select 0, 'recorded', v_seq;
 end $$;
+
+-- As the release before asks.
+create or replace function emit_event(p_city text, p_event jsonb)
+returns table (ord integer, outcome text, seq bigint)
+language sql as $$
+  select ord, outcome, seq from emit_event(p_city, p_event, true)
+$$;

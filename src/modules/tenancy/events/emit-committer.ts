@@ -1,14 +1,17 @@
 import { Injectable } from '@nestjs/common';
-import { GroupCommitter } from '../../../platform/database/group-committer.js';
+import { FEW, SharedCommitter } from '../../../platform/database/shared-committer.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../../platform/health/metrics.js';
-import { EmitRepository, type EmitResult } from './emit.repository.js';
+import { EmitRepository, type EmitResult, type Emitting } from './emit.repository.js';
 
-/** Combines the concurrent emits of this process into one transaction a city. */
+const BUSY: EmitResult = { outcome: 'busy', seq: null };
+
+/** Appends events for concurrent requests, those of many cities in one transaction. */
 @Injectable()
-export class EmitCommitter extends GroupCommitter<EmitResult | undefined> {
+export class EmitCommitter extends SharedCommitter<EmitResult, Emitting> {
   protected readonly noun = 'event';
+  protected override readonly mostShared = FEW;
   readonly #sizes;
 
   constructor(
@@ -25,23 +28,27 @@ export class EmitCommitter extends GroupCommitter<EmitResult | undefined> {
     });
   }
 
-  /** Appends one item (its JSON text) to the city's stream; undefined when the city does not run. */
-  emit(city: string, text: string): Promise<EmitResult | undefined> {
-    return this.enqueue(city, text, text.length);
+  /** Appends one item (its JSON text) to the city's stream. */
+  async emit(city: string, text: string): Promise<EmitResult> {
+    for (let apart = false; ; apart = true) {
+      const result = await this.commit({ city, text }, text.length, apart);
+      if (result.outcome !== 'busy') return result;
+    }
   }
 
-  protected hadEffect(result: EmitResult | undefined): boolean {
-    return result?.outcome === 'recorded';
+  protected hadEffect({ outcome }: EmitResult): boolean {
+    return outcome === 'recorded';
   }
 
-  protected async flush(city: string, texts: readonly string[], records: string): Promise<(EmitResult | undefined)[]> {
-    this.#sizes.observe(texts.length);
+  protected async flush(key: string, items: readonly Emitting[], records: string): Promise<EmitResult[]> {
+    this.#sizes.observe(items.length);
     await this.failpoints.hit('emit.before_flush');
-    const results = await this.repository.emit(city, texts, records);
+    const results = await this.unlessBlocked(key, items, BUSY, () => this.repository.emit(items, !this.isShared(key), records));
     await this.failpoints.hit('emit.after_flush');
-    let head = 0;
-    for (const result of results ?? []) if (result.outcome === 'recorded') head = Math.max(head, result.seq);
-    if (head > 0) this.moved.mark([{ stream: city, head }]);
-    return texts.map((_, i) => results?.[i]);
+    const heads = new Map<string, number>();
+    // Of one city, a later item has the later position.
+    results.forEach(({ outcome, seq }, nth) => outcome === 'recorded' && heads.set(items[nth]!.city, seq!));
+    if (heads.size > 0) this.moved.mark([...heads].map(([stream, head]) => ({ stream, head })));
+    return results;
   }
 }

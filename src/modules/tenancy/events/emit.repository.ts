@@ -2,43 +2,48 @@ import { Injectable } from '@nestjs/common';
 import { auditInsert } from '../../../platform/audit/audit-insert.js';
 import { PgPool } from '../../../platform/database/database.js';
 
-export type EmitOutcome = 'recorded' | 'replayed' | 'mismatch';
+export type EmitOutcome = 'recorded' | 'replayed' | 'mismatch' | 'not_running' | 'busy';
 
 export interface EmitResult {
   readonly outcome: EmitOutcome;
-  readonly seq: number;
-}
-
-interface Row {
-  readonly ord: number;
-  readonly outcome: EmitOutcome | 'not_running';
+  /** The position of the event, when it is there now. */
   readonly seq: number | null;
 }
 
-/** The records of those that are appended come with them. */
-const emitting = (call: string): string => `
-  with done as materialized (select ord, outcome, seq from ${call}),
+/** What is to be appended to the stream of a city: its JSON text, as `emit_events` takes it. */
+export interface Emitting {
+  readonly city: string;
+  readonly text: string;
+}
+
+interface Row extends EmitResult {
+  readonly ord: number;
+}
+
+/** The record of one that is appended comes with it. */
+const SINGLE = `
+  with done as materialized (select ord, outcome, seq from emit_event($1, $2::jsonb, $4)),
   audited as (${auditInsert('$3', "join done on done.ord = r.ord and done.outcome = 'recorded'")})
   select ord, outcome, seq from done`;
 
-/** The statement of the emit path, prepared by name on every connection: one for a single item, one for a batch. */
+/** The function writes the records itself. */
+const MANY = 'select ord, outcome, seq from emit_events($1::jsonb, $3, $2::jsonb)';
+
+/** The statements of the emit path, prepared by name on every connection: one for a single item, one for a batch. */
 @Injectable()
 export class EmitRepository {
   constructor(private readonly pool: PgPool) {}
 
-  /** Appends items (each the JSON text of one) to the city's stream in one transaction; undefined when the city does not run. */
-  async emit(city: string, items: readonly string[], records: string): Promise<EmitResult[] | undefined> {
-    const [single] = items;
+  /** Appends items in one transaction. It `wait`s for those of one city; without, those of a city in which somebody else writes are busy. */
+  async emit(items: readonly Emitting[], wait: boolean, records: string): Promise<EmitResult[]> {
+    const [{ city, text }] = items as [Emitting];
     const { rows } = await this.pool.query<Row>(
       items.length === 1
-        ? { name: 'emit-event', text: emitting('emit_event($1, $2::jsonb)'), values: [city, single, records] }
-        : { name: 'emit-events', text: emitting('emit_events($1, $2::jsonb)'), values: [city, `[${items.join(',')}]`, records] },
+        ? { name: 'emit-one-event', text: SINGLE, values: [city, text, records, wait] }
+        : { name: 'emit-many-events', text: MANY, values: [`[${items.map((item) => item.text).join(',')}]`, records, wait] },
     );
     const results: EmitResult[] = [];
-    for (const row of rows) {
-      if (row.outcome === 'not_running') return undefined;
-      results[row.ord] = { outcome: row.outcome, seq: row.seq! };
-    }
+    for (const { ord, outcome, seq } of rows) results[ord] = { outcome, seq };
     return results;
   }
 }

@@ -24,9 +24,9 @@ export class EmitService {
     const result = await this.committer.emit(city, text).catch((error: unknown) => {
       throw isUnstorable(error) ? refused({ message: 'holds a value that cannot be stored', location: 'body' }) : error;
     });
-    if (result === undefined) throw cityNotRunning(city);
+    if (result.outcome === 'not_running') throw cityNotRunning(city);
     if (result.outcome === 'mismatch') throw idempotencyMismatch();
-    return { status: 'recorded', seq: result.seq };
+    return { status: 'recorded', seq: result.seq! };
   }
 }
 

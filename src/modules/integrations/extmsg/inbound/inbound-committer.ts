@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { GroupCommitter } from '../../../../platform/database/group-committer.js';
 import { isBlocked, isRetryable } from '../../../../platform/database/pg-errors.js';
+import { SharedCommitter } from '../../../../platform/database/shared-committer.js';
 import { Db } from '../../../../platform/database/database.js';
 import { afterCommit, PREPARES, Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
@@ -13,21 +13,15 @@ import type { InboundResult } from './inbound.schemas.js';
 import { answer, type Intake } from './intake.js';
 import { KnownConversations } from './known-conversations.js';
 
-/** What messages of all cities share. */
-const SHARED = '~';
-/** So many transactions it has at once: while one commits, the requests of others are read and answered. Two leave a third of two cores idle, four cost more than they find. */
-const LANES = 3;
-
 /** So often it is tried in a batch where somebody else has its conversation; most have it for a moment, as another replica's batch does. */
 const TRIES = 3;
 
 /**
  * Combines the concurrent messages from outside of this process into one transaction, those of many cities: each is written under the
- * lock of its own conversation. Nobody waits there for what another city, or another conversation, has locked. Where the events of a city are
- * locked, its messages go on in batches of their own, which wait; so do those that come after them, until none is left.
+ * lock of its own conversation. Nobody waits there for what another city, or another conversation, has locked.
  */
 @Injectable()
-export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
+export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
   protected readonly noun = 'message';
   protected override readonly repeatable = 'under its provider_message_id';
   readonly #sizes;
@@ -51,11 +45,11 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
 
   /** Undefined where it has to be taken alone: nothing has been done about it then. */
   async receive(intake: Intake): Promise<InboundResult | undefined> {
-    const { city, message } = intake;
+    const { message } = intake;
     const bytes = message.text.length + JSON.stringify(message.attachments ?? []).length + 1_000;
     for (let busy = 0; busy < TRIES;) {
-      let outcome = await this.enqueue(this.isBusy(city) ? city : SHARED, intake, bytes);
-      if (outcome === 'blocked') outcome = await this.enqueue(city, intake, bytes);
+      let outcome = await this.commit(intake, bytes);
+      if (outcome === 'blocked') outcome = await this.commit(intake, bytes, true);
       if (typeof outcome === 'object') {
         if ('failed' in outcome) throw outcome.failed;
         return outcome.answer;
@@ -66,21 +60,13 @@ export class InboundCommitter extends GroupCommitter<Outcome, Intake> {
     return undefined;
   }
 
-  protected override lanesOf(key: string): number {
-    return key === SHARED ? LANES : 1;
-  }
-
-  protected override ownerOf({ city }: Intake): string {
-    return city;
-  }
-
   protected hadEffect(outcome: Outcome): boolean {
     return typeof outcome === 'object' && 'taken' in outcome && outcome.taken;
   }
 
   protected async flush(key: string, intakes: readonly Intake[], records: string): Promise<Outcome[]> {
     this.#sizes.observe(intakes.length);
-    const shared = key === SHARED;
+    const shared = this.isShared(key);
     const given: Given[] = intakes.map((intake, nth) => ({ nth, intake, key: knownAs(intake) }));
     const outcomes = new Map<number, Outcome>();
     const fill = (outcome: Outcome): void => given.forEach(({ nth }) => outcomes.has(nth) || outcomes.set(nth, outcome));
