@@ -75,7 +75,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Who sends much keeps no other from a place in a batch.',
-    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    file: 'src/platform/database/shared-committer.ts',
     find: '    return city;\n',
     replace: '    return city.slice(0, 0);\n',
     test: BATCHES,

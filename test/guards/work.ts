@@ -199,7 +199,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'An emit under a key that was used has no second effect.',
-    file: 'db/migrations/0005_add_event_functions.ts',
+    file: 'db/migrations/0107_emit_events_of_cities.ts',
     find: 'if found and exists (select from cities where name = p_city and running) then',
     replace: 'if false then',
     test: EMIT,
