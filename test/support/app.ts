@@ -9,6 +9,7 @@ import { AppLogger, createLogger } from '../../src/platform/logging/logger.js';
 import { forgetContract, speaksContract } from './contract.js';
 import { admin, cloneDatabase, type TestDatabase } from './database.js';
 import { KEEPER } from './kept-connections.js';
+import { place } from './scratch-database.js';
 import { eventually } from './sse.js';
 
 export { DueLooks } from '../../src/platform/database/due-looks.js';
@@ -56,7 +57,7 @@ export const QUEUES: QueueKind[] = testRedisUrl === undefined ? ['postgres'] : [
  */
 export async function startStack(options: StackOptions = {}): Promise<Stack> {
   const handles = handleCount();
-  const dir = await mkdtemp(join(tmpdir(), 'svc-test-'));
+  const dir = await mkdtemp(join(await placeOf(options), 'svc-test-'));
   const database = await cloneDatabase(options.lockTimeoutMs);
   const queue = options.queue ?? QUEUES[0]!;
   if (queue === 'redis' && testRedisUrl === undefined) throw new Error('no Redis here: use QUEUES');
@@ -109,6 +110,11 @@ export async function startStack(options: StackOptions = {}): Promise<Stack> {
     add,
     stop,
   };
+}
+
+/** What a city's processes see behind walls is of a disk, as in production: a sandbox has a /dev of its own, without the memory of the host. */
+async function placeOf({ config }: StackOptions): Promise<string> {
+  return config?.isolation === undefined ? place() : tmpdir();
 }
 
 /** Stops everything and checks that nothing stays behind: no connection to the database, no socket, no timer. */

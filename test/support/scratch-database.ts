@@ -45,7 +45,10 @@ async function cheapPassword(url: string): Promise<void> {
 const MEMORY = '/dev/shm';
 const ENOUGH_BYTES = 2 ** 31;
 
-/** In memory where there is room: a cloned database is 300 files, and a disk's file system took a third of the suite's time for them. */
+/**
+ * In memory where there is room: a cloned database is 300 files, and a disk's file system took a third of the suite's time for them. It took a
+ * twentieth of it for the files of cities.
+ */
 export async function place(): Promise<string> {
   const room = await statfs(MEMORY).then(
     ({ bavail, bsize }) => bavail * bsize,
