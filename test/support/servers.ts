@@ -17,10 +17,8 @@ export async function startServers(): Promise<void> {
   const serverUrl = await database();
   const redisUrl = await redis();
   const prefix = `svc_test_${process.pid}_${randomBytes(3).toString('hex')}`;
-  stops.push(async () => {
-    const left = await adminAt<{ datname: string }>(serverUrl, 'select datname from pg_database where starts_with(datname, $1)', [prefix]);
-    for (const { datname } of left) await adminAt(serverUrl, `drop database if exists "${datname}" with (force)`);
-  });
+  // A server of our own is thrown away with all that it has.
+  if (process.env.TEST_DATABASE_URL !== undefined) stops.push(() => dropAll(serverUrl, prefix));
   // Who runs tests many times on one server has migrated a database for all of them.
   const template = process.env.TEST_DATABASE_TEMPLATE ?? (await migrated(serverUrl, `${prefix}_template`));
   process.env.SVC_TEST_SERVER_URL = serverUrl;
@@ -37,6 +35,11 @@ async function migrated(serverUrl: string, name: string): Promise<string> {
   await adminAt(serverUrl, `create database ${name} template template0`);
   await migrateAll(withDatabase(serverUrl, name));
   return name;
+}
+
+async function dropAll(serverUrl: string, prefix: string): Promise<void> {
+  const left = await adminAt<{ datname: string }>(serverUrl, 'select datname from pg_database where starts_with(datname, $1)', [prefix]);
+  for (const { datname } of left) await adminAt(serverUrl, `drop database if exists "${datname}" with (force)`);
 }
 
 async function database(): Promise<string> {
