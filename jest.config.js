@@ -5,8 +5,8 @@ const base = {
   extensionsToTreatAsEsm: ['.ts'],
   transform: {},
   injectGlobals: false,
-  // Cities of a chaos run, which come and go beside the tests.
-  modulePathIgnorePatterns: ['<rootDir>/\\.chaos/'],
+  // Else it walks through all packages, once a project, and through cities of a chaos run, which come and go beside the tests.
+  roots: ['src', 'ui/src', 'scripts', 'test'].map((name) => `<rootDir>/${name}`),
 };
 const servers = {
   globalSetup: '<rootDir>/test/support/global-setup.mjs',
