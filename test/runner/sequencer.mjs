@@ -17,21 +17,26 @@ const START_PROCESSES = [
   'test/e2e/packs.e2e-spec.ts',
   'test/e2e/rigs.e2e-spec.ts',
 ];
-/** Files that take longest follow, so that none of them is left alone at the end. */
+/**
+ * Files that take longest follow, so that none of them is left alone at the end: seconds of their own, from a run on two busy cores. A new
+ * checkout remembers nothing of earlier runs, and jest begins with the files that have the most text.
+ */
 const LONGEST = [
-  'front-door',
-  'operations',
-  'rig-clones',
-  'contract',
-  'authorization',
-  'cli-commands',
-  'runners',
-  'docs',
-  'streams',
-  'cities',
-  'session-tokens',
+  ...['cli-commands', 'ui', 'extmsg-connected', 'service-proxy', 'contract', 'cli-sessions', 'audit', 'streams', 'cities', 'operations'],
+  ...['ui-exact', 'extmsg-outbound', 'front-door', 'runners', 'service-takeover', 'attacks', 'fan-outs', 'checks', 'authorization'],
+  ...['rig-clones', 'session-tokens', 'sessions', 'city-races', 'fuzz', 'tls', 'services', 'maintenance', 'extmsg-inbound'],
 ].map((name) => `test/e2e/${name}.e2e-spec.ts`);
-const FIRST = [...START_PROCESSES, ...LONGEST];
+/** Hundreds of processes, one after the other, for as long as all others take: first of all. */
+const ALL_ALONG = ['test/scenarios/readme.scenario-spec.ts'];
+const OF_ONE_ROOM = [
+  'test/scenarios/first-minutes.scenario-spec.ts',
+  'test/chaos/checker.spec.ts',
+  'src/modules/runners/runners/fencing.db-spec.ts',
+  'src/modules/runners/runners/runner.db-spec.ts',
+  'src/platform/telemetry/telemetry.spec.ts',
+  'src/modules/configuration/config/config-edit-crashes.db-spec.ts',
+];
+const FIRST = [...ALL_ALONG, ...START_PROCESSES, ...LONGEST, ...OF_ONE_ROOM];
 
 export default class InOrder extends TestSequencer {
   sort(tests) {
