@@ -427,4 +427,11 @@ export const SESSIONS: readonly Guard[] = [
     replace: "\n    .replaceAll(INVISIBLE, '$&')",
     test: 'src/cli/sessions/conversation-view.spec.ts',
   },
+  {
+    guard: 'Who watches hears of the end of a turn whose beginning the stream has not told.',
+    file: 'src/cli/sessions/conversation-view.ts',
+    find: 'if (activity === before && !this.#worked)',
+    replace: 'if (activity === before)',
+    test: 'src/cli/sessions/conversation-view.spec.ts',
+  },
 ];

@@ -83,6 +83,11 @@ describe('a conversation as text', () => {
       [activity('in-turn'), activity('idle'), activity('in-turn'), activity('idle')],
       '-- at work\n-- idle\n-- idle\n',
     ],
+    [
+      'the end of a turn also when its beginning was not seen',
+      [activity('idle'), upsert(text('a', 'done', 'final')), activity('idle'), activity('idle')],
+      '-- idle\ndone\n-- idle\n',
+    ],
     ['it is idle on a line of its own', [upsert(text('a', 'half', 'partial')), activity('idle')], 'half\n-- idle\n'],
     [
       'a tool is a line a state',

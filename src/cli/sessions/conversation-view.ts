@@ -35,6 +35,8 @@ export class ConversationView {
   #inLine = false;
   #began = false;
   #activity: string | undefined;
+  /** Something has come since it was idle. */
+  #worked = false;
 
   constructor(private readonly options: ViewOptions) {}
 
@@ -70,6 +72,12 @@ export class ConversationView {
   }
 
   message(message: Message): string {
+    const out = this.#entry(message);
+    this.#worked ||= out !== '';
+    return out;
+  }
+
+  #entry(message: Message): string {
     const { id, status } = message;
     if (status === 'superseded') return this.#withdrawn(id);
     const part = partOf(message, this.options.thinking);
@@ -158,8 +166,12 @@ export class ConversationView {
   #active(activity: string): string {
     const before = this.#activity;
     this.#activity = activity;
-    if (this.options.turns === false || activity === before || (activity === 'in-turn' && before !== undefined)) return '';
-    return this.note(activity === 'in-turn' ? 'at work' : activity);
+    if (this.options.turns === false) return '';
+    if (activity === 'in-turn') return before === undefined ? this.note('at work') : '';
+    // A turn that was over when the stream looked has said something, and is told with its end alone.
+    if (activity === before && !this.#worked) return '';
+    this.#worked = false;
+    return this.note(activity);
   }
 
   #asked(question: Question): string {
