@@ -46,7 +46,11 @@ const WIDE: readonly Part[] = [
     what: 'clones of rigs, launches and fan-outs, and servers killed at every place, accounts of an embedded server',
     run: [...JEST, '--selectProjects', 'db', 'e2e', '--testPathPatterns', 'rig-clones', 'run-kills', 'embedded\\.e2e', 'audit\\.e2e'],
   },
-  { name: 'fuzz', what: 'fuzz and attacks with many more runs', run: [...JEST, '--testPathPatterns', 'fuzz', 'attacks'] },
+  {
+    name: 'fuzz',
+    what: 'fuzz, attacks and events of each kind with many more runs',
+    run: [...JEST, '--testPathPatterns', 'fuzz', 'attacks', 'contract\\.e2e'],
+  },
   {
     name: 'models',
     what: 'models and properties of the database with many more runs',
