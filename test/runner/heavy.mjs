@@ -14,17 +14,17 @@ const HEAVY = [
 
 /**
  * Of each of these lines one has its turn in an hour, so that all of it has run within five; `DEEP=1` runs everything. The last three lines are
- * proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a worker is
- * killed by specs of its leases and steps beside the sources.
+ * proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
+ * killed by other parts of it, and by specs of leases and steps beside the sources.
  */
 const IN_TURN = [
   ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
   ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners', 'e2e/processes'],
-  ['scenarios/svc-installed', 'scenarios/client-package', 'e2e/docs'],
+  ['scenarios/svc-installed', 'scenarios/client-package', 'scenarios/first-minutes', 'e2e/docs'],
   ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts'],
   ['chaos/checker', 'chaos/messages-checker', 'chaos/sessions-checker', 'chaos/orders-checker'],
-  ['e2e/fuzz', 'e2e/attacks'],
-  ['e2e/fan-outs', 'e2e/service-takeover', 'e2e/rig-clones'],
+  ['e2e/fuzz', 'e2e/attacks', 'e2e/session-tokens'],
+  ['e2e/fan-outs', 'e2e/service-takeover', 'e2e/rig-clones', 'e2e/operations', 'e2e/embedded'],
 ];
 const TURN_MS = 3_600_000;
 
