@@ -1,14 +1,17 @@
 /**
- * Files that start servers, browsers or many processes, or ask each operation for everything: a third of the processor time of all tests.
+ * Files that start servers, browsers, threads or many processes, or ask each operation for everything: half of the processor time of all tests.
  * `npm test` leaves them to `npm run test:heavy`, which `.ci/run` runs right after it. A path that is named runs anyway.
  */
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
   /\/test\/e2e\/(embedded|fan-outs|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(maintenance|services|pools|cli-pools)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
   /\/src\/platform\/runtime\/(acp|exec|pty)\/\w+-runtime\.spec\.ts$/,
+  /\/src\/platform\/(telemetry\/telemetry|runtime\/acp\/acp-output|runtime\/preparation\/prepared-start|git\/git)\.spec\.ts$/,
+  /\/src\/modules\/(configuration\/config\/(city-composer\.spec|config-threads\.db-spec)|sessions\/rigs\/rig-git\.spec)\.ts$/,
   /\/(packs\/installer\.spec|(git-runner|git-credentials|ssh-line)\.spec|probes\.spec|config-edit-crashes\.db-spec)\.ts$/,
 ];
 
