@@ -23,7 +23,18 @@ const START_PROCESSES = [
  */
 const LONGEST = [
   ...['cli-commands', 'ui', 'extmsg-connected', 'service-proxy', 'contract', 'cli-sessions', 'audit', 'streams', 'cities', 'operations'],
-  ...['ui-exact', 'extmsg-outbound', 'front-door', 'runners', 'service-takeover', 'attacks', 'fan-outs', 'checks', 'authorization'],
+  ...[
+    'ui-exact',
+    'extmsg-outbound',
+    'front-door',
+    'runners',
+    'processes',
+    'service-takeover',
+    'attacks',
+    'fan-outs',
+    'checks',
+    'authorization',
+  ],
   ...['rig-clones', 'session-tokens', 'sessions', 'city-races', 'fuzz', 'tls', 'services', 'maintenance', 'extmsg-inbound'],
 ].map((name) => `test/e2e/${name}.e2e-spec.ts`);
 /** Hundreds of processes, one after the other, for as long as all others take: first of all. */
