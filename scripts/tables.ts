@@ -36,6 +36,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   deployment: { writes: ['functions/deployment'], reads: ['functions', 'integrations', 'platform/event-log', 'platform/streams'] },
   directories: { writes: ['files/directories'], reads: [] },
   event_cursors: { writes: ['platform/streams'], reads: [] },
+  event_drafts: { writes: ['platform/event-log'], reads: [] },
   event_segments: { writes: ['functions/deployment', 'platform/event-log'], reads: [] },
   event_streams: {
     writes: ['functions/deployment', 'functions/events', 'platform/event-log'],

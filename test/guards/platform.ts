@@ -18,6 +18,13 @@ const PROCESSES = 'src/platform/runtime/processes.spec.ts';
 /** The log, operations, keys, streams, calls out and processes. */
 export const PLATFORM: readonly Guard[] = [
   {
+    guard: 'An event that was written down is appended or its transaction fails.',
+    file: 'src/platform/event-log/event-log.ts',
+    find: 'if (appended !== events.length) throw',
+    replace: 'if (appended < 0) throw',
+    test: 'src/platform/event-log/event-draft.db-spec.ts',
+  },
+  {
     guard: 'A connection that was handed to a process which has ended is closed.',
     file: 'src/entry/processes/handed-over.ts',
     find: 'for (const handle of handed.values()) handle.close();',

@@ -255,6 +255,11 @@ export interface EventCursors {
   stream_ids: number[];
 }
 
+export interface EventDrafts {
+  events: Json;
+  id: string;
+}
+
 export interface Events {
   actor: string;
   depends_on_step_ids: string[] | null;
@@ -1071,6 +1076,7 @@ export interface DB {
   deployment: Deployment;
   directories: Directories;
   event_cursors: EventCursors;
+  event_drafts: EventDrafts;
   event_segments: EventSegments;
   event_streams: EventStreams;
   events: Events;

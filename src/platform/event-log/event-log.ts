@@ -1,10 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import type { Database } from '../database/database.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
 import { EPOCH_STEP } from './epochs.js';
+import { newId } from '../time/clock.js';
 import type { AppendedEvent, NewEvent } from './event.js';
+import { EventDraft, eventsIn, partsOf } from './event-draft.js';
 import { MovedStreams } from './moved.js';
 
 /**
@@ -23,11 +25,48 @@ export class EventLog {
   async append(tx: Tx, events: readonly NewEvent[]): Promise<AppendedEvent[]> {
     if (events.length === 0) return [];
     const { rows } = await sql<{ stream: string; stream_id: number; seq: number; ts: Date }>`
-      select * from append_events(${JSON.stringify(events)}::jsonb)`.execute(tx);
+      select * from append_events(${given(events)})`.execute(tx);
     const heads = new Map<string, number>();
     for (const row of rows) heads.set(row.stream, Math.max(row.seq, heads.get(row.stream) ?? 0));
-    afterCommit(tx, () => this.moved.mark([...heads].map(([stream, head]) => ({ stream, head }))));
+    this.#moved(tx, heads);
     return rows.map((r) => ({ stream: r.stream, streamId: r.stream_id, seq: r.seq, ts: r.ts }));
+  }
+
+  /** Writes events down, to be appended by this transaction when it comes to that: what takes long of it is done before their streams are locked. */
+  async draft(tx: Tx, events: readonly NewEvent[]): Promise<EventDraft> {
+    const id = newId('draft');
+    await sql`insert into event_drafts (id, events) values (${id}, ${given(events)})`.execute(tx);
+    return new EventDraft(id, events);
+  }
+
+  /**
+   * As `append`, with drafts among the events; `unused` are drafts that come to nothing. Answers the new head of each stream. The parts are
+   * appended one after the other: to put two drafts of 2,000 events together takes longer than to append one.
+   */
+  async appendDrafts(tx: Tx, all: readonly (NewEvent | EventDraft)[], unused: readonly EventDraft[]): Promise<ReadonlyMap<string, number>> {
+    const events = eventsIn(all);
+    const heads = new Map<string, number>();
+    // Only together several streams are locked in their order, and get their times in that of their events.
+    const parts = new Set(events.map(({ stream }) => stream)).size > 1 ? [events] : partsOf(all);
+    let appended = 0;
+    for (const part of parts) {
+      const written = part instanceof EventDraft ? sql`(select d.events from event_drafts d where d.id = ${part.id})` : given(part);
+      const { rows } = await sql<{ stream: string; head: number; n: number }>`
+        select a.stream, max(a.seq) as head, count(*)::integer as n from append_events(${written}) a group by a.stream`.execute(tx);
+      for (const { stream, head, n } of rows) {
+        heads.set(stream, head);
+        appended += n;
+      }
+    }
+    if (appended !== events.length) throw new Error(`${appended} of ${events.length} events were appended`);
+    const drafts = [...all, ...unused].flatMap((one) => (one instanceof EventDraft ? [one.id] : []));
+    await sql`delete from event_drafts where id = any(${drafts}::text[])`.execute(tx);
+    this.#moved(tx, heads);
+    return heads;
+  }
+
+  #moved(tx: Tx, heads: ReadonlyMap<string, number>): void {
+    afterCommit(tx, () => this.moved.mark([...heads].map(([stream, head]) => ({ stream, head }))));
   }
 
   /**
@@ -72,3 +111,5 @@ export class EventLog {
     return rows[0]!.cursor;
   }
 }
+
+const given = (events: readonly NewEvent[]): RawBuilder<unknown> => sql`${JSON.stringify(events)}::jsonb`;
