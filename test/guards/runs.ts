@@ -4,6 +4,7 @@ const RUNS = 'src/modules/orchestration/runs';
 const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;
+const AHEAD = `${RUNS}/launch/launch-ahead.db-spec.ts`;
 const GATES = `${RUNS}/gates/gates.db-spec.ts`;
 const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 
@@ -15,6 +16,41 @@ export const RUN_GUARDS: readonly Guard[] = [
     find: 'if (same !== undefined) return { run: same, created: false };',
     replace: '',
     test: RACES,
+  },
+  {
+    guard: 'Beads that were written ahead are what the city is now, not what it was.',
+    file: `${RUNS}/launch/launch.service.ts`,
+    find: 'isDeepStrictEqual({ ...now, ids: ready.input.ids }, ready.input)',
+    replace: 'now.recipe === ready.input.recipe',
+    test: AHEAD,
+  },
+  {
+    guard: 'Beads that were written ahead and are nobody’s go again.',
+    file: 'src/modules/work/work/work.service.ts',
+    find: 'if (unused.length > 0) await',
+    replace: 'if (unused.length < 0) await',
+    test: AHEAD,
+  },
+  {
+    guard: 'Nothing finds beads that were written ahead before they are made.',
+    file: 'src/modules/work/work/work.ts',
+    find: ' && !this.written.hides(id)',
+    replace: '',
+    test: AHEAD,
+  },
+  {
+    guard: 'Beads that were written ahead are told as they are in the end.',
+    file: 'src/modules/work/work/account.ts',
+    find: 'entry.rows.every((row) => this.#now.get(row.id) === row)',
+    replace: 'entry.rows.length > 0',
+    test: AHEAD,
+  },
+  {
+    guard: 'A launch that is answered again under its key reserves no ids.',
+    file: `${RUNS}/launch/launch-ahead.service.ts`,
+    find: 'if (isOver !== undefined && (await unrefused(() => isOver(work))) !== false) return foreseen;',
+    replace: '',
+    test: AHEAD,
   },
   {
     guard: 'A second live run of a bead and formula cannot be written.',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ProblemError } from '../../../contract/problems.js';
 import type { Work } from '../../work/work/work.js';
+import type { LaunchOrder } from '../runs/launch/launch.service.js';
 import { FormulaFirings } from './formula-firings.js';
 import type { Ended, FiringRow } from './order-rows.js';
 
@@ -31,16 +32,22 @@ function city(): { firings: FormulaFirings; sizes: number[]; ended: string[]; fa
     launched: async () => undefined,
   };
   const launches = {
-    launch: async (_: unknown, { recipe }: { recipe: string }): Promise<object> => {
-      if (recipe === 'bad') throw new ProblemError('invalid_request', 'nobody to go to');
+    launch: async (_: unknown, { recipe }: LaunchOrder): Promise<object> => {
+      if (recipe.formula === 'bad') throw new ProblemError('invalid_request', 'nobody to go to');
       return { run: { id: 'run' } };
     },
   };
-  const preparation = { prepare: async (_: unknown, { formula }: { formula: string }) => formula };
+  const preparation = {
+    prepare: async (_: unknown, { formula }: { formula: string }) => ({
+      formula,
+      steps: Array.from({ length: formula === 'long' ? 900 : 5 }),
+    }),
+  };
+  const ahead = { ready: async () => [] };
   const others = { end: async (_: unknown, firing: FiringRow, __: string, { error }: Ended) => failed.push(`${firing.pk}: ${error}`) };
   const times = { now: async () => new Date() };
   const firings = new FormulaFirings(
-    ...([preparation, launches, work, {}, others, repository, times] as unknown as ConstructorParameters<typeof FormulaFirings>),
+    ...([preparation, launches, ahead, work, {}, others, repository, times] as unknown as ConstructorParameters<typeof FormulaFirings>),
   );
   return { firings, sizes, ended, failed, go: held.resolve };
 }
@@ -59,6 +66,15 @@ describe('launches of orders', () => {
     expect({ sizes, ended }).toEqual({ sizes: [1, 3], ended: ['1', '2', '3', '4'] });
     await firings.carryOut(firing(5), 'worker');
     expect(sizes).toEqual([1, 3, 1]);
+  });
+
+  it('that are long together take several', async () => {
+    const { firings, sizes, go } = city();
+    const all = [firing(1), ...[2, 3, 4, 5, 6].map((pk) => firing(pk, 'long'))].map((one) => firings.carryOut(one, 'worker'));
+    await new Promise((resolve) => setImmediate(resolve));
+    go();
+    await Promise.all(all);
+    expect(sizes).toEqual([1, 2, 2, 1]);
   });
 
   // Guard: leases are renewed in this order, too.

@@ -3,27 +3,27 @@ import { OrderCompleted } from '../../../contract/events/orders.events.js';
 import { ProblemError } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import type { Recipe } from '../formulas/compile/recipe.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { resolveTarget } from '../../configuration/roster/target.js';
-import { LaunchService } from '../runs/launch/launch.service.js';
+import { aheadOf, LaunchAhead } from '../runs/launch/launch-ahead.service.js';
+import { LaunchService, type LaunchOrder, type ReadyLaunch } from '../runs/launch/launch.service.js';
 import { RunPreparation } from '../runs/launch/preparation.service.js';
 import type { Work } from '../../work/work/work.js';
-import { WorkService } from '../../work/work/work.service.js';
+import { WorkService, type Part } from '../../work/work/work.service.js';
 import { CONTROLLER, Firings } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { FiringRow, OrderRow } from './order-rows.js';
 
-/** Launches of one transaction. */
+/** Launches of one transaction, and about how many steps they have together. */
 const TOGETHER = 16;
+const STEPS = 2_000;
 
 /** A launch that is prepared, and waits for the turn of its city. */
 interface Prepared {
   readonly firing: FiringRow;
   readonly worker: string;
-  readonly recipe: Recipe;
-  readonly target: string | undefined;
+  readonly order: LaunchOrder;
   readonly done: PromiseWithResolvers<void>;
 }
 
@@ -39,6 +39,7 @@ export class FormulaFirings {
   constructor(
     private readonly preparation: RunPreparation,
     private readonly launches: LaunchService,
+    private readonly ahead: LaunchAhead,
     private readonly work: WorkService,
     private readonly roster: RosterService,
     private readonly firings: Firings,
@@ -55,7 +56,9 @@ export class FormulaFirings {
       const agents = definition.pool === undefined ? [] : await this.roster.agents(city.streamId);
       const target = definition.pool === undefined ? undefined : resolveTarget(agents, definition.pool, rig).name;
       const recipe = await this.preparation.prepare(city, { formula: definition.formula!, rig, vars, target });
-      await this.#inTurn(city, { firing, worker, recipe, target });
+      const metadata = { 'gc.order': firing.scoped_name, 'gc.order_firing': firing.id };
+      const order: LaunchOrder = { recipe, by: 'order', rig, target, labels: [`order-run:${firing.scoped_name}`], metadata };
+      await this.#inTurn(city, { firing, worker, order });
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       const named = { name: city?.name ?? '', streamId: firing.stream_id };
@@ -78,7 +81,7 @@ export class FormulaFirings {
   async #turns(city: CityScope): Promise<void> {
     const waiting = this.#waiting.get(city.streamId)!;
     // In the order in which leases are renewed.
-    const next = (): Prepared[] => waiting.splice(0, TOGETHER).sort((a, b) => a.firing.pk - b.firing.pk);
+    const next = (): Prepared[] => waiting.splice(0, fitting(waiting)).sort((a, b) => a.firing.pk - b.firing.pk);
     while (waiting.length > 0) await this.#together(city, next());
     this.#waiting.delete(city.streamId);
   }
@@ -87,15 +90,23 @@ export class FormulaFirings {
   async #together(city: CityScope, all: readonly Prepared[]): Promise<void> {
     let orders: Promise<Map<string, OrderRow>> | undefined;
     const names = all.map(({ firing }) => firing.scoped_name);
-    const parts = all.map((one) => ({
+    const part = (one: Prepared, ready: ReadyLaunch | undefined): Part<void> => ({
       actor: `order:${one.firing.scoped_name}`,
+      ahead: aheadOf([ready]),
       body: async (work: Work): Promise<void> => {
         orders ??= this.repository.lockAll(work.tx, city.streamId, names);
-        await this.#launch(work, one, (await orders).get(one.firing.scoped_name));
+        await this.#launch(work, { ...one, order: { ...one.order, ready } }, (await orders).get(one.firing.scoped_name));
       },
-    }));
+    });
     try {
-      await this.work.runAll(city, parts);
+      const ready = await this.ahead.ready(
+        city,
+        all.map(({ order }) => order),
+      );
+      await this.work.runAll(
+        city,
+        all.map((one, n) => part(one, ready[n])),
+      );
       for (const { done } of all) done.resolve();
     } catch (error) {
       if (all.length === 1) return all[0]!.done.reject(error);
@@ -104,16 +115,21 @@ export class FormulaFirings {
     }
   }
 
-  async #launch(work: Work, { firing, worker, recipe, target }: Prepared, order: OrderRow | undefined): Promise<void> {
+  async #launch(work: Work, { firing, worker, order: launch }: Prepared, order: OrderRow | undefined): Promise<void> {
     const { city } = work;
-    const { scoped_name: scopedName, rig } = firing;
+    const { scoped_name: scopedName } = firing;
     const now = await this.times.now(work.tx);
     if (!(await this.repository.end(work.tx, firing.pk, worker, { outcome: 'success' }, now))) return;
-    const metadata = { 'gc.order': scopedName, 'gc.order_firing': firing.id };
-    const labels = [`order-run:${scopedName}`];
-    const { run } = await this.launches.launch(work, { recipe, by: 'order', rig, target, labels, metadata });
+    const { run } = await this.launches.launch(work, launch);
     await this.repository.launched(work.tx, firing.pk, run.id);
     if (order !== undefined) await this.firings.settle(work.tx, city, firing, order, 'success', now);
     work.emit(event(OrderCompleted, { stream: city.stream, actor: CONTROLLER, subject: scopedName, run_id: run.id, payload: {} }));
   }
+}
+
+/** How many of them, from the first on, one transaction launches: at least one. */
+function fitting(waiting: readonly Prepared[]): number {
+  let steps = 0;
+  const many = waiting.findIndex(({ order }) => (steps += order.recipe.steps.length) > STEPS);
+  return Math.min(TOGETHER, many === -1 ? waiting.length : Math.max(1, many));
 }

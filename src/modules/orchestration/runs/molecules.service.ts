@@ -7,13 +7,13 @@ import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
-import type { Recipe } from '../formulas/compile/recipe.js';
 import { resolveTarget } from '../../configuration/roster/target.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { formatPlace, parsePlace } from '../../work/work/page-token.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService, type Done } from '../../work/work/work.service.js';
-import { LaunchService } from './launch/launch.service.js';
+import { aheadOf, LaunchAhead } from './launch/launch-ahead.service.js';
+import { LaunchService, type LaunchOrder } from './launch/launch.service.js';
 import { RunPreparation } from './launch/preparation.service.js';
 import { MoleculesRepository, type MoleculeRows } from './molecules.repository.js';
 import type { MoleculeCreateInputBody, MoleculeCreateOutputBody, MoleculesQuery } from './molecules.schemas.js';
@@ -21,12 +21,6 @@ import type { MoleculeCreateInputBody, MoleculeCreateOutputBody, MoleculesQuery 
 const DEFAULT_PAGE = 100;
 const LIST = 'molecule';
 export const CREATE_MOLECULE = 'create-molecule';
-
-/** What is known before the transaction. */
-interface Ready {
-  readonly recipe: Recipe;
-  readonly target: string | undefined;
-}
 
 /** Formulas made into beads without giving the bead that they are for to anybody, and what was made. */
 @Injectable()
@@ -36,6 +30,7 @@ export class MoleculesService {
     private readonly roster: RosterService,
     private readonly preparation: RunPreparation,
     private readonly launches: LaunchService,
+    private readonly ahead: LaunchAhead,
     private readonly repository: MoleculesRepository,
     private readonly idempotency: Idempotency,
     private readonly heads: HeadWaiter,
@@ -48,17 +43,20 @@ export class MoleculesService {
     key: string | undefined,
     caller: Principal,
   ): Promise<Done<MoleculeCreateOutputBody>> {
-    const ready = await this.#ready(city, body).then(
-      (value) => () => value,
-      (error: unknown) => () => {
-        throw error;
-      },
-    );
-    return this.work.run(city, caller.actor, async (work) => {
-      const ref = idempotencyRef(caller, city.name, CREATE_MOLECULE, key, body);
-      const answer = await this.idempotency.run(work.tx, ref, async () => ({ status: 201, body: await this.#create(work, body, ready()) }));
+    const ref = idempotencyRef(caller, city.name, CREATE_MOLECULE, key, body);
+    const isOver = async (work: Work): Promise<boolean> => ref !== undefined && (await this.idempotency.lookup(work.tx, ref)) !== undefined;
+    const [asked] = await Promise.allSettled([this.#order(city, body)]);
+    const [ready] = asked.status === 'fulfilled' ? await this.ahead.ready(city, [asked.value], isOver) : [];
+    // A repeat under a key is answered whatever has become of the formula.
+    const order = (): LaunchOrder => {
+      if (asked.status === 'rejected') throw asked.reason;
+      return { ...asked.value, ready };
+    };
+    const create = async (work: Work): Promise<MoleculeCreateOutputBody> => {
+      const answer = await this.idempotency.run(work.tx, ref, async () => ({ status: 201, body: await this.#create(work, order()) }));
       return answer.body;
-    });
+    };
+    return this.work.run(city, caller.actor, create, { ahead: aheadOf([ready]) });
   }
 
   /** @throws ProblemError invalid_cursor; city_not_found when the city has stopped meanwhile */
@@ -88,25 +86,21 @@ export class MoleculesService {
     return { value: `{"molecule":${json},"children":${children},"progress":{"total":${total},"closed":${closed}}}`, index: head };
   }
 
-  async #ready(
+  /** What is known before the transaction. */
+  async #order(
     city: CityScope,
-    { formula, target, rig = '', vars = {}, attached_bead_id: source }: MoleculeCreateInputBody,
-  ): Promise<Ready> {
+    { formula, target, rig = '', vars = {}, title, labels, attached_bead_id: attached, force }: MoleculeCreateInputBody,
+  ): Promise<LaunchOrder> {
     const to = target ? resolveTarget(await this.roster.agents(city.streamId), target, rig) : undefined;
     if (rig !== '' && !(await this.roster.rigs(city.streamId)).some(({ name }) => name === rig))
       throw problem('rig_not_found', `rig ${rig} not found`);
-    const recipe = await this.preparation.prepare(city, { formula, rig, vars, target: to?.name, source: source || undefined });
-    return { recipe, target: to?.name };
+    const source = attached || undefined;
+    const recipe = await this.preparation.prepare(city, { formula, rig, vars, target: to?.name, source });
+    return { recipe, target: to?.name, by: 'molecule', rig, title, labels, source, force: force === true && source !== undefined };
   }
 
-  async #create(
-    work: Work,
-    { rig = '', title, labels, attached_bead_id: source, force }: MoleculeCreateInputBody,
-    { recipe, target }: Ready,
-  ): Promise<MoleculeCreateOutputBody> {
-    const { run, created } = await this.launches.launch(work, {
-      ...{ recipe, target, by: 'molecule', rig, title, labels, source: source || undefined, force: force === true && source !== undefined },
-    });
+  async #create(work: Work, order: LaunchOrder): Promise<MoleculeCreateOutputBody> {
+    const { run, created } = await this.launches.launch(work, order);
     return { ...(await work.require(run.id)).snapshot, created, steps: run.root_only ? 0 : run.steps };
   }
 }

@@ -50,7 +50,8 @@ async function counted(run: RunRow): Promise<unknown> {
 }
 
 describe('two processes', () => {
-  it('make one run of a formula for a bead', async () => {
+  it.each([300, 1])('make one run of a formula for a bead, where %i steps are few', async (few) => {
+    for (const { work } of both) work.limits = { few, step: few };
     for (let n = 0; n < ROUNDS; n++) {
       const source = await h.create();
       const order = { recipe: recipeOf(n % 2 === 0 ? PAIR : GRAPH), target: 'mayor', source };
@@ -59,6 +60,10 @@ describe('two processes', () => {
       expect(made.filter(({ created }) => created)).toHaveLength(1);
     }
     expect((await sql`select from runs`.execute(fixture.db)).rows).toHaveLength(ROUNDS);
+    // Each bead is told once, and is there.
+    const created = (await fixture.events()).filter(({ type }) => type === 'bead.created').map(({ subject }) => subject);
+    const { rows } = await sql<{ id: string }>`select id from beads`.execute(fixture.db);
+    expect(created.toSorted()).toEqual(rows.map(({ id }) => id).toSorted());
   });
 
   it('cannot write a second one, whatever they have read', async () => {

@@ -11,6 +11,7 @@ import { DrainsRepository } from './drains/drains.repository.js';
 import { DrainsService } from './drains/drains.service.js';
 import { GateOpening } from './gates/gate-opening.service.js';
 import { GatesRepository } from './gates/gates.repository.js';
+import { LaunchAhead } from './launch/launch-ahead.service.js';
 import { LaunchService } from './launch/launch.service.js';
 import { RunPreparation } from './launch/preparation.service.js';
 import { RunEndings } from './run-endings.service.js';
@@ -26,6 +27,7 @@ import { RunsRepository } from './runs.repository.js';
     DrainsService,
     GateOpening,
     GatesRepository,
+    LaunchAhead,
     LaunchService,
     RunControl,
     RunControlRepository,
@@ -35,6 +37,6 @@ import { RunsRepository } from './runs.repository.js';
     RunRetention,
     RunsRepository,
   ],
-  exports: [GateOpening, GatesRepository, LaunchService, RunEndings, RunKeeper, RunPreparation, RunRetention, RunsRepository],
+  exports: [GateOpening, GatesRepository, LaunchAhead, LaunchService, RunEndings, RunKeeper, RunPreparation, RunRetention, RunsRepository],
 })
 export class RunsCoreModule {}

@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { ProblemError, problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Recipe } from '../formulas/compile/recipe.js';
+import type { Ahead } from '../../work/work/ahead.js';
 import type { Work } from '../../work/work/work.js';
+import { aheadOf } from '../runs/launch/launch-ahead.service.js';
 import type { BatchPlan } from './batch-plans.js';
 import { resultOf } from './batch-results.js';
 import { direct, SlingDispatch, type SlungSomething } from './sling-dispatch.js';
@@ -61,6 +63,15 @@ export class BatchFormulas {
     return ready;
   }
 
+  /** As `SlingFormulas.ready`, of beads that one transaction slings. */
+  async readyAhead(city: CityScope, beads: readonly string[], ready: Ready, force: boolean): Promise<Ready> {
+    const fit = beads
+      .map((bead) => ready.get(bead))
+      .filter((one): one is SlingFormula => one !== undefined && !(one instanceof ProblemError));
+    const ahead = await this.formulas.ready(city, fit, force);
+    return new Map([...ready, ...ahead.map((one) => [one.source!, one] as const)]);
+  }
+
   /** Slings beads of a batch, each for itself. After a refusal nothing of that bead is written, and the transaction goes on with others. */
   async sling(work: Work, beads: readonly string[], plan: BatchPlan, ready: Ready | undefined, dry = false): Promise<SlingBatchResult[]> {
     if (ready === undefined) {
@@ -93,4 +104,14 @@ export class BatchFormulas {
 function refusalOf(error: unknown): ProblemError {
   if (error instanceof ProblemError && error.problem === 'invalid_request') return error;
   throw error;
+}
+
+/** What the transaction that slings these beads writes before it waits for the city. */
+export function aheadFor(beads: readonly string[], ready: Ready | undefined): Ahead[] {
+  return aheadOf(
+    beads.map((bead) => {
+      const one = ready?.get(bead);
+      return one instanceof ProblemError ? undefined : one?.ready;
+    }),
+  );
 }

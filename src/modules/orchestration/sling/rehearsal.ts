@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { WorkService, type Done } from '../../work/work/work.service.js';
+import { WorkService, type Done, type WorkOptions } from '../../work/work/work.service.js';
 import type { Work } from '../../work/work/work.js';
 import type { SlingEvent } from './sling.schemas.js';
 import { SlingRepository } from './sling.repository.js';
@@ -21,13 +21,20 @@ export class Rehearsal {
   ) {}
 
   /** With `dry`, nothing that `body` writes stays; what it answers and refuses is the same. */
-  async run<T>(city: CityScope, actor: string, dry: boolean, body: (work: Work) => Promise<T>): Promise<Done<T>> {
-    if (!dry) return this.work.run(city, actor, body);
+  async run<T>(
+    city: CityScope,
+    actor: string,
+    dry: boolean,
+    body: (work: Work) => Promise<T>,
+    options: WorkOptions = {},
+  ): Promise<Done<T>> {
+    if (!dry) return this.work.run(city, actor, body, options);
+    const undone = async (work: Work): Promise<never> => {
+      const value = await body(work);
+      throw new Undone({ value, index: await this.repository.head(work.tx, city.streamId) });
+    };
     try {
-      return await this.work.run<never>(city, actor, async (work) => {
-        const value = await body(work);
-        throw new Undone({ value, index: await this.repository.head(work.tx, city.streamId) });
-      });
+      return await this.work.run(city, actor, undone, options);
     } catch (error) {
       if (error instanceof Undone) return error.done as Done<T>;
       throw error;

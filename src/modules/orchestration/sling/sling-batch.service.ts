@@ -7,7 +7,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService, type Done } from '../../work/work/work.service.js';
-import { BatchFormulas, type Ready } from './batch-formulas.js';
+import { aheadFor, BatchFormulas, type Ready } from './batch-formulas.js';
 import { BatchPlans, type BatchPlan } from './batch-plans.js';
 import { batchAnswer, requireAll } from './batch-results.js';
 import { eventsOf, Rehearsal } from './rehearsal.js';
@@ -68,16 +68,17 @@ export class SlingBatchService {
     const dry = body.dry_run ?? false;
     const ref = dry ? undefined : idempotencyRef(caller, city.name, SLING_BATCH, key, body);
     if (!dry && !body.atomic) return this.#eachForItself(city, body, ref, caller.actor);
+    const [read] = await Promise.allSettled([this.#readyTogether(city, body, caller.actor)]);
+    const ready = read.status === 'fulfilled' ? read.value : undefined;
     // A repeat under a key is answered whatever has become of the formula.
-    const ready = await this.#readyTogether(city, body, caller.actor).then(
-      (read) => () => read,
-      (error: unknown) => () => {
-        throw error;
-      },
-    );
-    const together = async (w: Work): Promise<SlingBatchResponse> =>
-      (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#together(w, body, dry, ready()) }))).body;
-    return this.rehearsal.run(city, caller.actor, dry, together);
+    const together = async (w: Work): Promise<SlingBatchResponse> => {
+      const sling = async (): Promise<{ status: number; body: SlingBatchResponse }> => {
+        if (read.status === 'rejected') throw read.reason;
+        return { status: 200, body: await this.#together(w, body, dry, ready) };
+      };
+      return (await this.idempotency.run(w.tx, ref, sling)).body;
+    };
+    return this.rehearsal.run(city, caller.actor, dry, together, { ahead: aheadFor([...(ready?.keys() ?? [])], ready) });
   }
 
   /** Members of a convoy are read twice: what their formula is for each is made ready outside of the transaction that slings them. */
@@ -86,7 +87,8 @@ export class SlingBatchService {
     const chosen = await this.formulas.choose(city, body);
     if (chosen === undefined) return undefined;
     const { value: plan } = await this.work.run(city, actor, (work) => this.#planTogether(work, body), PREPARES);
-    return this.batch.ready(city, chosen, plan.beads, MAX_TOGETHER_STEPS);
+    const ready = await this.batch.ready(city, chosen, plan.beads, MAX_TOGETHER_STEPS);
+    return this.batch.readyAhead(city, plan.beads, ready, plan.order.force);
   }
 
   async #planTogether(work: Work, body: SlingBatchInputBody): Promise<BatchPlan> {
@@ -148,7 +150,8 @@ export class SlingBatchService {
         heldFor = results.length;
       }
       const next = plan.beads.slice(results.length, results.length + step);
-      const done = await this.work.run(city, actor, (work) => this.batch.sling(work, next, plan, ready));
+      const one = ready && (await this.batch.readyAhead(city, next, ready, plan.order.force));
+      const done = await this.work.run(city, actor, (work) => this.batch.sling(work, next, plan, one), { ahead: aheadFor(next, one) });
       index = done.index;
       results.push(...done.value);
     }

@@ -4,8 +4,9 @@ import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import type { ClaimedOperation, OperationContext, OperationOutcome } from '../../../platform/operations/operation.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
-import { BatchFormulas, type Ready } from './batch-formulas.js';
+import { aheadFor, BatchFormulas, type Ready } from './batch-formulas.js';
 import { BatchPlans } from './batch-plans.js';
 import { SlingBatch, type SlingBatchInput } from './sling-batches.operations.js';
 import { SlingBatchesRepository, type Ended, type Portion } from './sling-batches.repository.js';
@@ -92,13 +93,15 @@ export class SlingBatchesReconciler implements OnModuleInit {
     const { formula, beads } = portion;
     if (formula === null) return this.#sling(city, requestId, portion, undefined);
     const ready = await this.batch.readyFor(city, formula, beads, MAX_BATCH_STEPS);
-    for (const [n, bead] of beads.entries())
-      await this.#sling(city, requestId, { ...portion, beads: [bead], done: portion.done + n }, ready);
+    for (const [n, bead] of beads.entries()) {
+      const one = await this.batch.readyAhead(city, [bead], ready, portion.asked.force ?? false);
+      await this.#sling(city, requestId, { ...portion, beads: [bead], done: portion.done + n }, one);
+    }
   }
 
   async #sling(city: CityScope, requestId: string, portion: Portion, ready: Ready | undefined): Promise<void> {
     const { asked, beads, done } = portion;
-    await this.work.run(city, portion.actor, async (work) => {
+    const sling = async (work: Work): Promise<void> => {
       const now = await this.repository.next(work.tx, city.streamId, requestId, 0);
       if (now === undefined || now.canceled || now.done !== done) return;
       const plan = await this.plans.again(work, { asked, beads, convoy: portion.convoy ?? undefined });
@@ -106,6 +109,7 @@ export class SlingBatchesReconciler implements OnModuleInit {
       if (name !== asked.target) throw problem('agent_not_found', `target ${asked.target} not found: it is ${name} by now`);
       const results: SlingBatchResult[] = await this.batch.sling(work, beads, plan, ready);
       await this.repository.keep(work.tx, city.streamId, requestId, done, results);
-    });
+    };
+    await this.work.run(city, portion.actor, sling, { ahead: aheadFor(beads, ready) });
   }
 }

@@ -4,7 +4,8 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Recipe } from '../formulas/compile/recipe.js';
 import { resolveTarget } from '../../configuration/roster/target.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
-import { LaunchService, type Launched } from '../runs/launch/launch.service.js';
+import { LaunchAhead } from '../runs/launch/launch-ahead.service.js';
+import { LaunchService, type Launched, type LaunchOrder, type ReadyLaunch } from '../runs/launch/launch.service.js';
 import { RunPreparation } from '../runs/launch/preparation.service.js';
 import type { Work } from '../../work/work/work.js';
 import { SlingDispatch, type SlungSomething } from './sling-dispatch.js';
@@ -28,6 +29,7 @@ export interface SlingFormula extends ChosenFormula {
   readonly recipe: Recipe;
   /** The bead that it is for. */
   readonly source: string | undefined;
+  readonly ready?: ReadyLaunch | undefined;
 }
 
 /** The part of formulas in slings: which one is meant, and its launch. */
@@ -38,6 +40,7 @@ export class SlingFormulas {
     private readonly preparation: RunPreparation,
     private readonly launches: LaunchService,
     private readonly dispatch: SlingDispatch,
+    private readonly ahead: LaunchAhead,
   ) {}
 
   /**
@@ -79,16 +82,33 @@ export class SlingFormulas {
     return { ...chosen, source, recipe: await this.preparation.prepare(city, { formula, rig, vars, target, source }) };
   }
 
+  /**
+   * Formulas that one transaction launches, with what it can write before it waits for the city.
+   *
+   * @param isOver whether the sling has been done already
+   */
+  async ready(
+    city: CityScope,
+    formulas: readonly SlingFormula[],
+    force: boolean,
+    isOver?: (work: Work) => Promise<boolean>,
+  ): Promise<SlingFormula[]> {
+    const ready = await this.ahead.ready(
+      city,
+      formulas.map((formula) => orderOf(formula, force)),
+      isOver,
+    );
+    return formulas.map((formula, n) => ({ ...formula, ready: ready[n] }));
+  }
+
   /** @throws ProblemError sling_missing_bead, sling_cross_rig, and as `LaunchService.launch` and `SlingDispatch.sling` */
   async launch(work: Work, order: SlingOrder, formula: SlingFormula): Promise<SlungSomething> {
-    const { recipe, source, rig, title, asked } = formula;
+    const { recipe, source, asked } = formula;
     if (order.target.name !== formula.target) throw problem('unavailable', 'the agents of the city changed meanwhile; try again');
     // Whoever has the bead closes the steps of a tree; those of a graph are work of their own, and the bead is none beside them.
     const slung = source !== undefined && recipe.compiler === 1 ? await this.dispatch.sling(work, source, order) : undefined;
     if (source !== undefined && recipe.compiler === 2) await this.dispatch.requireGraphTarget(work, source, order);
-    const launched = await this.launches.launch(work, {
-      ...{ recipe, by: 'sling', rig, target: order.target.name, source, title, force: order.force && source !== undefined },
-    });
+    const launched = await this.launches.launch(work, orderOf(formula, order.force));
     const { run, created } = launched;
     const mode = source === undefined ? 'standalone' : asked ? 'attached' : 'direct';
     return {
@@ -104,6 +124,10 @@ export class SlingFormulas {
       warnings: [...(slung?.warnings ?? []), ...warningsOf(launched, recipe, source)],
     };
   }
+}
+
+function orderOf({ recipe, rig, target, source, title, ready }: SlingFormula, force: boolean): LaunchOrder {
+  return { recipe, by: 'sling', rig, target, source, title, force: force && source !== undefined, ready };
 }
 
 function warningsOf({ run, created }: Launched, { compiler, root_only: alone }: Recipe, source: string | undefined): string[] {

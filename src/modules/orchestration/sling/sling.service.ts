@@ -5,6 +5,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { Work } from '../../work/work/work.js';
 import type { Done } from '../../work/work/work.service.js';
+import { aheadOf } from '../runs/launch/launch-ahead.service.js';
 import { eventsOf, Rehearsal } from './rehearsal.js';
 import { direct, SlingDispatch } from './sling-dispatch.js';
 import { SlingFormulas, type SlingFormula } from './sling-formulas.js';
@@ -28,17 +29,19 @@ export class SlingService {
   /** Route, convoy and their events are one transaction. A dry run has no effect that a key could guard, so it takes none. */
   async sling(city: CityScope, body: SlingInputBody, key: string | undefined, caller: Principal): Promise<Done<SlingResponse>> {
     const dry = body.dry_run ?? false;
-    // A repeat under a key is answered whatever has become of the formula.
-    const formula = await this.formulas.read(city, body).then(
-      (read) => () => read,
-      (error: unknown) => () => {
-        throw error;
-      },
-    );
     const ref = dry ? undefined : idempotencyRef(caller, city.name, SLING, key, body);
+    const isOver = async (w: Work): Promise<boolean> => ref !== undefined && (await this.idempotency.lookup(w.tx, ref)) !== undefined;
+    const [read] = await Promise.allSettled([this.formulas.read(city, body)]);
+    const asked = read.status === 'fulfilled' && read.value !== undefined ? [read.value] : [];
+    const [ready] = await this.formulas.ready(city, asked, body.force ?? false, isOver);
+    // A repeat under a key is answered whatever has become of the formula.
+    const formula = (): SlingFormula | undefined => {
+      if (read.status === 'rejected') throw read.reason;
+      return ready;
+    };
     const work = async (w: Work): Promise<SlingResponse> =>
       (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#sling(w, body, formula(), dry) }))).body;
-    return this.rehearsal.run(city, caller.actor, dry, work);
+    return this.rehearsal.run(city, caller.actor, dry, work, { ahead: aheadOf([ready?.ready]) });
   }
 
   async #sling(work: Work, body: SlingInputBody, formula: SlingFormula | undefined, dry: boolean): Promise<SlingResponse> {

@@ -150,15 +150,25 @@ export class ConvoysService {
     return new Map(made.map((convoy) => [convoy.sling_source!, convoy]));
   }
 
-  /** A convoy that hands a bead to a graph of steps; it closes with the bead. */
-  async createInputConvoy(work: Work, bead: BeadRecord): Promise<BeadRecord> {
-    const rig = bead.rig !== '' && (await work.hasRig(bead.rig)) ? bead.rig : '';
+  /** A convoy that hands a bead to a graph of steps; it closes with the bead. Its id is the next one, or one of `reserveInputConvoy`. */
+  async createInputConvoy(work: Work, bead: BeadRecord, reserved?: string): Promise<BeadRecord> {
+    const rig = await this.#inputRig(work, bead);
     const metadata = { 'gc.synthetic': 'true' };
-    return this.#create(work, { rig, title: `input convoy for ${bead.id}`, metadata }, [bead]);
+    return this.#create(work, { rig, title: `input convoy for ${bead.id}`, metadata }, [bead], reserved);
   }
 
-  async #create(work: Work, convoy: NewBead, items: readonly BeadRecord[]): Promise<BeadRecord> {
-    const { id } = await work.create({ ...convoy, type: 'convoy' });
+  /** An id for the convoy that `createInputConvoy` makes of the bead. */
+  async reserveInputConvoy(work: Work, bead: BeadRecord): Promise<string> {
+    const [id] = await work.reserve(await this.#inputRig(work, bead), 1);
+    return id!;
+  }
+
+  async #inputRig(work: Work, { rig }: BeadRecord): Promise<string> {
+    return rig !== '' && (await work.hasRig(rig)) ? rig : '';
+  }
+
+  async #create(work: Work, convoy: NewBead, items: readonly BeadRecord[], reserved?: string): Promise<BeadRecord> {
+    const { id } = await work.create({ ...convoy, type: 'convoy' }, reserved);
     await this.#track(work, id, items);
     const created = await work.require(id);
     work.emit(event(ConvoyCreated, { ...work.facts(created), message: created.title, payload: {} }));

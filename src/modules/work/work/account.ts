@@ -1,3 +1,4 @@
+import type { EventDraft } from '../../../platform/event-log/event-draft.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import type { BeadRecord } from './bead-record.js';
 
@@ -5,12 +6,18 @@ type Known = BeadRecord | undefined;
 /** What was known of beads before they were changed; absent is what was not known. */
 type Tried = Map<string, { readonly bead: Known } | undefined>;
 
+/** Beads whose creation was written down ahead: it holds as long as none of them has changed since. */
+interface Made {
+  readonly rows: readonly BeadRecord[];
+  readonly draft: EventDraft;
+}
+
 /** What one transaction knows of the beads of a city, and what it has done to them. */
 export class Account {
   readonly #before = new Map<string, Known>();
   readonly #now = new Map<string, Known>();
   /** Ids of changed beads, and events of other kinds, in causal order. */
-  readonly #order: (string | NewEvent)[] = [];
+  readonly #order: (string | Made | { readonly told: NewEvent | EventDraft })[] = [];
   /** Of the part that is tried now. */
   #tried: Tried | undefined;
 
@@ -28,7 +35,7 @@ export class Account {
 
   changed(before: Known, after: Known): void {
     const id = (before ?? after)!.id;
-    if (this.#tried?.has(id) === false) this.#tried.set(id, this.#now.has(id) ? { bead: this.#now.get(id) } : undefined);
+    this.#try(id);
     if (!this.#before.has(id) && before?.revision !== after?.revision) {
       this.#before.set(id, before);
       this.#order.push(id);
@@ -36,15 +43,32 @@ export class Account {
     this.#now.set(id, after);
   }
 
-  emit(events: readonly NewEvent[]): void {
-    this.#order.push(...events);
+  /** As `changed` of each of new beads, where a draft has the events of that. */
+  made(rows: readonly BeadRecord[], draft: EventDraft): void {
+    for (const row of rows) {
+      this.#try(row.id);
+      this.#before.set(row.id, undefined);
+      this.#now.set(row.id, row);
+    }
+    this.#order.push({ rows, draft });
+  }
+
+  emit(events: readonly (NewEvent | EventDraft)[]): void {
+    for (const told of events) this.#order.push({ told });
   }
 
   /** Everything that has happened, in the order in which it first did: events as they are, and a bead as what it was and what it is. */
-  events(eventOf: (before: Known, after: Known) => NewEvent | undefined): NewEvent[] {
-    return this.#order.flatMap((entry) =>
-      typeof entry === 'string' ? (eventOf(this.#before.get(entry), this.#now.get(entry)) ?? []) : entry,
-    );
+  events(eventOf: (before: Known, after: Known) => NewEvent | undefined): (NewEvent | EventDraft)[] {
+    const one = (id: string): NewEvent | [] => eventOf(this.#before.get(id), this.#now.get(id)) ?? [];
+    return this.#order.flatMap((entry) => {
+      if (typeof entry === 'string') return one(entry);
+      if ('told' in entry) return entry.told;
+      return entry.rows.every((row) => this.#now.get(row.id) === row) ? entry.draft : entry.rows.flatMap(({ id }) => one(id));
+    });
+  }
+
+  #try(id: string): void {
+    if (this.#tried?.has(id) === false) this.#tried.set(id, this.#now.has(id) ? { bead: this.#now.get(id) } : undefined);
   }
 
   /** Begins a part that may be given up: answers how it ends. */
@@ -56,7 +80,9 @@ export class Account {
     return {
       keep,
       giveUp: () => {
-        for (const entry of this.#order.splice(length)) if (typeof entry === 'string') this.#before.delete(entry);
+        for (const entry of this.#order.splice(length))
+          if (typeof entry === 'string') this.#before.delete(entry);
+          else if ('rows' in entry) for (const { id } of entry.rows) this.#before.delete(id);
         for (const [id, known] of tried)
           if (known === undefined) this.#now.delete(id);
           else this.#now.set(id, known.bead);

@@ -173,6 +173,12 @@ export class WorkRepository {
     return made;
   }
 
+  /** Removes beads that nobody but this transaction has seen, with their edges. */
+  async takeBack(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
+    await sql`delete from bead_dependencies where stream_id = ${streamId} and issue_id = any(${[...ids]}::text[])`.execute(tx);
+    await this.deleteAll(tx, streamId, ids);
+  }
+
   /** Closes those that are not closed; a lease ends with it. `metadata` is merged in. `few` as for `update`. */
   async closeAll(
     tx: Tx,

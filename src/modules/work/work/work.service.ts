@@ -1,9 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
-import { Transactions, type TransactionOptions } from '../../../platform/database/transactions.js';
+import { Transactions, type TransactionOptions, type Tx } from '../../../platform/database/transactions.js';
+import { eventsIn, type EventDraft } from '../../../platform/event-log/event-draft.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { WrittenAhead, type Ahead } from './ahead.js';
+import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
+import type { BeadRecord } from './bead-record.js';
 import { closeConvoys, closeEmptiedConvoys, closeLeftConvoys, tellClosedConvoy } from './convoy-closing.js';
 import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.js';
 import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction, type WorkLimits } from './work.js';
@@ -13,6 +17,17 @@ export interface Done<T> {
   readonly value: T;
   /** The position of the last event of the transaction, or the head that it saw: `X-SVC-Index`. */
   readonly index: number;
+}
+
+export interface WorkOptions extends TransactionOptions {
+  /** What is written before the city is waited for; `Work.createAll` of the same lists takes it. What nothing of it is made of goes again. */
+  readonly ahead?: readonly Ahead[] | undefined;
+}
+
+/** One of those that have nothing to do with each other. */
+export interface Part<T> extends Pick<WorkOptions, 'ahead'> {
+  readonly actor: string;
+  readonly body: (work: Work) => Promise<T>;
 }
 
 /** Opens transactions on a city's work: one writer at a time a city, events last. */
@@ -56,12 +71,14 @@ export class WorkService {
    *
    * @throws ProblemError city_not_found when the city has stopped meanwhile; unavailable after 2 s behind other writers.
    */
-  async run<T>(city: CityScope, actor: string, body: (work: Work) => Promise<T>, options: TransactionOptions = {}): Promise<Done<T>> {
-    return this.#run(city, options, async (work) => {
-      const one = work(actor);
-      const value = await body(one);
-      return { value, events: one.events() };
-    });
+  async run<T>(
+    city: CityScope,
+    actor: string,
+    body: (work: Work) => Promise<T>,
+    { ahead, ...options }: WorkOptions = {},
+  ): Promise<Done<T>> {
+    const { value, index } = await this.#run(city, [{ actor, body, ahead }], options);
+    return { value: value[0]!, index };
   }
 
   /**
@@ -69,33 +86,62 @@ export class WorkService {
    *
    * @throws what `run` and any of them throws
    */
-  async runAll(city: CityScope, parts: readonly { readonly actor: string; readonly body: (work: Work) => Promise<void> }[]): Promise<void> {
-    await this.#run(city, {}, async (work) => {
-      const events: NewEvent[] = [];
-      for (const { actor, body } of parts) {
-        const one = work(actor);
-        await body(one);
-        events.push(...one.events());
-      }
-      return { value: undefined, events };
-    });
+  async runAll(city: CityScope, parts: readonly Part<void>[]): Promise<void> {
+    await this.#run(city, parts, {});
   }
 
-  #run<T>(
-    city: CityScope,
-    options: TransactionOptions,
-    body: (work: (actor: string) => Work) => Promise<{ readonly value: T; readonly events: readonly NewEvent[] }>,
-  ): Promise<Done<T>> {
+  #run<T>(city: CityScope, parts: readonly Part<T>[], options: TransactionOptions): Promise<Done<T[]>> {
     return this.transactions.run(
       async (tx) => {
+        const written = await this.#write(tx, city, parts);
         if (!(await this.repository.begin(tx, city.streamId)))
           throw problem('city_not_found', `city not found or not running: ${city.name}`);
-        const { value, events } = await body((actor) => new Work(tx, city, actor, this.repository, this.#reactions, this.limits));
-        const appended = await this.eventLog.append(tx, events);
-        const index = appended.at(-1)?.seq ?? (await this.repository.head(tx, city.streamId));
-        return { value, index };
+        const works: Work[] = [];
+        const value: T[] = [];
+        const events: (NewEvent | EventDraft)[] = [];
+        for (const { actor, body } of parts) {
+          const work = new Work(tx, city, actor, this.repository, this.#reactions, this.limits, written);
+          works.push(work);
+          value.push(await body(work));
+          events.push(...work.entries());
+        }
+        const unused = written.unused((id) => works.some((work) => work.has(id)));
+        if (unused.length > 0) await this.repository.takeBack(tx, city.streamId, unused);
+        return {
+          value,
+          index: (await this.#append(tx, city, events, written.drafts())) ?? (await this.repository.head(tx, city.streamId)),
+        };
       },
       { ...options, key: city.name },
     );
+  }
+
+  async #write(tx: Tx, city: CityScope, parts: readonly Part<unknown>[]): Promise<WrittenAhead> {
+    const written = new WrittenAhead();
+    for (const { actor, ahead = [] } of parts)
+      for (const one of ahead) {
+        const made = new Map((await this.repository.insertAll(tx, city.streamId, one.beads, one.edges)).map((row) => [row.id, row]));
+        const rows = one.beads.map(({ id }) => made.get(id)!);
+        const facts = (bead: BeadRecord): BeadFacts => factsOf(bead, city.stream, actor);
+        const created = await this.eventLog.draft(
+          tx,
+          rows.map((row) => beadEvent(undefined, row, facts)!),
+        );
+        const told = one.tells && (await this.eventLog.draft(tx, one.tells(rows, facts)));
+        written.add(one, { rows, created, told });
+      }
+    return written;
+  }
+
+  /** Answers the position of the last of them; undefined when there is none. */
+  async #append(
+    tx: Tx,
+    city: CityScope,
+    events: readonly (NewEvent | EventDraft)[],
+    drafts: readonly EventDraft[],
+  ): Promise<number | undefined> {
+    if (drafts.length === 0) return (await this.eventLog.append(tx, eventsIn(events))).at(-1)?.seq;
+    const heads = await this.eventLog.appendDrafts(tx, events, drafts);
+    return heads.get(city.stream);
   }
 }

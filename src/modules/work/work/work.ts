@@ -1,9 +1,11 @@
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { violatedConstraint } from '../../../platform/database/pg-errors.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { eventsIn, type EventDraft } from '../../../platform/event-log/event-draft.js';
 import type { NewEvent } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { Account } from './account.js';
+import type { Tells, WrittenAhead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
@@ -60,7 +62,13 @@ export class Work {
     private readonly repository: WorkRepository,
     private readonly reactions: Reactions,
     private readonly limits: WorkLimits,
+    private readonly written: WrittenAhead,
   ) {}
+
+  /** Whether it has made the bead, or found it. */
+  has(id: string): boolean {
+    return this.#account.get(id) !== undefined;
+  }
 
   /** The last event of the city before those of this transaction. */
   head(): Promise<number> {
@@ -74,7 +82,7 @@ export class Work {
 
   /** Those of `ids` that exist, in the given order, each once. */
   async findAll(ids: readonly string[]): Promise<BeadRecord[]> {
-    const unknown = [...new Set(ids)].filter((id) => !this.#account.knows(id));
+    const unknown = [...new Set(ids)].filter((id) => !this.#account.knows(id) && !this.written.hides(id));
     if (unknown.length > 0) {
       const rows = new Map((await this.repository.find(this.tx, this.city.streamId, unknown)).map((row) => [row.id, row]));
       for (const id of unknown) this.#account.read(id, rows.get(id));
@@ -95,12 +103,12 @@ export class Work {
   }
 
   /**
-   * Makes an open bead. Empty text and metadata without a value count as not given.
+   * Makes an open bead, with an id that was reserved or the next one. Empty text and metadata without a value count as not given.
    *
    * @throws ProblemError rig_not_found; bead_not_found for the parent
    */
-  async create(bead: NewBead): Promise<BeadRecord> {
-    const id = await this.repository.nextId(this.tx, this.city.streamId, bead.rig);
+  async create(bead: NewBead, reserved?: string): Promise<BeadRecord> {
+    const id = reserved ?? (await this.repository.nextId(this.tx, this.city.streamId, bead.rig));
     if (id === undefined) throw problem('rig_not_found', `rig ${bead.rig} not found`);
     if (bead.parent) await this.require(bead.parent);
     const { set: metadata } = mergeOf({}, bead.metadata ?? {});
@@ -118,9 +126,14 @@ export class Work {
 
   /**
    * Makes beads, and the edges from them: in as many statements for two hundred as for one. Ids are reserved ones.
-   * What an edge leads to is one of them, or an open bead. Answers them in the given order.
+   * What an edge leads to is one of them, or an open bead. What was written ahead of the transaction is there already. Answers them in the given order.
    */
   async createAll(beads: readonly ReservedBead[], edges: readonly Edge[]): Promise<BeadRecord[]> {
+    const ahead = this.written.take(beads);
+    if (ahead !== undefined) {
+      this.#account.made(ahead.rows, ahead.created);
+      return [...ahead.rows];
+    }
     const rows = new Map((await this.repository.insertAll(this.tx, this.city.streamId, beads, edges)).map((row) => [row.id, row]));
     return beads.map(({ id }) => {
       const row = rows.get(id)!;
@@ -359,8 +372,19 @@ export class Work {
     this.#account.emit(events);
   }
 
+  /** As `emit`, of what new beads tell together: it may have been written down ahead. */
+  emitOf(beads: readonly ReservedBead[], made: readonly BeadRecord[], tells: Tells): void {
+    const told = this.written.toldOf(beads);
+    this.#account.emit(told === undefined ? tells(made, (bead) => this.facts(bead)) : [told]);
+  }
+
   /** The events of this transaction: one for each bead that is not what it was. */
   events(): NewEvent[] {
+    return eventsIn(this.entries());
+  }
+
+  /** As `events`, with drafts as they are. */
+  entries(): (NewEvent | EventDraft)[] {
     return this.#account.events((before, after) => beadEvent(before, after, (bead) => this.facts(bead)));
   }
 

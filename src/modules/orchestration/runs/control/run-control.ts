@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { ExecutionStepDefined } from '../../../../contract/events/execution.events.js';
 import { ProblemError } from '../../../../contract/problems.js';
-import { event } from '../../../../platform/event-log/event.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { BeadRecord, Edge } from '../../../work/work/bead-record.js';
 import type { Work } from '../../../work/work/work.js';
 import { namesIn, roundPlan } from '../launch/launch-plan.js';
+import { tellSteps } from '../launch/step-events.js';
 import { DrainsService } from '../drains/drains.service.js';
 import type { RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
@@ -186,11 +185,7 @@ export class RunControl {
     );
     await this.runs.addControls(work.tx, streamId, run.id, controls);
     await work.putEdges(owner, lastOf(made, plan.edges), 'blocks');
-    const refs = new Map(made.map(({ id, ref }) => [id, ref!]));
-    for (const bead of made) {
-      const needs = (bead.snapshot.needs ?? []).flatMap((id) => refs.get(id) ?? []);
-      work.emit(event(ExecutionStepDefined, { ...work.facts(bead), depends_on_step_ids: needs, payload: {} }));
-    }
+    work.emitOf(plan.beads, made, tellSteps);
   }
 }
 

@@ -21,8 +21,8 @@ export interface PlanInput {
   /** Added to the root. */
   readonly labels: readonly string[];
   readonly metadata: Readonly<Record<string, string>>;
-  /** Values that only the launch knows. */
-  readonly value: (name: string) => string | undefined;
+  /** Values that only the launch knows, by their names. */
+  readonly given: ReadonlyMap<string, string>;
   /** Names of agents as the city knows them, by what the formula says. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -180,10 +180,10 @@ function edgesOf({ steps, edges, compiler, root_only: alone }: Recipe, idOf: Rea
 }
 
 /** Drains take members of a convoy, and what a unit needs to know is known. @throws ProblemError invalid_request */
-function requireInput({ recipe, convoy, value }: PlanInput): void {
+function requireInput({ recipe, convoy, given }: PlanInput): void {
   for (const { at_run: names } of drainsIn(recipe.steps)) {
     if (convoy === undefined) throw unknown('convoy_id', recipe.formula);
-    const open = names.find((name) => name !== 'convoy_id' && name !== 'issue' && value(name) === undefined);
+    const open = names.find((name) => name !== 'convoy_id' && name !== 'issue' && !given.has(name));
     if (open !== undefined) throw unknown(open, recipe.formula);
   }
 }
@@ -195,10 +195,10 @@ function drainsIn(steps: readonly RecipeStep[]): DrainControl[] {
 }
 
 /** A step with what only the launch knows. @throws ProblemError invalid_request for a name without a value */
-function filled(step: RecipeStep, { recipe, value }: PlanInput): RecipeStep {
+function filled(step: RecipeStep, { recipe, given }: PlanInput): RecipeStep {
   const text = (before: string): string =>
     withVars(before, (name) => {
-      const known = value(name);
+      const known = given.get(name);
       if (known === undefined && recipe.at_run.includes(name)) throw unknown(name, recipe.formula);
       return known;
     });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isDeepStrictEqual } from 'node:util';
-import { ExecutionStepDefined, ExecutionWorkAssociated } from '../../../../contract/events/execution.events.js';
+import { ExecutionWorkAssociated } from '../../../../contract/events/execution.events.js';
 import { problem } from '../../../../contract/problems.js';
 import { event } from '../../../../platform/event-log/event.js';
 import { ConvoysService } from '../../../work/convoys/convoys.service.js';
@@ -12,7 +12,8 @@ import { RunControl } from '../control/run-control.js';
 import { RunEndings } from '../run-endings.service.js';
 import type { LaunchedBy, RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
-import { namesIn, planOf, ROUTE, type Plan } from './launch-plan.js';
+import { namesIn, planOf, ROUTE, type Plan, type PlanInput } from './launch-plan.js';
+import { tellSteps } from './step-events.js';
 
 /** Of a bead that a graph does: whom its steps go to. */
 const EXECUTED_BY = 'gc.execution_routed_to';
@@ -35,6 +36,14 @@ export interface LaunchOrder {
   /** Added to the root. */
   readonly labels?: readonly string[] | undefined;
   readonly metadata?: Readonly<Record<string, string>> | undefined;
+  /** From `LaunchAhead.ready`: what the transaction has written before it waited for the city. */
+  readonly ready?: ReadyLaunch | undefined;
+}
+
+/** What becomes of a launch as long as its city is as it was when it was made ready. */
+export interface ReadyLaunch {
+  readonly input: PlanInput;
+  readonly plan: Plan;
 }
 
 export interface Launched {
@@ -62,9 +71,8 @@ export class LaunchService {
    * invalid_request for what has no place in beads, nobody to go to, or no input
    */
   async launch(work: Work, order: LaunchOrder): Promise<Launched> {
-    const { recipe } = order;
-    const source = order.source === undefined ? undefined : await this.#sourceOf(work, order.source, recipe);
-    const live = source === undefined ? [] : await this.repository.workingOn(work.tx, work.city.streamId, source.id);
+    const { recipe, ready } = order;
+    const { source, live } = await this.#look(work, order);
     if (order.force !== true) {
       const same = live.find((run) => run.source_id === source!.id && isSame(run, order));
       if (same !== undefined) return { run: same, created: false };
@@ -72,9 +80,34 @@ export class LaunchService {
     } else
       for (const run of live)
         await this.endings.end(work, run, { outcome: 'canceled', reason: `replaced by a launch of ${recipe.formula}` });
-    const convoy = recipe.compiler === 2 && source !== undefined ? await this.#inputOf(work, source) : undefined;
-    const plan = await this.#plan(work, order, source, convoy);
+    const convoy = takesConvoy(order, source) ? await this.#inputOf(work, source, ready?.input.convoy) : undefined;
+    const input = await this.#inputFor(work, order, source, convoy?.id);
+    const plan = isFor(ready, input) ? ready.plan : planOf({ ...input, ids: await work.reserve(input.rig, recipe.steps.length) });
     return { run: await this.#write(work, order, plan, source, convoy), created: true };
+  }
+
+  /**
+   * What a launch makes its beads of, as the city is now, with ids that are its own from now on. Undefined where it would make none.
+   *
+   * @throws ProblemError as `launch`
+   */
+  async foresee(work: Work, order: LaunchOrder): Promise<PlanInput | undefined> {
+    const { source, live } = await this.#look(work, order);
+    if (order.force !== true && live.length > 0) return undefined;
+    const convoy = !takesConvoy(order, source)
+      ? undefined
+      : source.issue_type === 'convoy'
+        ? source.id
+        : await this.convoys.reserveInputConvoy(work, source);
+    const input = await this.#inputFor(work, order, source, convoy);
+    return { ...input, ids: await work.reserve(input.rig, order.recipe.steps.length) };
+  }
+
+  /** The bead or convoy that a run is for, and the runs that work on it. */
+  async #look(work: Work, order: LaunchOrder): Promise<{ source: BeadRecord | undefined; live: RunRow[] }> {
+    if (order.source === undefined) return { source: undefined, live: [] };
+    const source = await this.#sourceOf(work, order.source, order.recipe);
+    return { source, live: await this.repository.workingOn(work.tx, work.city.streamId, source.id) };
   }
 
   async #sourceOf(work: Work, id: string, { compiler, formula }: Recipe): Promise<BeadRecord> {
@@ -87,34 +120,25 @@ export class LaunchService {
   }
 
   /** The convoy that a graph works on: the one it is attached to, or one made for the bead. */
-  async #inputOf(work: Work, source: BeadRecord): Promise<BeadRecord> {
-    return source.issue_type === 'convoy' ? source : this.convoys.createInputConvoy(work, source);
+  async #inputOf(work: Work, source: BeadRecord, reserved: string | undefined): Promise<BeadRecord> {
+    return source.issue_type === 'convoy' ? source : this.convoys.createInputConvoy(work, source, reserved);
   }
 
-  async #plan(work: Work, order: LaunchOrder, source: BeadRecord | undefined, convoy: BeadRecord | undefined): Promise<Plan> {
-    const { recipe, rig } = order;
+  /** Everything but the ids. */
+  async #inputFor(work: Work, order: LaunchOrder, source: BeadRecord | undefined, convoy: string | undefined): Promise<Known> {
+    const { recipe, rig, title, target, labels = [], metadata = {} } = order;
     const issue = source?.issue_type === 'convoy' ? undefined : source?.id;
     const given = new Map<string, string>();
-    if (convoy !== undefined) given.set('convoy_id', convoy.id);
+    if (convoy !== undefined) given.set('convoy_id', convoy);
     if (issue !== undefined) given.set('issue', issue);
     const place = source !== undefined && (await work.hasRig(source.rig)) ? source.rig : rig;
     const names = namesIn(recipe.steps);
     const known = names.length === 0 ? [] : await this.roster.addresses(work.city.streamId, names, rig, work.tx);
-    return planOf({
-      ...{
-        recipe,
-        rig: place,
-        title: order.title,
-        attached: source !== undefined,
-        priority: source?.priority ?? undefined,
-        target: order.target,
-        convoy: convoy?.id,
-      },
-      ...{ labels: order.labels ?? [], metadata: order.metadata ?? {} },
-      ids: await work.reserve(place, recipe.steps.length),
-      value: (name) => given.get(name),
+    return {
+      ...{ recipe, rig: place, title, target, convoy, labels, metadata, given },
+      ...{ attached: source !== undefined, priority: source?.priority ?? undefined },
       names: new Map(known.flatMap(({ text, name }) => (name === null ? [] : [[text, name] as const]))),
-    });
+    };
   }
 
   async #write(
@@ -146,7 +170,10 @@ export class LaunchService {
     });
     await this.repository.addControls(work.tx, streamId, run.id, plan.gates);
     if (source !== undefined) await this.#link(work, run, source);
-    if (recipe.compiler === 2) this.#tell(work, run, root!, steps, source);
+    if (recipe.compiler === 2) {
+      work.emit(event(ExecutionWorkAssociated, { ...work.facts(root!), subject: source?.id ?? run.id, run_id: run.id, payload: {} }));
+      work.emitOf(plan.beads, rows, tellSteps);
+    }
     await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);
     return recipe.compiler === 1 ? run : (await this.repository.find(work.tx, streamId, run.id))!;
   }
@@ -160,15 +187,19 @@ export class LaunchService {
           : { workflow_id: id, molecule_id: '', [ROUTE]: '', [EXECUTED_BY]: target ?? '' },
     });
   }
+}
 
-  #tell(work: Work, run: RunRow, root: BeadRecord, steps: readonly BeadRecord[], source: BeadRecord | undefined): void {
-    const refs = new Map(steps.map(({ id, ref }) => [id, ref!]));
-    work.emit(event(ExecutionWorkAssociated, { ...work.facts(root), subject: source?.id ?? root.id, run_id: run.id, payload: {} }));
-    for (const step of steps) {
-      const needs = (step.snapshot.needs ?? []).flatMap((id) => refs.get(id) ?? []);
-      work.emit(event(ExecutionStepDefined, { ...work.facts(step), depends_on_step_ids: needs, payload: {} }));
-    }
-  }
+/** What a plan is made of, but for the ids. */
+type Known = Omit<PlanInput, 'ids'>;
+
+/** Whether a launch is still what it was when it was made ready. */
+function isFor(ready: ReadyLaunch | undefined, now: Known): ready is ReadyLaunch {
+  return ready !== undefined && isDeepStrictEqual({ ...now, ids: ready.input.ids }, ready.input);
+}
+
+/** A graph for something works on a convoy. */
+function takesConvoy({ recipe }: LaunchOrder, source: BeadRecord | undefined): source is BeadRecord {
+  return recipe.compiler === 2 && source !== undefined;
 }
 
 function isSame(run: RunRow, { recipe, target }: LaunchOrder): boolean {

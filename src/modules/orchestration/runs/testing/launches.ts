@@ -14,13 +14,15 @@ import { MailRepository } from '../../../work/mail/mail.repository.js';
 import { MailSendingService } from '../../../work/mail/mail-sending.service.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
+import type { Work } from '../../../work/work/work.js';
 import type { WorkService } from '../../../work/work/work.service.js';
 import { RunControlRepository } from '../control/control.repository.js';
 import type { Signals } from '../../../../platform/streams/signals.js';
 import { RunControl } from '../control/run-control.js';
 import { DrainsRepository } from '../drains/drains.repository.js';
 import { DrainsService } from '../drains/drains.service.js';
-import { LaunchService, type LaunchOrder } from '../launch/launch.service.js';
+import { aheadOf, LaunchAhead } from '../launch/launch-ahead.service.js';
+import { LaunchService, type Launched, type LaunchOrder } from '../launch/launch.service.js';
 import { GateOpening } from '../gates/gate-opening.service.js';
 import { GatesReconciler } from '../gates/gates.reconciler.js';
 import { GatesRepository } from '../gates/gates.repository.js';
@@ -51,6 +53,7 @@ export function recipeOf(text: string, vars: Readonly<Record<string, string>> = 
 
 export interface Launches {
   readonly service: LaunchService;
+  readonly ahead: LaunchAhead;
   readonly endings: RunEndings;
   readonly repository: RunsRepository;
   readonly work: WorkService;
@@ -74,6 +77,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   drains.onModuleInit();
   const control = new RunControl(new RunControlRepository(), repository, roster, drains, { mark: () => undefined } as unknown as Signals);
   const service = new LaunchService(repository, endings, convoys, roster, control);
+  const ahead = new LaunchAhead(work, service);
   new RunKeeper(work, repository, endings, control).onModuleInit();
   const gates = new GatesRepository(fixture.db);
   const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
@@ -84,6 +88,7 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
   const limits = new LimitsReconciler(new LimitsRepository(fixture.db), work, log, {} as DueLooks);
   return {
     service,
+    ahead,
     endings,
     repository,
     work,
@@ -91,7 +96,10 @@ export function launches(fixture: WorkFixture, work: WorkService = fixture.work)
     sweep: () => reconciler.sweep(),
     sweepLimits: () => limits.sweep(),
     launch: async (order) => {
-      const { value } = await work.run(fixture.city, 'api', (w) => service.launch(w, { by: 'sling', rig: '', ...order }));
+      const asked: LaunchOrder = { by: 'sling', rig: '', ...order };
+      const [ready] = await ahead.ready(fixture.city, [asked]);
+      const launch = (w: Work): Promise<Launched> => service.launch(w, { ...asked, ready });
+      const { value } = await work.run(fixture.city, 'api', launch, { ahead: aheadOf([ready]) });
       return { ...value.run, created: value.created };
     },
     run: (id) => fixture.db.transaction().execute((tx) => repository.find(tx, fixture.city.streamId, id)),

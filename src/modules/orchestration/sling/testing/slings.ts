@@ -29,6 +29,7 @@ import type { Signals } from '../../../../platform/streams/signals.js';
 import { DrainsRepository } from '../../runs/drains/drains.repository.js';
 import { DrainsService } from '../../runs/drains/drains.service.js';
 import { RunControl } from '../../runs/control/run-control.js';
+import { LaunchAhead } from '../../runs/launch/launch-ahead.service.js';
 import { LaunchService } from '../../runs/launch/launch.service.js';
 import { RunPreparation, type Wanted } from '../../runs/launch/preparation.service.js';
 import { recipeOf } from '../../runs/testing/launches.js';
@@ -116,20 +117,11 @@ export function slings(
   const roster = new RosterService(new RosterRepository(fixture.db));
   const preparation = new Shelved(shelf, runs);
   const endings = new RunEndings(runs);
-  const formulas = new SlingFormulas(
-    roster,
-    preparation,
-    new LaunchService(
-      runs,
-      endings,
-      convoys,
-      roster,
-      new RunControl(new RunControlRepository(), runs, roster, new DrainsService(new DrainsRepository(), convoys, endings), {
-        mark: () => undefined,
-      } as unknown as Signals),
-    ),
-    dispatch,
-  );
+  const drains = new DrainsService(new DrainsRepository(), convoys, endings);
+  const signals = { mark: () => undefined } as unknown as Signals;
+  const control = new RunControl(new RunControlRepository(), runs, roster, drains, signals);
+  const launching = new LaunchService(runs, endings, convoys, roster, control);
+  const formulas = new SlingFormulas(roster, preparation, launching, dispatch, new LaunchAhead(work, launching));
   const single = new SlingService(rehearsal, orders, dispatch, formulas, idempotency);
   const plans = new BatchPlans(orders, repository);
   const ready = new BatchFormulas(formulas, dispatch);
