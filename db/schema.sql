@@ -304,6 +304,12 @@ create table event_cursors (
 CREATE INDEX event_cursors_created_at_idx ON public.event_cursors USING btree (created_at);
 CREATE INDEX event_cursors_root_id_id_idx ON public.event_cursors USING btree (root_id, id);
 
+create table event_drafts (
+  id text collate "C" not null,
+  events jsonb not null,
+  constraint event_drafts_pkey PRIMARY KEY (id)
+);
+
 create table event_segments (
   stream_id integer not null,
   first_seq bigint not null,

@@ -16,6 +16,7 @@ export const COMMON: Readonly<Record<string, string>> = {
   city_reservations: 'a name and a directory are taken in all cities at once',
   deployment: 'one row',
   directories: 'a directory belongs to one city of all',
+  event_drafts: 'a row for as long as one transaction lasts, which nobody else reads: each server has its own',
   event_cursors: 'positions in all cities: belong to replicas',
   operations: 'taken by any worker, whatever the city; the row of one that has ended is read by its id',
   idempotency_holds: 'keyed by who asks and not by the city',
@@ -87,7 +88,6 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   append_session_logs: MANY,
   create_beads: MANY,
   begin_log_epoch: 'once after a restore or a promotion, of all streams: each server for its own',
-  emit_events: MANY,
   extmsg_look: MANY,
   extmsg_take: MANY,
 };
