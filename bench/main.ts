@@ -3,17 +3,18 @@ import { parseArgs } from 'node:util';
 import { BARS } from './bars/all.js';
 import { Context, withTempDir, type Bar } from './lib/context.js';
 import { BenchPostgres } from './lib/database.js';
-import { busySeconds, treeSeconds } from './lib/machine.js';
+import { busySeconds, isPinned, treeSeconds } from './lib/machine.js';
 import { machineLine, table, type BarResult } from './lib/report.js';
 
 /**
- * `npm run bench -- [--quick] [--only P8,P9] [--json file]`: measures the service against floors on the same machine
+ * `npm run bench -- [--quick] [--only P8,P9] [--unpinned] [--json file]`: measures the service against floors on the same machine
  * in the same run. It prints; it asserts nothing.
  */
 const { values: options } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     only: { type: 'string' },
+    unpinned: { type: 'boolean', default: false },
     json: { type: 'string' },
     list: { type: 'boolean', default: false },
   },
@@ -60,7 +61,9 @@ async function main(): Promise<void> {
     }
   });
   const noisy = results.filter((result) => result.othersCores > 0.3).map((result) => result.id);
-  console.log(`${machineLine()}; PostgreSQL in RAM with a 1 ms flush; medians of ${options.quick ? 3 : 5} rounds\n`);
+  console.log(
+    `${machineLine()}; PostgreSQL in RAM with a 1 ms flush; ${isPinned ? 'servers on one core' : 'no program on a core of its own'}; medians of ${options.quick ? 3 : 5} rounds\n`,
+  );
   console.log(table(results));
   if (noisy.length > 0) console.log(`\nOther programs kept the machine busy during ${noisy.join(', ')}: measure these again.`);
   if (options.json !== undefined) writeFileSync(options.json, `${JSON.stringify({ machine: machineLine(), results }, null, 2)}\n`);

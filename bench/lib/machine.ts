@@ -21,11 +21,12 @@ export function findProgram(name: string): string | undefined {
 /** Memory where the machine offers it as a folder: no figure depends on a disk. */
 export const fastDir = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
-const canPin = cpus().length > 1 && findProgram('taskset') !== undefined;
+/** Without it the system places every process, as it does where the product runs. */
+export const isPinned = cpus().length > 1 && !process.argv.includes('--unpinned') && findProgram('taskset') !== undefined;
 
 /** Servers under test share core 0, load clients core 1; the database runs where it likes. */
-export const SERVER_CORE = canPin ? 0 : undefined;
-export const CLIENT_CORE = canPin ? 1 : undefined;
+export const SERVER_CORE = isPinned ? 0 : undefined;
+export const CLIENT_CORE = isPinned ? 1 : undefined;
 
 /** A command line that runs on one core. */
 export function pinned(core: number | undefined, command: readonly string[]): [string, string[]] {
