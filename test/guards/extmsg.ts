@@ -84,8 +84,8 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Nobody waits for a batch of other cities while there is a lane.',
     file: 'src/platform/database/group-committer.ts',
-    find: 'if (!line.looking) this.#work(key, line);',
-    replace: 'if (line.lanes.size === 0) this.#work(key, line);',
+    find: '    else this.#gather(key, line);',
+    replace: '',
     test: BATCHES,
     name: 'waits for none of other cities',
   },

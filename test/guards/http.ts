@@ -63,8 +63,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'Batches of cities take turns at the database.',
     file: 'src/platform/database/group-committer.ts',
-    find: 'batching(party, this.noun, () => this.#flushAll(key, line, lane))',
-    replace: 'this.#flushAll(key, line, lane)',
+    find: 'batching(party, this.noun, () => this.#flushAll(key, line, lane, withFew))',
+    replace: 'this.#flushAll(key, line, lane, withFew)',
     test: 'src/platform/database/shared-pool.db-spec.ts',
     name: 'to batches in turn',
   },

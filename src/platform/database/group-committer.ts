@@ -8,8 +8,10 @@ import { isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
 const MAX_BYTES = 4 << 20;
-/** Fewer are not worth a lane of their own while others wait in it. */
+/** Fewer are not worth a transaction while another is in flight: to begin one costs as much as six of them. */
 const LEAST_SHARE = 8;
+/** So long they wait for more of them, or for the one in flight to end. */
+const GATHER_MS = 3;
 /** Waiting items of one key beyond which new ones are refused; about two seconds' worth. */
 const MAX_WAITING = 10_000;
 
@@ -28,6 +30,8 @@ interface Line<R, I> {
   readonly lanes: Set<number>;
   /** One of them has begun and not looked yet: it takes what is enqueued until then. */
   looking: boolean;
+  /** Begins a lane with however few there are. */
+  gathering: NodeJS.Timeout | undefined;
   /** Owners of what is in flight. */
   readonly busy: Set<string>;
 }
@@ -78,32 +82,57 @@ export abstract class GroupCommitter<R, I = string> {
 
   #enqueue(key: string, item: I, bytes: number): Promise<R> {
     return new Promise((resolve, reject) => {
-      const line = this.#lines.get(key) ?? { waiting: [], lanes: new Set(), looking: false, busy: new Set() };
+      const line = this.#lines.get(key) ?? { waiting: [], lanes: new Set(), looking: false, gathering: undefined, busy: new Set() };
       if (line.waiting.length >= MAX_WAITING)
         return reject(problem('unavailable', `too many ${this.noun}s are waiting to be recorded, try again`));
       line.waiting.push({ item, bytes, request: audited(), resolve, reject });
       this.#lines.set(key, line);
-      if (!line.looking) this.#work(key, line);
+      this.#work(key, line);
     });
   }
 
-  /** Begins another lane, if there may be one. */
+  /** Begins another lane, if there may be one and there is enough for it. */
   #work(key: string, line: Line<R, I>): void {
-    if (line.lanes.size >= this.lanesOf(key)) return;
+    if (line.looking || line.lanes.size >= this.lanesOf(key)) return;
+    if (line.lanes.size === 0 || this.#isEnough(line)) this.#begin(key, line, false);
+    else this.#gather(key, line);
+  }
+
+  #isEnough(line: Line<R, I>): boolean {
+    return this.#hasFree(line, LEAST_SHARE);
+  }
+
+  /** Whether so many that wait belong to nobody who is being committed. */
+  #hasFree({ waiting, busy }: Line<R, I>, count: number): boolean {
+    if (busy.size === 0 || waiting.length < count) return waiting.length >= count;
+    let free = 0;
+    return waiting.some((one) => !busy.has(this.ownerOf(one.item)) && ++free === count);
+  }
+
+  /** Who belongs to somebody who is being committed is taken by his lane, and needs no other. */
+  #gather(key: string, line: Line<R, I>): void {
+    if (line.gathering !== undefined || !this.#hasFree(line, 1)) return;
+    line.gathering = setTimeout(() => {
+      line.gathering = undefined;
+      if (!line.looking && line.lanes.size < this.lanesOf(key) && this.#hasFree(line, 1)) this.#begin(key, line, true);
+    }, GATHER_MS);
+  }
+
+  #begin(key: string, line: Line<R, I>, withFew: boolean): void {
     let lane = 0;
     while (line.lanes.has(lane)) lane++;
     line.lanes.add(lane);
     line.looking = true;
     // It goes on for others.
     const party = lane === 0 ? key : `${key} ${lane}`;
-    void within(undefined, () => onBehalfOf(undefined, () => batching(party, this.noun, () => this.#flushAll(key, line, lane))));
+    void within(undefined, () => onBehalfOf(undefined, () => batching(party, this.noun, () => this.#flushAll(key, line, lane, withFew))));
   }
 
-  /** Runs while there is something for its lane. */
-  async #flushAll(key: string, line: Line<R, I>, lane: number): Promise<void> {
+  /** Runs while there is enough for its lane, or anything and nothing else in flight. */
+  async #flushAll(key: string, line: Line<R, I>, lane: number, withFew: boolean): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // requests of one turn of the event loop share a batch
     line.looking = false;
-    for (;;) {
+    for (let few = withFew; few || line.lanes.size === 1 || this.#isEnough(line); few = false) {
       const batch = take(line, (one) => this.ownerOf(one.item), this.lanesOf(key) - line.lanes.size + 1);
       if (batch.length === 0) break;
       const owners = new Set(batch.map((one) => this.ownerOf(one.item)));
@@ -113,7 +142,9 @@ export abstract class GroupCommitter<R, I = string> {
       for (const owner of owners) line.busy.delete(owner);
     }
     line.lanes.delete(lane);
-    if (line.lanes.size === 0) this.#lines.delete(key);
+    if (line.lanes.size > 0) return this.#gather(key, line);
+    clearTimeout(line.gathering);
+    this.#lines.delete(key);
   }
 
   #flush(key: string, batch: readonly Waiting<R, I>[]): Promise<void> {
