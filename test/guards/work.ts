@@ -151,8 +151,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'An idempotent create with another body is refused.',
     file: 'db/migrations/0106_create_beads_of_cities.ts',
-    find: "when k.hash is not null then 'mismatch'",
-    replace: "when k.hash is not null then 'replayed'",
+    find: "when k.hash = decode(g.hash, 'hex') then",
+    replace: 'when k.hash is not null then',
     test: CREATION,
   },
   {
@@ -200,9 +200,16 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'An emit under a key that was used has no second effect.',
     file: 'db/migrations/0107_emit_events_of_cities.ts',
-    find: 'if found and exists (select from cities where name = p_city and running) then',
-    replace: 'if false then',
+    find: "'busy', null::bigint;\n        return;\n      end if;\n      if v_key is not null then",
+    replace: "'busy', null::bigint;\n        return;\n      end if;\n      if false then",
     test: EMIT,
+  },
+  {
+    guard: 'An emit under a key that was used has no second effect in a batch.',
+    file: 'db/migrations/0107_emit_events_of_cities.ts',
+    find: 'or (g.nth = 1 and i.known is null) as fresh',
+    replace: 'or g.nth = 1 as fresh',
+    test: 'src/modules/tenancy/events/emit-committer.db-spec.ts',
   },
   {
     guard: 'A caller who may see some cities writes events of those only.',
