@@ -108,6 +108,7 @@ describe('events of many cities', () => {
       ['replayed', 1, false],
       ['recorded', 2, true],
     ]);
+    expect(batches).toHaveLength(2);
     expect(await asked(11, 'gamma', keyed)).toEqual(['recorded', 2, true]);
     const { rows } = await pool.query<{ request_id: string }>('select request_id from audit_records order by id');
     expect(rows.map((row) => Number(row.request_id.slice(2))).sort((x, y) => x - y)).toEqual([1, 2, 7, 8, 10, 11]);
