@@ -7,6 +7,8 @@ const SHARED = '~';
 const LANES = 3;
 /** For `mostShared`: batches of more are worth a line of their own. */
 export const FEW = 16;
+/** So long it keeps that line. Between two batches all of its callers are answered, and half of them would begin to share, and be in the way of the others. */
+const APART_MS = 1_000;
 
 /**
  * Combines the concurrent writes of this process, those of many cities, into few transactions. Nobody waits there for what another city has
@@ -15,6 +17,8 @@ export const FEW = 16;
 export abstract class SharedCommitter<R, I extends { readonly city: string }> extends GroupCommitter<R, I> {
   /** Of a city, those that are not answered yet. */
   readonly #underWay = new Map<string, number>();
+  /** Cities that had too many under way just now. */
+  readonly #apart = new Set<string>();
   /** A city that has so many under way has a line of its own: others do not wait for its batches. */
   protected readonly mostShared: number = Infinity;
 
@@ -23,13 +27,20 @@ export abstract class SharedCommitter<R, I extends { readonly city: string }> ex
     const { city } = item;
     const underWay = this.#underWay.get(city) ?? 0;
     this.#underWay.set(city, underWay + 1);
+    if (underWay >= this.mostShared) this.#keepApart(city);
     try {
-      return await this.enqueue(apart || underWay >= this.mostShared || this.isBusy(city) ? city : SHARED, item, bytes);
+      return await this.enqueue(apart || this.#apart.has(city) || this.isBusy(city) ? city : SHARED, item, bytes);
     } finally {
       const left = this.#underWay.get(city)! - 1;
       if (left === 0) this.#underWay.delete(city);
       else this.#underWay.set(city, left);
     }
+  }
+
+  #keepApart(city: string): void {
+    if (this.#apart.has(city)) return;
+    this.#apart.add(city);
+    setTimeout(() => this.#apart.delete(city), APART_MS).unref();
   }
 
   /** Whether a batch may have items of other cities: it must not wait then. */

@@ -185,6 +185,10 @@ describe('a create', () => {
     expect(new Set((await Promise.all(many)).map(idOf)).size).toBe(200);
     for (const { items } of batches) if (citiesOf(items).size > 1) expect(items.length).toBeLessThanOrEqual(20);
     expect(batches.length).toBeLessThan(10);
+    // It goes on so for a moment: half of the next ones would be in the way of the others.
+    const before = batches.length;
+    await Promise.all(Array.from({ length: 12 }, () => create('alpha', 'more')));
+    expect(batches.slice(before).map(({ items, wait }) => [items.length, wait])).toEqual([[12, true]]);
   });
 
   it('is not made twice where a batch fails for one of it', async () => {
