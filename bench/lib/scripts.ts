@@ -8,12 +8,12 @@ const KEY = `,"key":"k' || :k || '","hash":"9f86d081884c7d659a2feaa0c55ad015a3bf
 /** One emit with an idempotency record. Drawn over cities 1 to `cities`. */
 export const emit = (cities: number): string => `\\set c random(1, ${cities})
 \\set k random(1, 9000000000000000000)
-select ord, outcome, seq from emit_event(${city()}, ('${item(KEY).replace(':city', city())}')::jsonb);
+select ord, outcome, seq from emit_event(${city()}, ('${item(KEY).replace(':city', city())}')::jsonb, true);
 `;
 
 /** The same, in batches as the service's committer makes them. */
 export const emitBatch = (cities: number, size: number): string => `\\set c random(1, ${cities})
-select ord, outcome, seq from emit_events(${city()}, ('[${Array.from({ length: size }, () => item('').replace(':city', city())).join(',')}]')::jsonb);
+select ord, outcome, seq from emit_events(('[${Array.from({ length: size }, () => item('').replace(':city', city())).join(',')}]')::jsonb, true, '[]');
 `;
 
 /** The mistake: NOTIFY inside the writing transaction. */

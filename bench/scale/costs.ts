@@ -70,10 +70,10 @@ export async function costs(postgres: BenchPostgres): Promise<Costs> {
   const { pool } = watched;
   const ask = (text: string, values: unknown[]): Promise<pg.QueryResult> => pool.query({ name: text.slice(0, 60), text, values });
   const writes = {
-    emitUs: await watched.us(REPEAT, (n) => ask('select * from emit_event($1, $2)', [city(n), JSON.stringify(event(city(n)))])),
-    emitOfManyUs: (await watched.us(100, (n) => ask('select * from emit_events($1, $2)', [city(n), hundred(event, city(n))]))) / 100,
-    beadUs: await watched.us(REPEAT, (n) => ask('select * from create_bead($1, $2)', [city(n), JSON.stringify(bead(city(n)))])),
-    beadOfManyUs: (await watched.us(100, (n) => ask('select * from create_beads($1, $2)', [city(n), hundred(bead, city(n))]))) / 100,
+    emitUs: await watched.us(REPEAT, (n) => ask('select * from emit_event($1, $2, true)', [city(n), JSON.stringify(event(city(n)))])),
+    emitOfManyUs: (await watched.us(100, (n) => ask("select * from emit_events($1, true, '[]')", [hundred(event, city(n))]))) / 100,
+    beadUs: await watched.us(REPEAT, (n) => ask('select * from create_bead($1, $2, true)', [city(n), JSON.stringify(bead(city(n)))])),
+    beadOfManyUs: (await watched.us(100, (n) => ask("select * from create_beads($1, true, '[]')", [hundred(bead, city(n))]))) / 100,
     readBeadUs: await watched.us(REPEAT, () =>
       ask('select bead_json(b) from beads b where b.stream_id = (select stream_id from cities where name = $1) and b.id = $2', [
         cityName(1),
