@@ -163,6 +163,13 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/beads/create-committer.db-spec.ts',
   },
   {
+    guard: 'What cities create together has event streams last, as everybody has.',
+    file: 'db/migrations/0108_wait_for_streams_last.ts',
+    find: "and set_config('lock_timeout', '100', true) is not null",
+    replace: "and set_config('lock_timeout', '100', true) is not null and pg_try_advisory_xact_lock(1, p_stream)",
+    test: 'src/modules/work/beads/create-committer.db-spec.ts',
+  },
+  {
     guard: 'What cities emit together waits for none of them.',
     file: 'db/migrations/0107_emit_events_of_cities.ts',
     find: 'case when p_wait then pg_advisory_xact_lock',

@@ -2,8 +2,8 @@
 --   bead   title, type, priority, assignee, description, labels, parent, metadata, defer_until, rig: checked for shape
 --   event  stream, type, version, actor: what append_events needs beside what is taken from the row; the stream is the city
 --   key, hash  the Idempotency-Key of the request and the hash (hex) of its body, both or none
--- With p_wait it waits for the locks, which only items of one city may; without, items of cities whose work or events somebody else has
--- locked are busy. p_records has what is stored of the requests, by the places of their items: of those that are created.
+-- With p_wait it waits for the locks, which only items of one city may; without, items of cities in whose work somebody else is are busy,
+-- and a stream that stays locked ends it (55P03). p_records has what is stored of the requests, by the places of their items: of those that are created.
 -- One row an item, in order: created, replayed (the stored answer), mismatch, no_rig, no_parent, not_running, busy, or again for an
 -- item whose key an earlier item of the batch has: it can be decided in the next batch. Each row is looked up by its key, whatever the
 -- planner thinks of tables that were small when it planned: hence laterals.

@@ -144,7 +144,7 @@ export class SessionWorkRepository {
   async holdIdle(tx: Tx, host: string, session: number): Promise<boolean> {
     const { rows } = await sql<{ held: boolean }>`
       select exists (select from runners r where r.id = s.runner_id and r.host = ${host}) as held
-      from sessions s where s.pk = ${session} for update of s skip locked`.execute(tx);
+      from sessions s where s.pk = ${session} for no key update of s skip locked`.execute(tx);
     if (rows[0] !== undefined) return !rows[0].held;
     const { rows: there } = await sql`select from sessions where pk = ${session}`.execute(tx);
     return there.length === 0;

@@ -106,7 +106,7 @@ export class MessageQueueRepository {
 
   /** Locks the session that a message is for. */
   async lockSessionOf(tx: Tx, messageId: string): Promise<void> {
-    await sql`select s.pk from session_messages m join sessions s on s.pk = m.session_pk where m.id = ${messageId} for update of s`.execute(
+    await sql`select s.pk from session_messages m join sessions s on s.pk = m.session_pk where m.id = ${messageId} for no key update of s`.execute(
       tx,
     );
   }
