@@ -41,9 +41,6 @@ export type RunningCityRow = Pick<CityRow, 'name' | 'dir' | 'provider' | 'sessio
 
 type ScopeRow = Pick<CityRow, 'id' | 'name' | 'dir' | 'stream_id'>;
 
-/** While one statement is answered, the next is on its way. */
-const LANES = 2;
-
 const RUNNING_COLUMNS = `c.name, c.dir, c.provider, coalesce(c.suspended, c.suspended_on_start) as suspended, c.session_template, c.agent_count, c.rig_count,
   floor(date_part('epoch', now() - coalesce(c.started_at, now()))) as uptime`;
 
@@ -110,13 +107,13 @@ export class CitiesRepository {
 
   /** Rows of running cities by their names; one at a time by the unique index, whatever the planner thinks of how many there are. */
   #gathered<Row extends { readonly name: string }>(name: string, columns: string): GatheredReads<string, Row> {
-    const text = `select r.* from unnest($1::text[]) as asked(name)
+    const text = `select r.* from unnest((select $1::text[])) as asked(name)
       cross join lateral (select ${columns} from cities c where c.name = asked.name and c.running limit 1) r`;
     const load = async (names: readonly string[]): Promise<(readonly [string, Row])[]> => {
       const { rows } = await this.pool.query<Row>({ name, text, values: [names] });
       return rows.map((row) => [row.name, row] as const);
     };
-    return new GatheredReads(load, { lanes: LANES });
+    return new GatheredReads(load, { lanes: 2 });
   }
 
   async findByName(db: Kysely<Database>, name: string): Promise<CityRow | undefined> {

@@ -28,16 +28,18 @@ interface AskedBead extends BeadRow {
 /** About what a bead may have to be read together with others. */
 const SHORT_BYTES = 16_384;
 
-/** One bead at a time by its key, whatever the planner thinks of how many there are. */
+/** One bead at a time by its key, whatever the planner thinks of how many there are. Most have no edges, and to make nothing of them twice took half of it. */
 const BEADS = `
   select asked.nth, (select s.head from event_streams s where s.id = c.stream_id) as head, b.revision, b.is_long, b.json
-  from unnest($1::text[], $2::text[]) with ordinality as asked(city, id, nth)
+  from unnest((select $1::text[]), (select $2::text[])) with ordinality as asked(city, id, nth)
   cross join lateral (select c.stream_id from cities c where c.name = asked.city and c.running limit 1) c
   left join lateral (
-    select b.revision, l.is_long, case when l.is_long then null when b.claim_fence = 0 then bead_json(b)::text
-      else left(bead_json(b)::text, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
+    select b.revision, l.is_long, case when l.is_long then null when b.claim_fence = 0 then j.json
+      else left(j.json, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
         to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
     from beads b cross join lateral (select $3::integer is not null and ${beadBytesText('b')} > $3 as is_long) l
+    left join lateral (select true as has from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id limit 1) e on true
+    cross join lateral (select (case when l.is_long then null when e.has then bead_json(b) else bead_json(b, null) end)::text as json) j
     where b.stream_id = c.stream_id and b.id = asked.id limit 1) b on true`;
 
 export interface Page<P> {
