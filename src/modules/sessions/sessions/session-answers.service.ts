@@ -8,8 +8,9 @@ import type { Template } from '../launch/launch.js';
 import { templateOf } from '../launch/template.js';
 import type { SessionCity } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
-import { changedMembers, toSessionResponse, type SessionView } from './session-view.js';
-import { SessionViewsRepository } from './session-views.repository.js';
+import { SessionByIdRepository } from './session-by-id.repository.js';
+import { changedMembers, toSessionResponse, type SessionView, type ShownTemplate } from './session-view.js';
+import { SessionViewsRepository, type ToldView } from './session-views.repository.js';
 import { ShownTemplates } from './shown-templates.js';
 
 /** How a session is told: the same body for a read, a list and an event. */
@@ -19,6 +20,7 @@ export class SessionAnswers implements OnModuleInit {
 
   constructor(
     private readonly repository: SessionViewsRepository,
+    private readonly byIds: SessionByIdRepository,
     private readonly config: ConfigReadsService,
     private readonly sessions: SessionChangesService,
   ) {}
@@ -40,6 +42,14 @@ export class SessionAnswers implements OnModuleInit {
     return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
   }
 
+  /** The session of this id; undefined where there is none. */
+  async byId(city: SessionCity, id: string): Promise<{ body: SessionResponse; index: number } | undefined> {
+    const row = await this.byIds.find(city.streamId, id);
+    if (row === undefined) return undefined;
+    const [template] = await this.#shown(city, [row]);
+    return { body: toSessionResponse(row, template), index: row.head };
+  }
+
   /** Many at once, of one configuration. */
   async all(city: SessionCity, rows: readonly SessionView[], lines?: number): Promise<SessionResponse[]> {
     const known = rows.length === 0 ? undefined : await this.config.known(city);
@@ -54,17 +64,14 @@ export class SessionAnswers implements OnModuleInit {
   /** By one statement, as a rule: each start and each end of a turn has this. */
   async #told(tx: Tx, city: SessionCity, ids: readonly string[]): Promise<ReadonlyMap<string, SessionResponse>> {
     const rows = await this.repository.told(tx, city.streamId, ids);
-    const { config_revision: revision, config_hash: hash } = rows[0] ?? { config_revision: null, config_hash: null };
-    const templates =
-      revision === null || hash === null
-        ? []
-        : await this.#templates.of(
-            { streamId: city.streamId, hash },
-            rows,
-            () => this.config.at(city, { revision, hash }, tx),
-            knownTemplate,
-          );
+    const templates = await this.#shown(city, rows, tx);
     return new Map(rows.map((row, n) => [row.id, toSessionResponse(row, templates[n])]));
+  }
+
+  async #shown(city: SessionCity, rows: readonly ToldView[], tx?: Tx): Promise<(ShownTemplate | undefined)[]> {
+    const { config_revision: revision, config_hash: hash } = rows[0] ?? { config_revision: null, config_hash: null };
+    if (revision === null || hash === null) return [];
+    return this.#templates.of({ streamId: city.streamId, hash }, rows, () => this.config.at(city, { revision, hash }, tx), knownTemplate);
   }
 }
 

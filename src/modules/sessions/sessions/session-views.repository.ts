@@ -53,7 +53,8 @@ function output(entries: number): RawBuilder<unknown> {
     ) e where e.shown <> '')`;
 }
 
-function view(entries: number): RawBuilder<unknown> {
+/** What answers tell of a session `s` with the log `l`, and the last `entries` things that it said. */
+export function view(entries: number): RawBuilder<unknown> {
   return sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
     s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation,
     s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,

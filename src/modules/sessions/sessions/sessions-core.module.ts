@@ -7,6 +7,7 @@ import { SessionStoreModule } from '../session-store/session-store.module.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
 import { CreateEndings } from './create-endings.service.js';
 import { SessionAnswers } from './session-answers.service.js';
+import { SessionByIdRepository } from './session-by-id.repository.js';
 import { SessionCommandsRepository } from './session-commands.repository.js';
 import { SessionCommands } from './session-commands.service.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
@@ -25,6 +26,7 @@ import { SessionWatch } from './session-watch.service.js';
     CreateEndings,
     CreateEndingsRepository,
     SessionAnswers,
+    SessionByIdRepository,
     SessionCommands,
     SessionCommandsRepository,
     SessionDeletionsRepository,

@@ -39,6 +39,7 @@ import type { SessionResolver } from '../../session-names/session-resolver.servi
 import type { SessionPatch, SessionRow } from '../../session-store/session-row.js';
 import { SessionStore } from '../../session-store/session-store.repository.js';
 import { SessionAnswers } from '../../sessions/session-answers.service.js';
+import { SessionByIdRepository } from '../../sessions/session-by-id.repository.js';
 import { SessionViewsRepository } from '../../sessions/session-views.repository.js';
 import { WorkRepository } from '../../../work/work/work.repository.js';
 import { WorkService } from '../../../work/work/work.service.js';
@@ -134,7 +135,7 @@ export async function sessionFixture(twins: Twins = {}): Promise<SessionFixture>
     },
   } as unknown as SessionResolver;
   const suspension = { blocker: () => Promise.resolve(state.suspension) } as unknown as EffectiveSuspension;
-  const [a, b] = pools.map((pool, i) => processOn(createDb(pool), `p${i + 1}`, { resolver, suspension, store, twins })) as [
+  const [a, b] = pools.map((pool, i) => processOn(createDb(pool), pool, `p${i + 1}`, { resolver, suspension, store, twins })) as [
     SessionProcess,
     SessionProcess,
   ];
@@ -233,6 +234,7 @@ export async function sessionFixture(twins: Twins = {}): Promise<SessionFixture>
 
 function processOn(
   db: Db,
+  pool: PgPool,
   name: string,
   { resolver, suspension, store, twins }: { resolver: SessionResolver; suspension: EffectiveSuspension; store: SessionStore; twins: Twins },
 ): SessionProcess {
@@ -249,7 +251,7 @@ function processOn(
   const work = new WorkService(transactions, eventLog, new WorkRepository());
   const sessions = new SessionChangesService(transactions, eventLog, store, work, signals);
   const unconfigured = { known: () => Promise.resolve(undefined) } as unknown as ConfigReadsService;
-  const answers = new SessionAnswers(new SessionViewsRepository(db), unconfigured, sessions);
+  const answers = new SessionAnswers(new SessionViewsRepository(db), new SessionByIdRepository(db, pool), unconfigured, sessions);
   answers.onModuleInit();
   const metrics = new Metrics();
   const registry = new OperationRegistry(new DeclaredKinds());
