@@ -21,7 +21,7 @@ const rooms = {
   'event-log': [...base, 'database', 'turns'],
   idempotency: [...base, 'database'],
   queue: [...base, 'database'],
-  operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency'],
+  operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns'],
   streams: [...base, 'database', 'event-log', 'turns'],
   processes: [...base, 'database', 'event-log'],
   threads: [...base, 'turns'],

@@ -437,10 +437,10 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: 'Statements whose result changes with a table are not prepared.',
-    file: 'src/platform/database/preparing.ts',
+    file: 'src/platform/database/prepared-statements.ts',
     find: ' || EVERY_COLUMN.test(text)',
     replace: '',
-    test: 'src/platform/database/preparing.db-spec.ts',
+    test: 'src/platform/database/prepared-statements.db-spec.ts',
     name: 'go on when their table gets a column',
   },
   {

@@ -2,7 +2,7 @@ import { Kysely } from 'kysely';
 import pg from 'pg';
 import { BeginningDialect } from './beginning.js';
 import { HangingConnections } from './hanging.js';
-import { preparingClient } from './preparing.js';
+import { preparingClient } from './prepared-statements.js';
 import type { DB } from './schema.gen.js';
 import { clientOf, noPrimary, serversOf, type DatabaseServers } from './servers.js';
 import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';

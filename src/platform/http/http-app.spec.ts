@@ -56,6 +56,11 @@ describe('the front door', () => {
     expect(reply.headers.get('vary')).toBe('Origin');
   });
 
+  it('has statements of those prepared that say so', async () => {
+    expect((await client.get('/v0/planned')).body).toEqual({ prepared: true });
+    expect((await client.get('/v0/unplanned')).body).toEqual({ prepared: false });
+  });
+
   it('sends prepared JSON text unchanged', async () => {
     const reply = await client.get('/v0/text');
     expect(reply.text).toBe('{"made":"elsewhere"}');

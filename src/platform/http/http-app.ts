@@ -18,6 +18,7 @@ import type { AppConfig } from '../config/config.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import type { AppLogger } from '../logging/logger.js';
+import { preparing } from '../turns/preparing.js';
 import { isTracing } from '../telemetry/spans.js';
 import { sleep } from '../time/clock.js';
 import { WaitingRequests } from '../turns/waiting-requests.js';
@@ -179,6 +180,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
       audit(route, auditing);
     } else if (isForwarded(route) || claims(route)) audit(route, auditing);
+    planOnce(route);
     leaveWhenAnswered(route, inWork);
     compressAnswers(route);
     countUnread(route, inWork, unread);
@@ -230,6 +232,12 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return { instance, handshakes };
+}
+
+/** Last before the handler. */
+function planOnce(route: RouteOptions): void {
+  if ((route.config as RouteConfiguration | undefined)?.operation?.plannedOnce !== true) return;
+  route.preHandler = [...[route.preHandler ?? []].flat(), (_request, _reply, done) => preparing(done)];
 }
 
 /** First of what is done with an answer that is as it will go out. */

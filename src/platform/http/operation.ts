@@ -69,6 +69,11 @@ export interface OperationSpec {
    * what changes something. Whoever shows a key of ours has to show a good one. The handler asks everything else.
    */
   readonly forwarded?: boolean;
+  /**
+   * What it asks the database about a city or one thing of it is the same each time, and one plan is as good as any: each connection plans its
+   * statements once. To plan them was more than half of the work. No list does it, whose best plan may depend on what it filters by.
+   */
+  readonly plannedOnce?: boolean;
   readonly tag?: string;
 }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isRetryable } from '../database/pg-errors.js';
-import { preparing } from '../database/preparing.js';
+import { preparing } from '../turns/preparing.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';

@@ -14,6 +14,7 @@ export class CityStatusController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-status',
+    plannedOnce: true,
     name: 'get-city-status',
     summary: 'What is going on in a running city; with `index`, once its event log has moved on',
     description: '`lite=true` counts no work and no sessions, and leaves the details out.',

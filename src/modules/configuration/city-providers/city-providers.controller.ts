@@ -32,6 +32,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-providers',
+    plannedOnce: true,
     name: 'list-providers',
     summary: 'List the providers of a city',
     description:
@@ -53,6 +54,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-providers-public',
+    plannedOnce: true,
     name: 'list-provider-options',
     summary: 'List what there is to choose of every provider',
     description:
@@ -74,6 +76,7 @@ export class CityProvidersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-provider-by-name',
+    plannedOnce: true,
     name: 'get-provider',
     summary: 'Read a provider',
     description: 'As the files say it, before inheritance. Secrets are masked.',

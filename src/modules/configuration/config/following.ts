@@ -1,5 +1,5 @@
 import { Injectable, Optional } from '@nestjs/common';
-import { preparing } from '../../../platform/database/preparing.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';

@@ -27,6 +27,7 @@ export class PacksController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-packs',
+    plannedOnce: true,
     name: 'list-packs',
     summary: 'List the imports of a city',
     description: 'By name; `default-rig:<binding>` are those that new rigs get.',

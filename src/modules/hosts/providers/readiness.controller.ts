@@ -10,6 +10,7 @@ export class ReadinessController {
 
   @Operation({
     id: 'get-v0-readiness',
+    plannedOnce: true,
     name: 'get-readiness',
     summary: 'Readiness of providers and tools on the worker hosts',
     description: 'As found a moment ago; `fresh` asks again.',
@@ -24,6 +25,7 @@ export class ReadinessController {
 
   @Operation({
     id: 'get-v0-provider-readiness',
+    plannedOnce: true,
     name: 'get-provider-readiness',
     summary: 'Readiness of providers on the worker hosts',
     description: 'As found a moment ago; `fresh` asks again.',

@@ -37,6 +37,7 @@ export class ServicesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-services',
+    plannedOnce: true,
     name: 'list-services',
     summary: 'List services',
     description: 'By name: what the files of the city say of each, and how it is. `service.state_changed` tells of every change.',
@@ -57,6 +58,7 @@ export class ServicesController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-service-by-name',
+    plannedOnce: true,
     name: 'get-service',
     summary: 'Read a service',
     description: 'How it is, and where it is reached.',

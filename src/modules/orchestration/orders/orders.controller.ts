@@ -156,6 +156,7 @@ export class OrdersController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-order-by-name',
+    plannedOnce: true,
     name: 'get-order',
     summary: 'Read an order',
     description:

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { DueLooks } from '../../../platform/database/due-looks.js';
-import { preparing } from '../../../platform/database/preparing.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';

@@ -36,6 +36,7 @@ export class AgentDirController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agent-by-dir-by-base',
+    plannedOnce: true,
     name: 'get-rig-agent',
     summary: 'Read the agent of a rig',
     description: '`dir` is the rig, `base` the name as without one.',

@@ -34,6 +34,7 @@ export class AgentController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agent-by-base',
+    plannedOnce: true,
     name: 'get-agent',
     summary: 'Read an agent',
     description:

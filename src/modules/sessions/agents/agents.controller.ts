@@ -21,6 +21,7 @@ export class AgentsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-agents',
+    plannedOnce: true,
     name: 'list-agents',
     summary: 'List the agents of a city',
     description:

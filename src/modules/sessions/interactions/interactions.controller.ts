@@ -29,6 +29,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-pending',
+    plannedOnce: true,
     name: 'list-pending',
     summary: 'List what waits for a person',
     description:
@@ -50,6 +51,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-pending',
+    plannedOnce: true,
     name: 'get-session-pending',
     summary: 'Read what a session waits for',
     description:

@@ -87,6 +87,7 @@ export class MessagesController {
 
   @Operation({
     id: 'list-session-messages',
+    plannedOnce: true,
     summary: 'List the messages of a session',
     description: 'Newest first: those that wait and what became of the others. An addition to the contract.',
     tag,

@@ -46,6 +46,7 @@ export class RigsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-rigs',
+    plannedOnce: true,
     name: 'list-rigs',
     summary: 'List rigs',
     description:
@@ -96,6 +97,7 @@ export class RigsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-rig-by-name',
+    plannedOnce: true,
     name: 'get-rig',
     summary: 'Read a rig',
     description: 'With `git` also how its working tree is.',

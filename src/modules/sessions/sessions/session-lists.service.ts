@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { ListBodySessionResponse, SessionResponse } from '../../../contract/sessions.schemas.js';
 import { problem } from '../../../contract/problems.js';
-import { preparing } from '../../../platform/database/preparing.js';
 import { heldItems } from '../../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -39,7 +38,7 @@ export class SessionLists {
   /** @throws ProblemError session_not_found, ambiguous */
   async get(city: CityScope, text: string, { peek, peek_lines: lines }: SessionQuery): Promise<SessionAnswer<SessionResponse>> {
     const found = peek ? undefined : await this.answers.byId(city, text);
-    return found ?? preparing(() => this.#named(city, text, peek ? (lines ?? PEEK_LINES) : undefined));
+    return found ?? this.#named(city, text, peek ? (lines ?? PEEK_LINES) : undefined);
   }
 
   async #named(city: CityScope, text: string, lines: number | undefined): Promise<SessionAnswer<SessionResponse>> {

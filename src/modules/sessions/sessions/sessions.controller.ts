@@ -95,6 +95,7 @@ export class SessionsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id',
+    plannedOnce: true,
     name: 'get-session',
     summary: 'Read a session',
     description:

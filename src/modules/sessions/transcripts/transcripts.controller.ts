@@ -38,6 +38,7 @@ export class TranscriptsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-transcript',
+    plannedOnce: true,
     name: 'get-session-transcript',
     summary: "Read a session's transcript",
     description:
@@ -99,6 +100,7 @@ export class TranscriptsController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-session-by-id-agents',
+    plannedOnce: true,
     name: 'list-sub-agents',
     summary: 'List the sub-agents that a session has used',
     description: 'A sub-agent is known by the tool call that started it. In the order of their first words.',

@@ -5,7 +5,7 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import type { AsyncAcceptedResponse } from '../../../contract/scalars.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
-import { preparing } from '../../../platform/database/preparing.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { event } from '../../../platform/event-log/event.js';

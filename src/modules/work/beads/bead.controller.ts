@@ -197,6 +197,7 @@ export class BeadController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-bead-by-id-deps',
+    plannedOnce: true,
     name: 'list-bead-children',
     summary: "List a bead's children",
     description:

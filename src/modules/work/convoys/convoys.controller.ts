@@ -83,6 +83,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-convoy-by-id',
+    plannedOnce: true,
     name: 'get-convoy',
     summary: 'Read a convoy with its members and their progress',
     description: 'Members are the beads that it tracks and those whose parent it is, closed ones too, oldest first.',
@@ -102,6 +103,7 @@ export class ConvoysController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-convoy-by-id-check',
+    plannedOnce: true,
     name: 'check-convoy',
     summary: 'How many members a convoy has, how many are closed, and whether that is all of them',
     description: 'Counted now. An empty convoy is not complete.',

@@ -16,6 +16,7 @@ export class HooksController {
 
   @Operation({
     id: 'get-hook',
+    plannedOnce: true,
     summary: "Read an agent's hook",
     description:
       'Begun work of the agent, then ready work assigned to it, then what is offered to its route, oldest first. ' +
@@ -57,6 +58,7 @@ export class HooksController {
 
   @Operation({
     id: 'get-hook-demand',
+    plannedOnce: true,
     summary: 'Count what waits for each route',
     description: 'By the rule by which claims are offered work, so that as many workers as there is demand all find some.',
     response: HookDemandResponse,

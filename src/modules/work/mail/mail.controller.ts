@@ -65,6 +65,7 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail-count',
+    plannedOnce: true,
     name: 'count-mail',
     summary: 'Count the mail that is not archived',
     description: 'Of an agent, of `human`, or of the whole city.',
@@ -105,6 +106,7 @@ export class MailController {
 
   @Operation({
     id: 'get-v0-city-by-city-name-mail-by-id',
+    plannedOnce: true,
     name: 'get-mail',
     summary: 'Read a message',
     description: 'Does not mark it as read. What was archived by its age can be read here until it is removed for good.',

@@ -8,6 +8,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { queryBool, queryInt, queryList, queryText } from '../../../contract/query.js';
 import { loadConfig, type Config } from '../../config/config.js';
+import { isPreparing } from '../../turns/preparing.js';
 import { HealthModule } from '../../health/health.module.js';
 import { AppLogger, createLogger } from '../../logging/logger.js';
 import { LoggingModule } from '../../logging/logging.module.js';
@@ -67,6 +68,18 @@ class ThingsController {
     @Caller() caller: Principal,
   ): unknown {
     return { id, query, caller };
+  }
+
+  @Operation({ id: 'get-planned', plannedOnce: true, summary: 'Whether statements are prepared' })
+  @Get('v0/planned')
+  planned(): unknown {
+    return { prepared: isPreparing() };
+  }
+
+  @Operation({ id: 'get-unplanned', summary: 'Whether statements are prepared' })
+  @Get('v0/unplanned')
+  unplanned(): unknown {
+    return this.planned();
   }
 
   @Operation({ id: 'create-thing', needs: 'operate', summary: 'Create', status: 201 })

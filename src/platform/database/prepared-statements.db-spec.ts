@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { createDb, createPool, type Db } from './database.js';
-import { preparing } from './preparing.js';
+import { preparing } from '../turns/preparing.js';
 
 let database: TestDatabase;
 let db: Db;

@@ -1,20 +1,10 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import pg from 'pg';
+import { isPreparing } from '../turns/preparing.js';
 
 /** A plan takes memory in each connection; texts that are put together from how much was given have no end. */
 const MOST = 400;
 /** What comes back changes with the table, and a connection does not carry out a prepared statement with another result. */
 const EVERY_COLUMN = /(?:^|[\s,])(?:"?\w+"?\.)?\*\s*(?:,|\bfrom\b|$)/i;
-
-const isPreparing = new AsyncLocalStorage<true>();
-
-/**
- * Has each statement that `work` asks with parameters prepared by the connection that it comes to, which plans it six times and no more. For
- * work that asks the same again and again, and for which one plan is as good as any: to plan what makes a city was half of what the database worked for it.
- */
-export function preparing<T>(work: () => T): T {
-  return isPreparing.run(true, work);
-}
 
 /** The connections of a pool, which give names to statements within `preparing`. Of each of them a name stands for one statement. */
 export function preparingClient(): typeof pg.Client {
@@ -30,7 +20,7 @@ export function preparingClient(): typeof pg.Client {
     override query(...args: unknown[]): never {
       const [text, values] = args;
       // Without parameters it may be several statements, which cannot be prepared.
-      if (typeof text === 'string' && Array.isArray(values) && values.length > 0 && isPreparing.getStore() === true) {
+      if (typeof text === 'string' && Array.isArray(values) && values.length > 0 && isPreparing()) {
         const name = nameOf(text);
         if (name !== undefined) args[0] = { name, text };
       }
