@@ -3,6 +3,7 @@ import { isBlocked, isRetryable } from '../../../../platform/database/pg-errors.
 import { SharedCommitter } from '../../../../platform/database/shared-committer.js';
 import { Db } from '../../../../platform/database/database.js';
 import { afterCommit, PREPARES, Transactions, type Tx } from '../../../../platform/database/transactions.js';
+import { preparing } from '../../../../platform/turns/preparing.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { TellingService } from '../deliveries/telling.service.js';
@@ -72,10 +73,10 @@ export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
     const fill = (outcome: Outcome): void => given.forEach(({ nth }) => outcomes.has(nth) || outcomes.set(nth, outcome));
     try {
       // Who waits has a transaction to wait in.
-      if (shared) await this.#takeKnown(given, records, outcomes);
+      if (shared) await preparing(() => this.#takeKnown(given, records, outcomes));
       const rest = given.filter(({ nth }) => !outcomes.has(nth));
       if (rest.length === 0) return given.map(({ nth }) => outcomes.get(nth)!);
-      const decided = await this.transactions.run((tx) => this.#take(tx, rest, records, !shared), PREPARES);
+      const decided = await preparing(() => this.transactions.run((tx) => this.#take(tx, rest, records, !shared), PREPARES));
       decided.forEach((outcome, nth) => outcomes.set(nth, outcome));
     } catch (error) {
       // Whatever it was that one waits for: the others do not.

@@ -1,4 +1,4 @@
-import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { Transform, type Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -134,9 +134,9 @@ export class Forwarding {
     const { request, response, to } = asked;
     const { method } = request.raw;
     const exchange = new SharedExchange(response, ({ status, message, headers: answered }) => {
-      this.#begin(asked, status, answered);
-      if (asked.closes) answered.connection = 'close';
-      response.writeHead(status, message, answered);
+      const onward = this.#begin(asked, status, answered);
+      if (asked.closes) onward.connection = 'close';
+      response.writeHead(status, message, onward);
     });
     asked.end = (why) => exchange.abort(why);
     return this.#during(asked, async () => {
@@ -164,7 +164,7 @@ export class Forwarding {
       },
       answered: (answer) => {
         sent?.setTimeout(0);
-        this.#begin(asked, answer.statusCode ?? 502, answer.headers);
+        answer.headers = this.#begin(asked, answer.statusCode ?? 502, answer.headers) as IncomingHttpHeaders;
         setImmediate(() => {
           if (!response.headersSent && !response.destroyed) response.flushHeaders();
         });
@@ -179,11 +179,9 @@ export class Forwarding {
   }
 
   /** The headers of an answer, as they go on. */
-  #begin({ request, response, own }: Asked, status: number, headers: IncomingHttpHeaders): void {
+  #begin({ request, own }: Asked, status: number, headers: IncomingHttpHeaders): OutgoingHttpHeaders {
     answeredElsewhere(request, { status, code: null });
-    fromService(headers, own);
-    // What the service says for itself counts.
-    for (const [name, value] of Object.entries(own)) if (name !== 'connection') response.setHeader(name, value);
+    return fromService(headers, own);
   }
 
   #abort(asked: Asked, why: ProblemError): void {

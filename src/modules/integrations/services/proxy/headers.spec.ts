@@ -49,7 +49,9 @@ describe('headers on their way back', () => {
       },
       ...{ 'access-control-allow-origin': '*', vary: 'Accept', 'x-own': '1' },
     };
-    fromService(headers, { 'access-control-allow-origin': 'https://a' });
-    expect(headers).toEqual({ vary: 'Accept, Origin', 'x-own': '1' });
+    const own = { 'access-control-allow-origin': 'https://a', 'x-svc-request-id': ID, 'x-own': 'ours', connection: 'close' };
+    expect(fromService(headers, own)).toEqual({
+      ...{ 'access-control-allow-origin': 'https://a', 'x-svc-request-id': ID, vary: 'Accept, Origin', 'x-own': '1' },
+    });
   });
 });

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { ADAPTER_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, KEY_PREFIX, SESSION_TOKEN_PREFIX } from '../../../../platform/http/authenticator.js';
 
 /** Meant for the next hop only. */
@@ -40,19 +40,26 @@ export function forService(headers: IncomingHttpHeaders, requestId: string): Inc
   return kept;
 }
 
-/** What of an answer's headers does not go further. They are changed in place. */
-export function fromService(headers: IncomingHttpHeaders, own: Readonly<Record<string, unknown>>): void {
+/** The headers of an answer as they go on: those of this process, and what the service says for itself, which counts. */
+export function fromService(headers: IncomingHttpHeaders, own: Readonly<Record<string, string | number | string[]>>): OutgoingHttpHeaders {
   const named = namedBy(headers.connection);
-  for (const name of Object.keys(headers))
+  const tellsOrigin = own['access-control-allow-origin'] !== undefined;
+  const kept: OutgoingHttpHeaders = {};
+  for (const [name, value] of Object.entries(own)) if (name !== 'connection') kept[name] = value;
+  for (const [name, value] of Object.entries(headers)) {
     // A script of a service must not become the worker of pages that are not its own.
-    if (HOP.has(name) || named.has(name) || name === 'transfer-encoding' || OURS.test(name) || name === 'service-worker-allowed')
-      delete headers[name];
-  if (own['access-control-allow-origin'] !== undefined)
-    for (const name of Object.keys(headers)) if (name.startsWith('access-control-')) delete headers[name];
-  if (headers.vary !== undefined) headers.vary = `${headers.vary}, Origin`;
+    if (HOP.has(name) || named.has(name) || name === 'transfer-encoding' || OURS.test(name) || name === 'service-worker-allowed') continue;
+    if (tellsOrigin && name.startsWith('access-control-')) continue;
+    kept[name] = name === 'vary' ? `${value as string}, Origin` : value;
+  }
+  return kept;
 }
 
+const NONE: ReadonlySet<string> = new Set();
+
 function namedBy(connection: string | undefined): ReadonlySet<string> {
-  const names = (connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  // Nearly all that say anything.
+  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return NONE;
+  const names = connection.split(',').map((name) => name.trim().toLowerCase());
   return new Set(names.filter((name) => name !== '' && !FRAMING.has(name)));
 }

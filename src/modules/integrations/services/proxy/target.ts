@@ -21,7 +21,8 @@ const NAME = /^[a-zA-Z0-9][a-zA-Z0-9_-]{0,127}$/;
 
 /** @throws ProblemError bad_request for a path that leads out of the service */
 export function targetOf(url: string): ServiceTarget {
-  const local = url.replace(ABSOLUTE, '').replace(/#.*$/s, '');
+  const whole = url.startsWith('/') ? url : url.replace(ABSOLUTE, '');
+  const local = whole.includes('#') ? whole.slice(0, whole.indexOf('#')) : whole;
   const at = local.indexOf('?');
   const path = at === -1 ? local : local.slice(0, at);
   const query = at === -1 ? '' : local.slice(at);
