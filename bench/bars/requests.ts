@@ -2,6 +2,7 @@ import pg from 'pg';
 import type { GroupResult, RequestGroup } from '../clients/http.js';
 import type { Bar } from '../lib/context.js';
 import { cityName } from '../lib/database.js';
+import { liveSession } from '../lib/live-sessions.js';
 import { sleep } from '../lib/machine.js';
 import { runScript } from '../lib/pgbench.js';
 import { count, ms, type Line } from '../lib/report.js';
@@ -20,6 +21,7 @@ export const http: Bar = {
     const client = await context.client('http');
     const { port } = await context.service(url);
     const floor = await context.floor('http', { url });
+    for (const name of NAMES) await liveSession(url, `s-${name}`, name);
     const requests = (to: number, paths: readonly string[], body?: string) => (): Promise<Load> =>
       load(client, context.tempDir, {
         port: to,
@@ -35,6 +37,10 @@ export const http: Bar = {
         port,
         NAMES.map((name) => `/v0/city/${name}`),
       ),
+      session: requests(
+        port,
+        NAMES.map((name) => `/v0/city/${name}/session/s-${name}`),
+      ),
       row: requests(floor.port, ['/row']),
       emit: requests(
         port,
@@ -48,6 +54,7 @@ export const http: Bar = {
     return [
       ...lines('GET health against Fastify hello', runs.health, runs.hello, 0.6),
       ...lines('GET city against Fastify and one row', runs.city, runs.row, 0.75),
+      ...lines('GET session against Fastify and one row', runs.session, runs.row, 0.75),
       ...lines('POST event against Fastify POST', runs.emit, runs.append, 0.7),
     ];
   },

@@ -1,4 +1,5 @@
 import { problem } from '../../contract/problems.js';
+import { preparing } from '../turns/preparing.js';
 import { workFor } from '../turns/working.js';
 
 export interface GatheringLimits {
@@ -20,8 +21,8 @@ const PATIENCE_MS = 2;
  * the process's own. It is for rows that cost all callers alike and little, so that nobody has to take turns: those of callers who are not known
  * yet, and those that nearly every request reads. Every answer was read after its question.
  *
- * The statement should have a name, so that it is planned once. It takes its keys as `(select $1::text[])`: how many there are is no matter for
- * its plan then. The planner counts those of a bare parameter, finds that it knows better each time, and plans anew: half a millisecond for a bead.
+ * The statement is prepared. It takes its keys as `(select $1::text[])`, so that how many there are is no matter for its plan: the planner counts
+ * those of a bare parameter, finds that it knows better each time, and plans anew, which took half a millisecond for a bead.
  */
 export class GatheredReads<Key extends string | number, Row> {
   #waiting = new Map<Key, PromiseWithResolvers<Row | undefined>>();
@@ -63,7 +64,7 @@ export class GatheredReads<Key extends string | number, Row> {
   #begin(): void {
     this.#looking = true;
     this.#reading++;
-    void workFor(undefined, () => this.#readAll());
+    void workFor(undefined, () => preparing(() => this.#readAll()));
   }
 
   async #readAll(): Promise<void> {

@@ -32,11 +32,12 @@ export class SessionCallersRepository {
 
   async #calling(pks: readonly number[]): Promise<readonly CallerRow[]> {
     const { rows } = await sql<CallerRow>`
-      select s.pk, s.token_hash as hash, s.id, s.session_name, s.alias, s.agent, s.agent_name, s.stream_id, e.name as city
-      from sessions s join event_streams e on e.id = s.stream_id
-      where s.pk = any(${[...pks]}::bigint[]) and s.token_hash is not null and s.runner_id is not null and s.state <> 'closed'`.execute(
-      this.db,
-    );
+      select c.pk, c.hash, c.id, c.session_name, c.alias, c.agent, c.agent_name, c.stream_id, e.name as city
+      from unnest((select ${[...pks]}::bigint[])) as asked(pk)
+      cross join lateral (
+        select s.pk, s.token_hash as hash, s.id, s.session_name, s.alias, s.agent, s.agent_name, s.stream_id from sessions s
+        where s.pk = asked.pk and s.token_hash is not null and s.runner_id is not null and s.state <> 'closed' limit 1) c
+      cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`.execute(this.db);
     return rows;
   }
 
