@@ -37,7 +37,7 @@ export class CommandCallersRepository {
   }
 
   async #calling(kind: CommandKind, pks: readonly number[]): Promise<readonly CallerRow[]> {
-    const wanted = sql`any((select ${[...pks]}::bigint[]))`;
+    const wanted = sql`any((select ${[...pks]}::bigint[])::bigint[])`;
     const { rows } = await (
       kind === 'firing'
         ? sql<CallerRow>`

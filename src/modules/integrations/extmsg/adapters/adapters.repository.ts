@@ -141,7 +141,7 @@ export class AdaptersRepository {
     const { rows } = await sql<AdapterCaller>`
       select a.pk, a.token_hash as hash, a.provider, a.account_id, e.name as city
       from extmsg_adapters a join event_streams e on e.id = a.stream_id
-      where a.pk = any((select ${[...pks]}::bigint[])) and a.token_hash <> ''`.execute(db);
+      where a.pk = any((select ${[...pks]}::bigint[])::bigint[]) and a.token_hash <> ''`.execute(db);
     return rows;
   }
 
