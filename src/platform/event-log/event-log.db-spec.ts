@@ -167,6 +167,43 @@ describe('the event log of two processes', () => {
     expect((await stream(name)).active).toBe(false);
   });
 
+  // Guard: joinStream takes the stream's lock before its row, as every append does.
+  it('does not deadlock when a stream joins again while others append to it', async () => {
+    const name = await join();
+    await a.transactions.run((tx) => a.log.leaveStream(tx, name));
+    const joined = Promise.withResolvers<void>();
+    const again = async (tx: Tx): Promise<void> => {
+      await a.log.joinStream(tx, name);
+      joined.resolve();
+      await eventually(othersWait);
+      await a.log.append(tx, events(name));
+    };
+    const joining = a.transactions.run(again);
+    await joined.promise;
+    await Promise.all([joining, append(b, ...events(name)), append(b, ...events(name))]);
+    expect(await seqs(name)).toEqual([1, 2, 3]);
+    expect((await stream(name)).active).toBe(true);
+  });
+
+  // Guard: joinStream takes its two locks in the order of appends, which is that of names in bytes.
+  it.each([
+    ['Upper', false],
+    ['lower', true],
+  ])('has the stream %s join again in the order in which it would be appended to', async (name, isLater) => {
+    await join(name);
+    const free = sql<{ free: boolean }>`select pg_try_advisory_xact_lock(1, id) as free from event_streams where name = ${name}`;
+    const joining = b.transactions.run(async (tx) => {
+      await b.log.append(tx, events(SUPERVISOR_STREAM));
+      const joining = join(name);
+      await eventually(othersWait);
+      expect((await free.execute(b.db)).rows).toEqual([{ free: isLater }]);
+      return { joining };
+    });
+    await (
+      await joining
+    ).joining;
+  });
+
   // Guard: joinStream holds the supervisor's stream while it notes where that stream is.
   it('decides for every cursor which streams joined after it, under concurrent supervisor appends', async () => {
     let writing = true;

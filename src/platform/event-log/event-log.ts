@@ -72,10 +72,13 @@ export class EventLog {
   /**
    * Makes `name` part of the supervisor's feed, from its next event on; the stream row is made when it is not
    * there, where the present epoch begins, and its counter continues when it is. Holds the supervisor stream's lock until the commit, so that
-   * "registered after the cursor's supervisor position" is decidable. Returns the stream's id.
+   * "registered after the cursor's supervisor position" is decidable, and its own before its row, both in the order of appends: of one that
+   * joins again some may still tell what has ended. Returns the stream's id.
    */
   async joinStream(tx: Tx, name: string): Promise<number> {
-    await sql`select pg_advisory_xact_lock(1, id) from event_streams where name = ${SUPERVISOR_STREAM}`.execute(tx);
+    await sql`
+      select pg_advisory_xact_lock(1, s.id) from (
+        select id from event_streams where name = ${SUPERVISOR_STREAM} or name = ${name} order by name collate "C" offset 0) s`.execute(tx);
     const { rows } = await sql<{ id: number }>`
       insert into event_streams as s (name, joined_supervisor_seq, head, floor, sealed_seq, joined_seq, epoch_ends)
       select ${name}, v.head, d.begin, d.begin, d.begin, d.begin, d.ends
