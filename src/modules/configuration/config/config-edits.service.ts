@@ -256,8 +256,9 @@ export class ConfigEditsService {
     // Whoever took the hold away has taken back what there was then; what was written since is still there.
     if (plan !== undefined && (held || error instanceof HoldLost)) await undoPlan(city.path, plan);
     await this.transactions.run(async (tx) => {
-      await this.repository.end(tx, city.streamId, id);
+      // The state before the edit, as every commit has them.
       if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
+      await this.repository.end(tx, city.streamId, id);
       if (key !== undefined) await this.idempotency.release(tx, key, id);
     }, PREPARES);
     return undefined;
@@ -275,8 +276,8 @@ export class ConfigEditsService {
     if (left === undefined) return false;
     if (left.plan !== null) await undoPlan(left.dir, left.plan);
     await this.transactions.run(async (tx) => {
-      await this.repository.end(tx, left.streamId, left.id);
       await this.repository.raiseAttempt(tx, left.streamId);
+      await this.repository.end(tx, left.streamId, left.id);
     }, PREPARES);
     this.log.warn({ edit: left.id, dir: left.dir }, 'an edit whose process vanished was taken back');
     return true;
