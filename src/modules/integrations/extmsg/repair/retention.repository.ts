@@ -54,7 +54,10 @@ export class RetentionRepository {
         limit ${limit} for no key update of c skip locked)`.execute(this.db);
   }
 
-  /** Entries beyond the age, and beyond the number of a conversation; what is the oldest then is told by its row. Answers how many. */
+  /**
+   * Entries beyond the age, and beyond the number of a conversation; what is the oldest then is told by its row. It waits for nobody who has a
+   * conversation: what is left there goes the next time. Answers how many.
+   */
   async forgetEntries(kept: { readonly days: number; readonly count: number }, limit: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`
       with old as (
@@ -62,9 +65,12 @@ export class RetentionRepository {
       ), many as (
         select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
         where c.head - c.earliest >= ${kept.count} and e.sequence <= c.head - ${kept.count} limit ${limit}
+      ), free as materialized (
+        select c.pk from extmsg_conversations c where c.pk in (select conversation_pk from old union select conversation_pk from many)
+        for no key update skip locked
       ), gone as (
         delete from extmsg_entries e using (select * from old union select * from many) o
-        where e.conversation_pk = o.conversation_pk and e.sequence = o.sequence returning e.conversation_pk, e.sequence
+        where o.conversation_pk in (select f.pk from free f) and e.conversation_pk = o.conversation_pk and e.sequence = o.sequence returning e.conversation_pk, e.sequence
       ), moved as (
         update extmsg_conversations c set earliest = greatest(c.earliest, g.last + 1)
         from (select conversation_pk, max(sequence) as last from gone group by conversation_pk) g where c.pk = g.conversation_pk

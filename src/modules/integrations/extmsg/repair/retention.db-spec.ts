@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, LOCK_TIMEOUT_MS, type TestDatabase } from '../../../../../test/support/database.js';
+import { registerCity } from '../../../../../test/support/registry.js';
+import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
+import { RetentionRepository } from './retention.repository.js';
+
+let database: TestDatabase;
+let db: Db;
+beforeEach(async () => {
+  database = await cloneDatabase(LOCK_TIMEOUT_MS);
+  db = createDb(createPool(database.url));
+  const { streamId } = await registerCity(db, 'alpha', '/alpha');
+  for (const id of ['one', 'two', 'three'])
+    await sql`
+      with c as (
+        insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind, head)
+        values (${streamId}, ${Buffer.from(id)}, 's', 'slack', 'default', ${id}, '', 'room', 3) returning pk)
+      insert into extmsg_entries (conversation_pk, sequence, id, kind, provider_message_id, once_key, actor, text, explicit_target,
+        reply_to_message_id, attachments, source_session_id, route, created_at)
+      select c.pk, n, ${id} || n, 'inbound', '', '', '{}', 'x', '', '', '[]', '', '{}', now() - (4 - n) * interval '10 days'
+      from c, generate_series(1, 3) n`.execute(db);
+});
+afterEach(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+const kept = async (): Promise<Record<string, number[]>> => {
+  const { rows } = await sql<{ id: string; earliest: number; n: number }>`
+    select c.conversation_id as id, c.earliest, count(e.*) as n from extmsg_conversations c
+    left join extmsg_entries e on e.conversation_pk = c.pk group by 1, 2 order by 1`.execute(db);
+  return Object.fromEntries(rows.map(({ id, earliest, n }) => [id, [earliest, n]]));
+};
+
+// Guard: it waits for nobody's conversation, who may have one and wait for another.
+it('forgets entries of conversations that nobody has, and the others once they are free', async () => {
+  const repository = new RetentionRepository(db);
+  const forget = (): Promise<number> => repository.forgetEntries({ days: 15, count: 1_000 }, 100);
+  await db.transaction().execute(async (tx) => {
+    await sql`select from extmsg_conversations where conversation_id = 'two' for no key update`.execute(tx);
+    expect(await forget()).toBe(4);
+  });
+  expect(await kept()).toMatchObject({ one: [3, 1], three: [3, 1] });
+  expect((await kept()).two![1]).toBe(3);
+  expect(await forget()).toBe(2);
+  expect(await kept()).toMatchObject({ two: [3, 1] });
+});
