@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import { SessionCommands } from '../../sessions/sessions/session-commands.service.js';
 import { WorkService, type Done } from '../../work/work/work.service.js';
@@ -36,12 +37,14 @@ export class RunChangesService {
       if (run === undefined) throw runNotFound(id);
       if (run.outcome === 'canceled') return { run_id: id, status: 'canceled', closed: 0, again: true };
       if (run.outcome !== null) throw problem('wrong_state', `run ${id} is already terminal; nothing to cancel`);
-      const working = await this.repository.workingSessions(work.tx, city.streamId, run);
-      const closed = await this.endings.end(work, run, { outcome: 'canceled', reason: CANCELED });
-      for (const pk of working) {
+      // Sessions before the numbers of beads, which what comes after the run may take.
+      const working: SessionRow[] = [];
+      for (const pk of await this.repository.workingSessions(work.tx, city.streamId, run)) {
         const session = await changes.lock(pk);
-        if (session?.live === true) await this.commands.interrupt(changes, session);
+        if (session?.live === true) working.push(session);
       }
+      const closed = await this.endings.end(work, run, { outcome: 'canceled', reason: CANCELED });
+      for (const session of working) await this.commands.interrupt(changes, session);
       return { run_id: id, status: 'canceled', closed, again: false };
     });
   }
