@@ -6,6 +6,7 @@ import { DIRECTORIES } from './directories.js';
 import type { Guard } from './guard.js';
 import { HTTP } from './http.js';
 import { ISOLATION } from './isolation.js';
+import { LOCKS } from './locks.js';
 import { MAINTENANCE } from './maintenance.js';
 import { NETWORK } from './network.js';
 import { EXTMSG } from './extmsg.js';
@@ -26,6 +27,7 @@ export const GUARDS: readonly Guard[] = [
   ...PLATFORM,
   ...WORK,
   ...SESSIONS,
+  ...LOCKS,
   ...CONFIGURATION,
   ...FORMULAS,
   ...RUN_CONTROL,

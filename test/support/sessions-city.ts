@@ -7,6 +7,7 @@ import { SessionChangesService } from '../../src/modules/sessions/session-store/
 import type { SessionPatch, SessionRow } from '../../src/modules/sessions/session-store/session-row.js';
 import { NamedSessions } from '../../src/modules/sessions/session-names/named-sessions.service.js';
 import { SessionResolver } from '../../src/modules/sessions/session-names/session-resolver.service.js';
+import { SessionStore } from '../../src/modules/sessions/session-store/session-store.repository.js';
 import type { StopRequest } from '../../src/modules/sessions/session-store/session-states.js';
 import { SessionTimings } from '../../src/modules/sessions/sessions/session-timings.js';
 import { startStack, type Stack } from './app.js';
@@ -136,6 +137,9 @@ export class SessionsCity {
     const apps = this.stack.apps.slice(0, 2).map(({ app }) => app);
     const guards = apps.map((app) => app.get(NamedSessions, { strict: false }) as unknown as { names: { reserve: unknown } });
     const kept = guards.map(({ names }) => names.reserve);
+    const stores = apps.map((app) => app.get(SessionStore, { strict: false }));
+    const locks = stores.map((store) => store.lockNames);
+    for (const store of stores) store.lockNames = () => Promise.resolve();
     const reached = guards.map(() => Promise.withResolvers<void>());
     const both = Promise.all(reached.map(({ promise }) => promise));
     guards.forEach(({ names }, n) => {
@@ -153,6 +157,7 @@ export class SessionsCity {
       return results.map(({ status }) => status).sort();
     } finally {
       guards.forEach(({ names }, n) => (names.reserve = kept[n]));
+      stores.forEach((store, n) => (store.lockNames = locks[n]!));
     }
   }
 

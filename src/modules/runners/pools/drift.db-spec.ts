@@ -4,28 +4,29 @@ import { ANYBODY } from '../../../contract/principal.js';
 import type { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import type { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
 import type { LaunchService } from '../../sessions/launch/launch.service.js';
+import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import type { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import { SessionDriftRepository } from '../../sessions/sessions/session-drift.repository.js';
 import { SessionDrifts } from '../../sessions/sessions/session-drift.service.js';
 import type { SessionResolver } from '../../sessions/session-names/session-resolver.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
-import { PoolExecutor, type Carrying } from './pool-executor.js';
+import { PoolExecutor } from './pool-executor.js';
 import type { PoolDecision } from './pool-facts.js';
 import { agentConfig, poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 
 /** What the configuration says now. */
 let hash: string;
-/** Runs between a pass's plan and the first thing that it carries out. */
+/** Runs between a pass's plan and the locks of what it carries out. */
 let between: (() => Promise<unknown>) | undefined;
 let fixture: PoolFixture;
 let drifts: SessionDrifts;
 
 class Paused extends PoolExecutor {
-  override async carryOut(carrying: Carrying, decision: PoolDecision): ReturnType<PoolExecutor['carryOut']> {
+  override async lock(changes: SessionChanges, decisions: readonly PoolDecision[]): Promise<void> {
     const first = between;
     between = undefined;
     await first?.();
-    return super.carryOut(carrying, decision);
+    return super.lock(changes, decisions);
   }
 }
 

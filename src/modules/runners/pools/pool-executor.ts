@@ -50,6 +50,17 @@ export class PoolExecutor {
     private readonly log: AppLogger,
   ) {}
 
+  /** All that is changed, before the first of it is: the end of a session locks names and conversations, which come after every session. */
+  async lock(changes: SessionChanges, decisions: readonly PoolDecision[]): Promise<void> {
+    const bearers = await this.named.bearers(
+      changes,
+      decisions.flatMap((one) => (one.do === 'materialize' ? [one.identity] : [])),
+    );
+    const closed = decisions.flatMap((one) => (one.do === 'close' ? [one.pk] : []));
+    const ending = [...closed, ...bearers];
+    await changes.lockAll([...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers], ending.length > 1 ? ending : []);
+  }
+
   async carryOut(carrying: Carrying, decision: PoolDecision): Promise<Carried> {
     if (decision.do === 'create' || decision.do === 'materialize') return this.#make(carrying, decision);
     const row = await carrying.changes.lock(decision.pk);

@@ -39,12 +39,12 @@ describe('a session that is idle for too long', () => {
     const { pk, id } = await fixture.session('active', { kind: 'agent', agent: 'boss', template: 'boss', agent_name: 'boss' });
     await fixture.ready(pk, 120_000);
     // The lock of the row is taken once the plan is made.
-    const { carryOut } = fixture.one.pass['executor'];
+    const { lock } = fixture.one.pass['executor'];
     let meanwhile: Promise<unknown> | undefined;
-    fixture.one.pass['executor'].carryOut = async (carrying, decision) => {
-      meanwhile ??= happens(pk, id);
+    fixture.one.pass['executor'].lock = async (changes, decisions) => {
+      if (decisions.length > 0) meanwhile ??= happens(pk, id);
       await meanwhile;
-      return carryOut.call(fixture.one.pass['executor'], carrying, decision);
+      return lock.call(fixture.one.pass['executor'], changes, decisions);
     };
     expect(await fixture.pass()).toEqual([]);
     expect(meanwhile).toBeDefined();

@@ -82,7 +82,9 @@ export class PoolPass {
     const { decisions, nextAt } = poolPlan(facts);
     const planned = new Map(facts.sessions.map((session) => [session.pk, session]));
     const done: PoolDecision[] = [];
-    for (const decision of decisions.slice(0, BUDGET)) {
+    const chosen = decisions.slice(0, BUDGET);
+    await this.executor.lock(changes, chosen);
+    for (const decision of chosen) {
       const carried = await this.executor.carryOut({ changes, config, planned, now }, decision);
       if (carried === 'done') done.push(decision);
       if (carried === 'later' && 'pk' in decision) later.push(decision.pk);
@@ -134,6 +136,7 @@ export class PoolPass {
   async #giveBack(city: PoolCity, pks: readonly number[]): Promise<void> {
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
+      await changes.lockAll(pks, pks);
       for (const pk of [...pks].sort((a, b) => a - b)) {
         const row = await changes.lock(pk);
         if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;

@@ -25,21 +25,28 @@ export class NamedSessions {
 
   /**
    * Makes the session of a configured identity in the caller's transaction, or finds the one that bears it, as it is
-   * committed and not locked. Two at once make one. A predecessor that cannot go on loses its names to the new one.
+   * committed and not locked. Two at once make one. A predecessor that cannot go on loses its names to the new one: it is locked before
+   * them, and what it has of conversations, as by whoever ends it.
    *
-   * @throws ProblemError session_not_found when it is not configured; conflict when another session has one of its names.
+   * @throws ProblemError session_not_found when it is not configured; conflict when another session has one of its names; unavailable when the
+   * one that was made meanwhile cannot go on either.
    */
   async materialize(changes: SessionChanges, config: CityConfig, identity: string, how: Materializing): Promise<SessionRow> {
     const { tx, city, actor } = changes;
     const named = config.named_sessions.find(({ qualified_name }) => qualified_name === identity);
     if (named === undefined) throw problem('session_not_found', `no named session ${identity} is configured`);
     const template = templateOfNamed(config, named);
+    const [found] = await this.names.bearers(tx, city.streamId, [identity]);
+    const there = found === undefined ? undefined : this.#goingOn(identity, await this.changes.find(tx, city.streamId, found));
+    if (there !== undefined) return there;
+    if (found !== undefined) await changes.lockAll([found], [found]);
+    await changes.lockNames();
     const owner = await this.names.reserve(tx, city.streamId, identity);
     const bearer = owner === null ? undefined : await this.changes.find(tx, city.streamId, owner);
     if (bearer !== undefined) {
-      if (bearer.named_identity !== identity)
-        throw problem('conflict', `the configured name ${identity} is in use by session ${bearer.id}`);
-      if (canGoOn(bearer)) return bearer;
+      const made = this.#goingOn(identity, bearer);
+      if (made !== undefined) return made;
+      if (bearer.pk !== found) throw problem('unavailable', `the session of ${identity} is being changed; try again`);
       await this.names.freeAll(tx, bearer.pk);
     }
     const created = await changes.create({
@@ -64,8 +71,26 @@ export class NamedSessions {
     return created;
   }
 
-  /** @throws ProblemError conflict when the configuration gives the name to a session of its own */
-  async requireNotConfigured({ tx, city }: SessionChanges, alias: string): Promise<void> {
+  /** The sessions that bear configured names, as it is committed: who makes several may have to replace them. */
+  async bearers({ tx, city }: SessionChanges, identities: readonly string[]): Promise<readonly number[]> {
+    return identities.length === 0 ? [] : this.names.bearers(tx, city.streamId, identities);
+  }
+
+  /** The one that bears a name, unless it has to be replaced. @throws ProblemError conflict when it is another's */
+  #goingOn(identity: string, bearer: SessionRow | undefined): SessionRow | undefined {
+    if (bearer === undefined) return undefined;
+    if (bearer.named_identity !== identity) throw problem('conflict', `the configured name ${identity} is in use by session ${bearer.id}`);
+    return canGoOn(bearer) ? bearer : undefined;
+  }
+
+  /**
+   * The names of the city's sessions are the caller's until the commit.
+   *
+   * @throws ProblemError conflict when the configuration gives the name to a session of its own
+   */
+  async requireNotConfigured(changes: SessionChanges, alias: string): Promise<void> {
+    const { tx, city } = changes;
+    await changes.lockNames();
     if (await this.names.isIdentity(tx, city.streamId, alias))
       throw problem('conflict', `the name ${alias} belongs to a configured named session`);
     await this.names.forgetIdentity(tx, city.streamId, alias);

@@ -55,6 +55,14 @@ export class SessionNamesRepository {
     return rows.length === 1;
   }
 
+  /** The sessions that bear configured names, as it is committed. */
+  async bearers(tx: Tx, streamId: number, identities: readonly string[]): Promise<number[]> {
+    const { rows } = await sql<{ pk: number }>`
+      select n.session_pk as pk from session_names n
+      where n.stream_id = ${streamId} and n.name = any(${[...identities]}::text[]) and n.session_pk is not null`.execute(tx);
+    return rows.map(({ pk }) => pk);
+  }
+
   /** Takes the name out of reach of everybody but the session of this identity, and waits for whoever does so too. Answers who has it. */
   async reserve(tx: Tx, streamId: number, identity: string): Promise<number | null> {
     await sql`

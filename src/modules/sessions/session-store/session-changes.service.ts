@@ -11,6 +11,7 @@ import type { Work } from '../../work/work/work.js';
 import { WorkService, type Done } from '../../work/work/work.service.js';
 import {
   SessionChanges,
+  type EndingReaction,
   type EndReaction,
   type MoveReaction,
   type ReplaceReaction,
@@ -23,12 +24,13 @@ import { SessionStore } from './session-store.repository.js';
 import { logTopic, runnerTopic, WANTED_TOPIC } from './topics.js';
 
 /**
- * Opens transactions on sessions. Locks are taken in one order everywhere: the city's work, sessions by pk, operations,
- * the event stream last.
+ * Opens transactions on sessions. Locks are taken in one order everywhere: the city's work, sessions by pk, what they have of
+ * other rooms, the names of sessions, the numbers of beads, operations, the event stream last.
  */
 @Injectable()
 export class SessionChangesService {
   readonly #reactions = {
+    ending: [] as EndingReaction[],
     moved: [] as MoveReaction[],
     ended: [] as EndReaction[],
     replaced: [] as ReplaceReaction[],
@@ -46,6 +48,11 @@ export class SessionChangesService {
   /** Adds what another family settles when a session loses its process or ends. */
   onEnded(reaction: EndReaction): void {
     this.#reactions.ended.push(reaction);
+  }
+
+  /** Adds what another family locks before several sessions end in one transaction. */
+  onEnding(reaction: EndingReaction): void {
+    this.#reactions.ending.push(reaction);
   }
 
   /** Adds what another family settles when a session goes from one state to another. */

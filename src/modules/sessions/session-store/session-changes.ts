@@ -61,7 +61,11 @@ export type MoveReaction = (changes: SessionChanges, before: SessionRow, after: 
 /** Runs in the transaction that made a session in the place of another that had its name and cannot go on. */
 export type ReplaceReaction = (changes: SessionChanges, before: SessionRow, after: SessionRow) => Promise<void>;
 
+/** Locks what several sessions have that are about to end. */
+export type EndingReaction = (changes: SessionChanges, pks: readonly number[]) => Promise<void>;
+
 export interface SessionReactions {
+  readonly ending: readonly EndingReaction[];
   readonly moved: readonly MoveReaction[];
   readonly ended: readonly EndReaction[];
   readonly replaced: readonly ReplaceReaction[];
@@ -91,6 +95,20 @@ export class SessionChanges {
   /** The session, locked until the commit. Undefined when it is not there, or not of this city. */
   async lock(pk: number): Promise<SessionRow | undefined> {
     return this.store.lock(this.tx, this.city.streamId, pk);
+  }
+
+  /**
+   * As `lock`, for several of which each may be changed in ways that lock more: all of them, before the first is. Of those that end, or give
+   * up what they have, also what they have of other rooms is locked, in the order of those.
+   */
+  async lockAll(pks: readonly number[], ending: readonly number[]): Promise<void> {
+    if (pks.length > 0) await this.store.lockAll(this.tx, this.city.streamId, pks);
+    if (ending.length > 0) for (const react of this.reactions.ending) await react(this, ending);
+  }
+
+  /** Nobody else gives a session of the city a name until the commit. What else of sessions is locked is locked before. */
+  async lockNames(): Promise<void> {
+    await this.store.lockNames(this.tx, this.city.streamId);
   }
 
   /** @throws ProblemError session_not_found */

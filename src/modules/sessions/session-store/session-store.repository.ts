@@ -21,6 +21,9 @@ const ARRAY_COLUMNS = new Map<string, string>([
   ['restarts', 'timestamptz[]'],
 ]);
 
+/** Advisory class of `lockNames`. */
+const NAMES = 5;
+
 /** SQL of everybody who writes sessions. Reads that answer requests are the families' own. */
 @Injectable()
 export class SessionStore {
@@ -35,6 +38,22 @@ export class SessionStore {
     return rows[0];
   }
 
+  /** Those of them that are there, locked in the order of their pk. */
+  async lockAll(tx: Tx, streamId: number, pks: readonly number[]): Promise<void> {
+    await sql`
+      select from sessions s where s.stream_id = ${streamId} and s.pk = any(${[...pks]}::bigint[]) order by s.pk for no key update`.execute(
+      tx,
+    );
+  }
+
+  /**
+   * The names of the city's sessions until the commit: whoever gives one has them alone, after the sessions that he has and before the number of
+   * one that he makes. Whoever only gives up those of a session that he has does without.
+   */
+  async lockNames(tx: Tx, streamId: number): Promise<void> {
+    await sql`select pg_advisory_xact_lock(${NAMES}, ${streamId})`.execute(tx);
+  }
+
   /** False when the city does not run. */
   async cityRuns(tx: Tx, streamId: number): Promise<boolean> {
     const { rows } = await sql`select 1 from cities c where c.stream_id = ${streamId} and c.running`.execute(tx);
@@ -43,6 +62,7 @@ export class SessionStore {
 
   /** @throws ProblemError conflict when a name is taken. */
   async insert(tx: Tx, streamId: number, s: NewSession): Promise<SessionRow> {
+    await this.lockNames(tx, streamId);
     const { rows } = await sql<SessionRow>`
       with made as (select next_bead_id(${streamId}, '') as id)
       insert into sessions as s (stream_id, id, session_name, alias, title, kind, template, agent, agent_name, slot, rig, provider, preset,

@@ -110,6 +110,7 @@ export class SessionEdits {
       throw problem('conflict', `the alias of ${row.named_identity} is the name that the configuration gives it`);
     if (alias !== '') checkAlias(alias, prefixes);
     if (row.state !== 'closed') {
+      await changes.lockNames();
       if (row.alias !== '' && row.alias !== row.session_name) await changes.releaseName(row, row.alias);
       if (alias !== '') {
         await this.named.requireNotConfigured(changes, alias);

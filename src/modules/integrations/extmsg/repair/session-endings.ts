@@ -32,12 +32,13 @@ export class SessionEndings implements OnModuleInit {
     this.sessions.onEnded(async (changes, row, how) => {
       if (how === 'closed') await this.#ended(changes, row);
     });
+    this.sessions.onEnding(async (changes, pks) => void (await this.#lockAll(changes, pks)));
     this.sessions.onReplaced((changes, before, after) => this.#replaced(changes, before, after));
   }
 
   async #ended(changes: SessionChanges, row: SessionRow): Promise<void> {
     const { tx, city, actor } = changes;
-    const pks = await this.#lockAll(changes, row.pk);
+    const pks = await this.#lockAll(changes, [row.pk]);
     if (pks.length > 0) {
       const telling = { stream: city.stream, actor };
       const { events } = await this.binding.endIn(tx, city.streamId, pks, { sessionPk: row.pk }, 'session_closed', telling);
@@ -52,7 +53,7 @@ export class SessionEndings implements OnModuleInit {
 
   async #replaced(changes: SessionChanges, before: SessionRow, after: SessionRow): Promise<void> {
     const { tx, city, actor } = changes;
-    if ((await this.#lockAll(changes, before.pk)).length === 0) return;
+    if ((await this.#lockAll(changes, [before.pk])).length === 0) return;
     const to = ofSession(after);
     const moved = await this.bindings.move(tx, city.streamId, before.pk, to);
     await this.groups.move(tx, city.streamId, before.pk, to);
@@ -61,12 +62,14 @@ export class SessionEndings implements OnModuleInit {
     changes.emit(...moved.map((row) => boundEvent({ stream: city.stream, actor }, row)));
   }
 
-  async #lockAll({ tx, city }: SessionChanges, sessionPk: number): Promise<number[]> {
-    const found = [
-      ...(await this.bindings.conversations(tx, city.streamId, { sessionPk })),
-      ...(await this.groups.conversationsOf(tx, city.streamId, sessionPk)),
-      ...(await this.memberships.conversationsOf(tx, city.streamId, sessionPk)),
-    ];
+  async #lockAll({ tx, city }: SessionChanges, sessionPks: readonly number[]): Promise<number[]> {
+    const found: number[] = [];
+    for (const sessionPk of sessionPks)
+      found.push(
+        ...(await this.bindings.conversations(tx, city.streamId, { sessionPk })),
+        ...(await this.groups.conversationsOf(tx, city.streamId, sessionPk)),
+        ...(await this.memberships.conversationsOf(tx, city.streamId, sessionPk)),
+      );
     const pks = [...new Set(found)];
     await this.conversations.lockAll(tx, pks);
     return pks;

@@ -1,0 +1,84 @@
+import type { Guard } from './guard.js';
+
+const NAMED = 'src/modules/sessions/session-names/named-sessions.service.ts';
+const NAMES_SPEC = 'src/modules/sessions/session-names/name-locks.db-spec.ts';
+const POOL_SPEC = 'src/modules/runners/pools/pool-locks.db-spec.ts';
+const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
+const EDITS = 'src/modules/configuration/config/config-edits.service.ts';
+const EDITS_SPEC = 'src/modules/configuration/config/config-edit-locks.db-spec.ts';
+const ENDINGS = 'src/modules/integrations/extmsg/repair/session-endings.ts';
+
+/** The one order in which transactions lock what they change. */
+export const LOCKS: readonly Guard[] = [
+  {
+    guard: 'Who gives a session another name has the names of the city before he gives up the old one.',
+    file: 'src/modules/sessions/sessions/session-edits.service.ts',
+    find: 'await changes.lockNames();',
+    replace: '',
+    test: NAMES_SPEC,
+    name: 'are refused both',
+  },
+  {
+    guard: 'Who takes a configured name from a session has that session first.',
+    file: NAMED,
+    find: 'if (found !== undefined) await changes.lockAll([found], [found]);',
+    replace: '',
+    test: NAMES_SPEC,
+    name: 'is waited for before',
+  },
+  {
+    guard: 'A pass over the pools has all sessions that it changes before it gives up a name.',
+    file: EXECUTOR,
+    find: "[...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers]",
+    replace: 'bearers',
+    test: POOL_SPEC,
+    name: 'has all of them before',
+  },
+  {
+    guard: 'A pass over the pools says which sessions end before the first does.',
+    file: EXECUTOR,
+    find: 'ending.length > 1 ? ending : []',
+    replace: 'ending.length > 1 ? [] : ending',
+    test: POOL_SPEC,
+    name: 'says which before',
+  },
+  {
+    guard: 'What sessions that end together have of conversations is locked in one order.',
+    file: ENDINGS,
+    find: 'this.sessions.onEnding(async (changes, pks) => void (await this.#lockAll(changes, pks)));',
+    replace: '',
+    test: 'src/modules/integrations/extmsg/repair/session-endings.db-spec.ts',
+  },
+  {
+    guard: 'Who forgets what was said waits for nobody who has a conversation.',
+    file: 'src/modules/integrations/extmsg/repair/retention.repository.ts',
+    find: 'for no key update skip locked\n      ), gone',
+    replace: 'for no key update\n      ), gone',
+    test: 'src/modules/integrations/extmsg/repair/retention.db-spec.ts',
+  },
+  {
+    guard: 'Who cancels a run has the sessions that are at it before he ends anything of it.',
+    file: 'src/modules/orchestration/runs/run-changes.service.ts',
+    find: 'const session = await changes.lock(pk);',
+    replace:
+      "await this.endings.end(work, run, { outcome: 'canceled', reason: CANCELED });\n        const session = await changes.lock(pk);",
+    test: 'src/modules/orchestration/runs/run-cancel-locks.db-spec.ts',
+  },
+  {
+    guard: 'An edit that breaks off is taken back behind the state of the configuration.',
+    file: EDITS,
+    find: 'if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);\n      await this.repository.end(tx, city.streamId, id);',
+    replace:
+      'await this.repository.end(tx, city.streamId, id);\n      if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);',
+    test: EDITS_SPEC,
+    name: 'that breaks off',
+  },
+  {
+    guard: 'An edit whose process has died is taken back behind the state of the configuration.',
+    file: EDITS,
+    find: 'await this.repository.raiseAttempt(tx, left.streamId);\n      await this.repository.end(tx, left.streamId, left.id);',
+    replace: 'await this.repository.end(tx, left.streamId, left.id);\n      await this.repository.raiseAttempt(tx, left.streamId);',
+    test: EDITS_SPEC,
+    name: 'whose process has died',
+  },
+];
