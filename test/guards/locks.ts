@@ -4,6 +4,7 @@ const NAMED = 'src/modules/sessions/session-names/named-sessions.service.ts';
 const NAMES_SPEC = 'src/modules/sessions/session-names/name-locks.db-spec.ts';
 const POOL_SPEC = 'src/modules/runners/pools/pool-locks.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
+const PLANNED = 'src/modules/runners/pools/pool-locks.ts';
 const EDITS = 'src/modules/configuration/config/config-edits.service.ts';
 const EDITS_SPEC = 'src/modules/configuration/config/config-edit-locks.db-spec.ts';
 const ENDINGS = 'src/modules/integrations/extmsg/repair/session-endings.ts';
@@ -28,7 +29,7 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'A pass over the pools has all sessions that it changes before it gives up a name.',
-    file: EXECUTOR,
+    file: PLANNED,
     find: "[...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers]",
     replace: 'bearers',
     test: POOL_SPEC,
@@ -36,11 +37,27 @@ export const LOCKS: readonly Guard[] = [
   },
   {
     guard: 'A pass over the pools says which sessions end before the first does.',
-    file: EXECUTOR,
-    find: 'ending.length > 1 ? ending : []',
-    replace: 'ending.length > 1 ? [] : ending',
+    file: PLANNED,
+    find: ', [...closed, ...bearers]);',
+    replace: ', closed.length > 100 ? closed : []);',
     test: POOL_SPEC,
     name: 'says which before',
+  },
+  {
+    guard: 'A pass over the pools has the names of the city before it gives up one, where it gives another.',
+    file: PLANNED,
+    find: "if (decisions.some((one) => one.do === 'create' || one.do === 'materialize')) await changes.lockNames();",
+    replace: '',
+    test: POOL_SPEC,
+    name: 'has the names of the city',
+  },
+  {
+    guard: 'A pass over the pools waits for no session that somebody else has made for a name.',
+    file: EXECUTOR,
+    find: 'const row = await changes.tryLock(found.pk);',
+    replace: 'const row = await changes.lock(found.pk);',
+    test: POOL_SPEC,
+    name: 'waits for no session',
   },
   {
     guard: 'What sessions that end together have of conversations is locked in one order.',

@@ -380,7 +380,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A plan is carried out on what it was made for.',
-    file: EXECUTOR,
+    file: 'src/modules/runners/pools/pool-locks.ts',
     find: '    row.accepted_hash === planned.acceptedHash\n',
     replace: "    row.accepted_hash !== ''\n",
     test: 'src/modules/runners/pools/drift.db-spec.ts',

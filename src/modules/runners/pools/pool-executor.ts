@@ -20,8 +20,9 @@ import type { SessionChanges } from '../../sessions/session-store/session-change
 import { churnMs, endedByItself } from '../../sessions/session-store/session-rest.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { stopWish } from '../../sessions/session-store/session-stops.js';
-import type { PoolDecision, PoolSession } from './pool-facts.js';
 import { nudgeText } from './nudge-text.js';
+import type { PoolDecision, PoolSession } from './pool-facts.js';
+import { isAsPlanned, lockPlanned } from './pool-locks.js';
 import { PoolStateRepository } from './pool-state.repository.js';
 
 /** What the decisions of one pass are carried out with. */
@@ -50,15 +51,9 @@ export class PoolExecutor {
     private readonly log: AppLogger,
   ) {}
 
-  /** All that is changed, before the first of it is: the end of a session locks names and conversations, which come after every session. */
-  async lock(changes: SessionChanges, decisions: readonly PoolDecision[]): Promise<void> {
-    const bearers = await this.named.bearers(
-      changes,
-      decisions.flatMap((one) => (one.do === 'materialize' ? [one.identity] : [])),
-    );
-    const closed = decisions.flatMap((one) => (one.do === 'close' ? [one.pk] : []));
-    const ending = [...closed, ...bearers];
-    await changes.lockAll([...decisions.flatMap((one) => ('pk' in one ? [one.pk] : [])), ...bearers], ending.length > 1 ? ending : []);
+  /** What a plan changes, before the first of it is. */
+  lock(changes: SessionChanges, decisions: readonly PoolDecision[]): Promise<void> {
+    return lockPlanned(changes, this.named, decisions);
   }
 
   async carryOut(carrying: Carrying, decision: PoolDecision): Promise<Carried> {
@@ -285,26 +280,14 @@ export class PoolExecutor {
   async #materialize({ changes, config, now }: Carrying, { identity, why, bead }: PoolDecision & { do: 'materialize' }): Promise<void> {
     const found = await this.named.materialize(changes, config!, identity, { wake: why });
     if (bead === undefined || found.generation > 0) return;
-    const row = await changes.lock(found.pk);
+    // Somebody else may have made it just now, whose row comes before its name.
+    const row = await changes.tryLock(found.pk);
     if (row?.state !== 'start-pending') return;
     await changes.patch(row, {
       metadata: { ...row.metadata, trigger_bead: bead },
       ...(row.wake_request === null ? { wake_request: why, wake_requested_at: new Date(now) } : {}),
     });
   }
-}
-
-/** Whether nothing has happened to it that the plan did not know of. */
-function isAsPlanned(row: SessionRow, planned: PoolSession): boolean {
-  return (
-    row.state === planned.state &&
-    row.generation === planned.generation &&
-    row.stop_request === planned.stop &&
-    row.wake_request === planned.wake &&
-    (row.runner_id !== null) === planned.hasRunner &&
-    row.live === planned.live &&
-    row.accepted_hash === planned.acceptedHash
-  );
 }
 
 function without(row: SessionRow, key: string): Readonly<Record<string, string>> {

@@ -97,6 +97,11 @@ export class SessionChanges {
     return this.store.lock(this.tx, this.city.streamId, pk);
   }
 
+  /** As `lock`, for whoever has something already that comes after sessions; undefined also where somebody else has it. */
+  async tryLock(pk: number): Promise<SessionRow | undefined> {
+    return this.store.tryLock(this.tx, this.city.streamId, pk);
+  }
+
   /**
    * As `lock`, for several of which each may be changed in ways that lock more: all of them, before the first is. Of those that end, or give
    * up what they have, also what they have of other rooms is locked, in the order of those.

@@ -21,9 +21,6 @@ const ARRAY_COLUMNS = new Map<string, string>([
   ['restarts', 'timestamptz[]'],
 ]);
 
-/** Advisory class of `lockNames`. */
-const NAMES = 5;
-
 /** SQL of everybody who writes sessions. Reads that answer requests are the families' own. */
 @Injectable()
 export class SessionStore {
@@ -38,6 +35,13 @@ export class SessionStore {
     return rows[0];
   }
 
+  /** As `lock`; undefined also where somebody else has it. */
+  async tryLock(tx: Tx, streamId: number, pk: number): Promise<SessionRow | undefined> {
+    const { rows } = await sql<SessionRow>`
+      select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update skip locked`.execute(tx);
+    return rows[0];
+  }
+
   /** Those of them that are there, locked in the order of their pk. */
   async lockAll(tx: Tx, streamId: number, pks: readonly number[]): Promise<void> {
     await sql`
@@ -48,10 +52,10 @@ export class SessionStore {
 
   /**
    * The names of the city's sessions until the commit: whoever gives one has them alone, after the sessions that he has and before the number of
-   * one that he makes. Whoever only gives up those of a session that he has does without.
+   * one that he makes. Whoever only gives up those of a session that he has does without. Advisory class 5.
    */
   async lockNames(tx: Tx, streamId: number): Promise<void> {
-    await sql`select pg_advisory_xact_lock(${NAMES}, ${streamId})`.execute(tx);
+    await sql`select pg_advisory_xact_lock(5, ${streamId})`.execute(tx);
   }
 
   /** False when the city does not run. */
