@@ -68,7 +68,7 @@ const WIDE: readonly Part[] = [
   },
   {
     name: 'races',
-    what: 'many editors, runners, hooks and readers at once, lists of events against a model',
+    what: 'many editors, runners, hooks and readers at once, all kinds of writes together, lists of events against a model',
     run: [
       ...JEST,
       '--selectProjects',
@@ -81,6 +81,7 @@ const WIDE: readonly Part[] = [
       'streams\\.e2e',
       'event-lists',
       'message-races',
+      'storm\\.e2e',
     ],
   },
   {

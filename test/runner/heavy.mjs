@@ -5,7 +5,7 @@
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
-  /\/test\/e2e\/(embedded|fan-outs|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(embedded|fan-outs|storm|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(maintenance|services|pools|cli-pools)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
@@ -24,7 +24,7 @@ const IN_TURN = [
   ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
   ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners', 'e2e/processes'],
   ['scenarios/svc-installed', 'scenarios/client-package', 'scenarios/first-minutes', 'e2e/docs'],
-  ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts'],
+  ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts', 'e2e/storm'],
   ['chaos/checker', 'chaos/messages-checker', 'chaos/sessions-checker', 'chaos/orders-checker'],
   ['e2e/fuzz', 'e2e/attacks', 'e2e/session-tokens'],
   ['e2e/fan-outs', 'e2e/service-takeover', 'e2e/rig-clones', 'e2e/operations', 'e2e/embedded'],
