@@ -151,7 +151,8 @@ async function fillEvents(
   { places, total, began }: { readonly places: number; readonly total: number; readonly began: Date },
   done: (table: string) => void,
 ): Promise<void> {
-  const first = (n: number): number => Math.ceil((total * n) / tables.length);
+  // An event is in the middle of its time, so that where a part does not begin with one, the one before may lie in it.
+  const first = (n: number): number => Math.ceil((total * n) / tables.length - 0.5);
   for (const [n, table] of tables.entries()) {
     await indexedLater(client, table, () =>
       client.query(EVENTS.replace('%TABLE%', table), [places, first(n), first(n + 1), began, (DAYS * 86_400) / total]),
