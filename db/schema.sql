@@ -152,6 +152,7 @@ CREATE INDEX beads_run_idx ON public.beads USING btree (stream_id, run_id, creat
 CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_id, sling_source) WHERE ((sling_source IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
+CREATE INDEX beads_unready_idx ON public.beads USING btree (stream_id, status, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, workable, open_blockers) WHERE ((status <> 'closed'::text) AND ((status <> 'open'::text) OR (NOT workable) OR (open_blockers <> 0)));
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
 CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title));
 CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
@@ -2379,6 +2380,10 @@ AS $function$
       v_ts timestamptz;
     begin
       select s.floor, s.head into v_low, v_high from event_streams s where s.id = p_stream;
+      select l.seq into v_seq
+      from (select e.stream_id, e.seq from events e where e.ts < p_ts order by e.ts desc, e.stream_id desc, e.seq desc limit 128) l
+      where l.stream_id = p_stream limit 1;
+      if found then return greatest(v_low, v_seq); end if;
       while v_low < v_high loop
         v_mid := (v_low + v_high + 1) / 2;
         select e.seq, e.ts into v_seq, v_ts from events e where e.stream_id = p_stream and e.seq >= v_mid order by e.seq limit 1;
@@ -2799,7 +2804,7 @@ CREATE OR REPLACE FUNCTION public.try_work(p_stream integer)
  RETURNS boolean
  LANGUAGE sql
 AS $function$
-      select pg_try_advisory_xact_lock(2, p_stream) and pg_try_advisory_xact_lock(1, p_stream)
+      select pg_try_advisory_xact_lock(2, p_stream) and set_config('lock_timeout', '100', true) is not null
     $function$;
 
 CREATE OR REPLACE FUNCTION public.uncount_run_steps()

@@ -105,16 +105,17 @@ export class CityEventsService {
     return { items, more: undefined };
   }
 
-  /** Exact without filters and while it has to look at no more than a stretch; a lower bound beyond. */
+  /** Exact without filters and while it has to look at no more than `counted`; a lower bound beyond. */
   async #total({ id, ends }: CityStream, range: SeqRange, filter: EventFilter): Promise<Total> {
     const size = Math.max(0, distance(ends, range.after, range.upto));
     if (filter.type === undefined && !isUnindexed(filter)) return { total: size, estimated: false };
+    const most = this.limits.counted;
     if (isUnindexed(filter)) {
-      const counted = { after: Math.max(range.after, before(ends, range.upto, this.limits.stretch)), upto: range.upto };
-      return { total: await this.repository.count(id, counted, filter, this.limits.stretch), estimated: size > this.limits.stretch };
+      const counted = { after: Math.max(range.after, before(ends, range.upto, most)), upto: range.upto };
+      return { total: await this.repository.count(id, counted, filter, most), estimated: size > most };
     }
-    const total = await this.repository.count(id, range, filter, this.limits.stretch + 1);
-    return { total, estimated: total > this.limits.stretch };
+    const total = await this.repository.count(id, range, filter, most + 1);
+    return { total, estimated: total > most };
   }
 }
 

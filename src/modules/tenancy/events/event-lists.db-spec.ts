@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
+import { wholePage } from '../../../platform/database/page-bytes.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
@@ -12,9 +13,11 @@ import type { StreamHub } from '../../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { DEEP } from '../../../../test/support/depth.js';
+import { plansOf } from '../../../../test/support/plans.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { CityEventsService } from './city-events.service.js';
+import { toFilter } from './event-filter.js';
 import { CityEventsQuery, SupervisorEventsQuery } from './events.schemas.js';
 import { FeedEventsRepository } from './feed-events.repository.js';
 import { FeedEventsService } from './feed-events.service.js';
@@ -25,6 +28,7 @@ import { SupervisorEventsService } from './supervisor-events.service.js';
 /** Small enough that every way of reading the log is taken by a few hundred events. */
 class SmallLimits extends ListLimits {
   override readonly stretch: number = 7;
+  override readonly counted: number = 7;
   override readonly pageBytes: number = 2_000;
   override readonly fewStreams: number = 3;
 }
@@ -357,4 +361,30 @@ describe.each([
     ) as Body;
     expect(page.items).toEqual([]);
   });
+});
+
+it('asks the index by time for what a list of all cities is bounded by', async () => {
+  const bounded = { cities: undefined, since: 1_000, until: undefined, filter: toFilter({}) };
+  const nodes = await plansOf(pool, async (asking) => {
+    const repository = new SupervisorEventsRepository(asking);
+    await repository.page(undefined, undefined, bounded, wholePage(10));
+    await repository.count(bounded, 10);
+    await repository.skip(undefined, bounded, 10);
+  });
+  const scans = nodes.filter((node) => node['Relation Name'] === 'events');
+  expect(scans.length).toBe(3);
+  for (const scan of scans) expect(scan['Index Cond']).toMatch(/^\(?ts >= /);
+});
+
+it('finds where a time lies for a city that says much and for one that says little', async () => {
+  const most = 200;
+  await append(Array.from({ length: most }, () => ({ stream: 'alpha', type: 'x.one', actor: 'ann', payload: {} })));
+  const { rows } = await sql<{ name: string; found: number; wanted: number }>`
+    select s.name, event_seq_before(s.id, t.ts) as found,
+      greatest(s.floor, (select max(e.seq) from events e where e.stream_id = s.id and e.ts < t.ts)) as wanted
+    from event_streams s, (select e.ts + d.d * interval '1 microsecond' as ts from events e, generate_series(0, 1) d(d) where e.seq % 5 = 0) t`.execute(
+    db,
+  );
+  expect(rows.length).toBeGreaterThan(most);
+  for (const row of rows) expect(row.found).toBe(row.wanted);
 });

@@ -83,19 +83,20 @@ export class SupervisorEventsService {
     }
   }
 
-  /** Exact without filters and while it has to look at no more than a stretch of the log; a lower bound beyond. */
+  /** Exact without filters and while it has to look at no more than `counted` of the log; a lower bound beyond. */
   async #total(scope: Scope, streams: readonly StreamBounds[] | undefined): Promise<Pick<Listed, 'total' | 'estimated'>> {
     const timeless = scope.since === undefined && scope.until === undefined;
     const plain = scope.filter.type === undefined && !isUnindexed(scope.filter);
     if (scope.cities === undefined && timeless && plain) return { total: await this.repository.countAll(), estimated: false };
+    const most = this.limits.counted;
     if (streams === undefined) {
-      const { n, seen } = await this.repository.count(scope, this.limits.stretch + 1);
-      return { total: n, estimated: seen > this.limits.stretch };
+      const { n, seen } = await this.repository.count(scope, most + 1);
+      return { total: n, estimated: seen > most };
     }
     if (scope.cities === undefined && plain) return { total: streams.reduce((sum, s) => sum + Math.max(0, s.size), 0), estimated: false };
-    const each = Math.ceil(this.limits.stretch / Math.max(1, streams.length));
-    const { n, most } = await this.repository.countOfStreams(streams, scope, each + 1);
-    return { total: n, estimated: most > each };
+    const each = Math.ceil(most / Math.max(1, streams.length));
+    const { n, most: longest } = await this.repository.countOfStreams(streams, scope, each + 1);
+    return { total: n, estimated: longest > each };
   }
 }
 

@@ -11,19 +11,22 @@ const MOST = 'task';
 export interface BeadFilter {
   /** What the indexes answer. */
   readonly held: readonly Condition[];
-  /** Whose the beads are: no bead is in two of these, each of which has an index in the order of the list. None: anybody's. */
+  /** Whose the beads are: no bead is in two of these. None: anybody's. */
   readonly whose: readonly Condition[];
+  /** Parts of what is held: no bead is in two of these, each of which has an index in the order of the list. None: all of it has. */
+  readonly parts: readonly Condition[];
   /** What each bead that is held is looked at for. */
   readonly looked: readonly Condition[];
   /** An order in which an index has what is held. */
   readonly walked: RawBuilder<unknown>;
-  /** Those of `looked` that the index over terms finds, too: numbers of `bead_terms`. */
-  readonly terms: readonly RawBuilder<unknown>[];
+  /** Those of `looked` that the index over terms finds, too: as `bead_terms` names them. */
+  readonly terms: readonly string[];
 }
 
 export function matchesList(streamId: number, query: BeadsQuery): BeadFilter {
   const { type, rig, parent, text, priority, blocked, label } = query;
-  const metadata = (query.metadata ?? []).map((term) => metadataIs(streamId, term));
+  const metadata = (query.metadata ?? []).map(metadataIs);
+  const whose = whoseAre(streamId, query);
   const typeIs = when(type, (value) => sql`b.issue_type = ${value}`);
   return {
     held: [
@@ -34,7 +37,8 @@ export function matchesList(streamId: number, query: BeadsQuery): BeadFilter {
       ...when(query.created_after, (value) => sql`b.created_at > ${utc(value)}::timestamptz`),
       ...when(query.created_before, (value) => sql`b.created_at < ${utc(value)}::timestamptz`),
     ],
-    whose: whoseAre(streamId, query),
+    whose,
+    parts: query.sort === 'priority' ? urgentOf(query, whose) : whose,
     looked: [
       ...(type === MOST ? typeIs : []),
       ...when(label, hasLabel),
@@ -47,22 +51,24 @@ export function matchesList(streamId: number, query: BeadsQuery): BeadFilter {
       ...when(query.updated_before, (value) => sql`coalesce(b.updated_at, b.created_at) < ${utc(value)}::timestamptz`),
     ],
     walked: newest(undefined).by,
-    terms: [...when(label, (value) => labelTerm(streamId, value)), ...metadata.flatMap(({ term }) => term)],
+    terms: [...labelTerm(label), ...metadata.flatMap(({ term }) => term)],
   };
 }
 
 export function matchesReady(streamId: number, query: ReadyQuery): BeadFilter {
   const routed = when(query.routed_to, (value) => sql`b.routed_to = ${value}`);
+  const whose = whoseAre(streamId, query);
   return {
     held: [
       sql`b.stream_id = ${streamId} and bead_is_ready(b)`,
       ...(query.unassigned ? [sql`b.assignee is null`] : []),
       ...(query.unassigned ? routed : []),
     ],
-    whose: whoseAre(streamId, query),
+    whose,
+    parts: whose,
     looked: [...(query.unassigned ? [] : routed), ...when(query.label, hasLabel), ...when(query.rig, (value) => sql`b.rig = ${value}`)],
     walked: mostUrgent(undefined).by,
-    terms: when(query.label, (value) => labelTerm(streamId, value)),
+    terms: labelTerm(query.label),
   };
 }
 
@@ -71,8 +77,9 @@ export function all(conditions: readonly Condition[]): RawBuilder<boolean> {
 }
 
 /** The index over terms has them all; it knows hashes, so that the bead decides. */
-export function hasTerms(terms: readonly RawBuilder<unknown>[]): RawBuilder<boolean> {
-  return sql<boolean>`(b.labels <> '{}' or b.metadata <> '{}') and bead_terms(b.stream_id, b.labels, b.metadata) @> array[${sql.join(terms)}]`;
+export function hasTerms(streamId: number, terms: readonly string[]): RawBuilder<boolean> {
+  const numbers = terms.map((term) => sql`hashtextextended(${term}, ${streamId})`);
+  return sql<boolean>`(b.labels <> '{}' or b.metadata <> '{}') and bead_terms(b.stream_id, b.labels, b.metadata) @> array[${sql.join(numbers)}]`;
 }
 
 function when<T>(value: T | undefined, condition: (value: T) => Condition): Condition[] {
@@ -92,17 +99,32 @@ function whoseAre(streamId: number, { assignee, rig = '' }: { assignee?: string 
   return [sql`b.assignee = ${assignee}`, sql`b.assignee = nullif((select agent_address(${streamId}, ${assignee}, ${rig})), ${assignee})`];
 }
 
+/**
+ * By urgency no index has all that is unclosed: what is ready has one, and the rest, by its status, as has what is somebody's. Literals, so that
+ * partial indexes apply.
+ */
+function urgentOf({ status, all: everything }: BeadsQuery, whose: readonly Condition[]): readonly Condition[] {
+  if (status === undefined ? everything : status === 'closed') return whose;
+  const statuses = (['open', 'in_progress'] as const).filter((one) => status === undefined || status === one);
+  const is = (one: 'open' | 'in_progress'): Condition => sql`b.status = ${sql.lit(one)}`;
+  if (whose.length > 0) return whose.flatMap((of) => statuses.map((one) => sql`${of} and ${is(one)}`));
+  return statuses.flatMap((one) =>
+    one === 'open'
+      ? [sql`${is(one)} and b.workable and b.open_blockers = 0`, sql`${is(one)} and (not b.workable or b.open_blockers <> 0)`]
+      : [is(one)],
+  );
+}
+
 const hasLabel = (label: string): Condition => sql`b.labels @> array[${label}]`;
-const labelTerm = (streamId: number, label: string): RawBuilder<unknown> => termOf(streamId, `l${label}`);
-const termOf = (streamId: number, term: string): RawBuilder<unknown> => sql`hashtextextended(${term}, ${streamId})`;
+const labelTerm = (label: string | undefined): string[] => (label === undefined ? [] : [`l${label}`]);
 
 /** `key=value`, or `key` alone for any value. No value is the same as none at all. */
-function metadataIs(streamId: number, term: string): { readonly looked: Condition; readonly term: RawBuilder<unknown>[] } {
+function metadataIs(term: string): { readonly looked: Condition; readonly term: string[] } {
   const at = term.indexOf('=');
   if (at === -1) return { looked: sql`b.metadata ? ${term} and b.metadata ->> ${term} <> ''`, term: [] };
   const [key, value] = [term.slice(0, at), term.slice(at + 1)];
   if (value === '') return { looked: sql`coalesce(b.metadata ->> ${key}, '') = ''`, term: [] };
-  return { looked: sql`b.metadata ->> ${key} = ${value}`, term: [termOf(streamId, `m${term}`)] };
+  return { looked: sql`b.metadata ->> ${key} = ${value}`, term: [`m${term}`] };
 }
 
 /** The same instant in UTC, to the microsecond: offsets go further than Postgres takes them. */

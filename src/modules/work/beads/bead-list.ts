@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
-import { COUNTED, counting, SAMPLED } from '../../../platform/database/totals.js';
+import { COUNTED, countingAll, SAMPLED } from '../../../platform/database/totals.js';
 import { all, hasTerms, type BeadFilter } from './bead-filter.js';
 import type { Order } from './bead-order.js';
 
@@ -10,6 +10,8 @@ import type { Order } from './bead-order.js';
 const near = (limit: number): number => Math.max(SAMPLED, 10 * limit);
 /** For a label that is old and frequent: with the usual 4 MB 5.6 s for 300,000 beads, as the index then knows of pages only, and 0.4 s with these. */
 const TERMS_MEMORY = '64MB';
+/** To read so many of the index takes as long as to look at the next ones first. */
+const RARE = 2 * SAMPLED;
 
 /** Parts of the statement that reads a page of beads. */
 export interface BeadList {
@@ -21,6 +23,8 @@ export interface BeadList {
   readonly count: RawBuilder<unknown>;
   /** Whether `found` and `count` are what they say; otherwise the index has to be asked. */
   readonly settled: RawBuilder<boolean>;
+  /** The index over terms knows so few that it is as well asked at once. */
+  readonly rare: RawBuilder<boolean>;
 }
 
 export interface AskedList {
@@ -38,12 +42,13 @@ export function inOrder({ filter, order, limit }: AskedList): BeadList {
     first: sql``,
     found: eachOf(
       filter,
-      (whose) => sql`select ${idAnd(order)} from beads b where ${all([...held, ...whose, ...looked, order.after])}`,
+      (part) => sql`select ${idAnd(order)} from beads b where ${all([...held, ...part, ...looked, order.after])}`,
       order,
       limit + 1,
     ),
     count: countOf(filter),
     settled: sql<boolean>`true`,
+    rare: sql<boolean>`false`,
   };
 }
 
@@ -53,7 +58,7 @@ export function nearby({ filter, order, limit }: AskedList): BeadList {
   const most = near(limit);
   const next = eachOf(
     filter,
-    (whose) => sql`select ${idAnd(order)}, ${all(looked)} as fits from beads b where ${all([...held, ...whose, order.after])}`,
+    (part) => sql`select ${idAnd(order)}, ${all(looked)} as fits from beads b where ${all([...held, ...part, order.after])}`,
     order,
     most + 1,
   );
@@ -61,53 +66,56 @@ export function nearby({ filter, order, limit }: AskedList): BeadList {
   return {
     first: sql`with near as materialized (${next})`,
     found: sql`select ${idAnd(order)} from near b where b.fits order by ${order.by} limit ${limit + 1}`,
-    count: countOf({ ...filter, held: [...held, settled] }),
+    // The first page has read the sample.
+    count: countOf({ ...filter, held: [...held, settled] }, order.begins ? sql`select fits from near` : undefined),
     settled,
+    rare: sql<boolean>`false`,
   };
 }
 
 /** The same, of all that the index over terms has. */
-export function ofTerms({ filter: { held, whose, looked, terms }, order, limit }: AskedList): BeadList {
+export function ofTerms(streamId: number, { filter: { held, whose, looked, terms }, order, limit }: AskedList): BeadList {
   const anyone = whose.length === 0 ? [] : [sql`(${sql.join(whose, sql` or `)})`];
-  // The same version of the row: both are read in one snapshot.
-  const known = sql`b.ctid = any(array(select ctid from known))`;
   return {
-    // Apart from all else: the planner thinks each label as frequent as the next, and would read what others have, too.
+    // By the index over terms alone, whatever else there is: the planner thinks each label as frequent as the next, and would read what others have, too.
     first: sql`
       with known as materialized (
-        select b.ctid from beads b where (select set_config('work_mem', ${TERMS_MEMORY}, true)) is not null and ${hasTerms(terms)}
-      ), matching as materialized (select ${idAnd(order)} from beads b where ${all([...held, known, ...anyone, ...looked])})`,
+        select ${idAnd(order)}, ${all([...held, ...anyone, ...looked])} as fits
+        from beads b where (select set_config('work_mem', ${TERMS_MEMORY}, true)) is not null and ${hasTerms(streamId, terms)}
+      ), matching as materialized (select ${idAnd(order)} from known b where b.fits)`,
     found: sql`select * from matching b where ${order.after} order by ${order.by} limit ${limit + 1}`,
     count: sql`select count(*) as counted, 0 as looked from matching`,
     settled: sql<boolean>`true`,
+    rare: sql<boolean>`(select count(*) <= ${RARE} from known)`,
   };
 }
 
-function countOf(filter: BeadFilter): RawBuilder<unknown> {
-  const { held, looked, walked, whose } = filter;
-  const of = (select: (whose: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>): RawBuilder<unknown> =>
-    whose.length === 0 ? select([]) : sql`select * from (${union(filter, select)}) b`;
-  const rows = of((whose) => sql`select true as fits from beads b where ${all([...held, ...whose])}`);
-  if (looked.length === 0) return counting(rows);
-  const fits = of(
-    (whose) => sql`select ${all(looked)} as fits from beads b where ${all([...held, ...whose])} order by ${walked} limit ${COUNTED}`,
-  );
-  return counting(rows, sql`select b.fits from (${fits}) b`);
+/** `sample` are the first of them, where the statement has read those. */
+function countOf({ held, looked, walked, whose }: BeadFilter, sample?: RawBuilder<unknown>): RawBuilder<unknown> {
+  const rows = (part: readonly RawBuilder<unknown>[]): RawBuilder<unknown> => sql`select from beads b where ${all([...held, ...part])}`;
+  const each = (part: readonly RawBuilder<unknown>[]): RawBuilder<unknown> =>
+    sql`select ${all(looked)} as fits from beads b where ${all([...held, ...part])} order by ${walked} limit ${COUNTED}`;
+  const parts = whose.length === 0 ? [rows([])] : whose.map((one) => rows([one]));
+  const fits = sql`select b.fits from (${whose.length === 0 ? each([]) : sql`select * from (${union(whose, each)}) b`}) b`;
+  return countingAll(parts, looked.length === 0 ? undefined : fits, sample ?? fits);
 }
 
 function eachOf(
-  filter: BeadFilter,
-  select: (whose: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
+  { parts }: BeadFilter,
+  select: (part: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
   { by }: Order,
   limit: number,
 ): RawBuilder<unknown> {
   const ordered = (rows: RawBuilder<unknown>): RawBuilder<unknown> => sql`${rows} order by ${by} limit ${limit}`;
-  if (filter.whose.length === 0) return ordered(select([]));
-  return ordered(sql`select * from (${union(filter, (whose) => ordered(select(whose)))}) b`);
+  if (parts.length === 0) return ordered(select([]));
+  return ordered(sql`select * from (${union(parts, (part) => ordered(select(part)))}) b`);
 }
 
-const union = ({ whose }: BeadFilter, rows: (whose: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>): RawBuilder<unknown> =>
+const union = (
+  parts: readonly RawBuilder<unknown>[],
+  rows: (part: readonly RawBuilder<unknown>[]) => RawBuilder<unknown>,
+): RawBuilder<unknown> =>
   sql.join(
-    whose.map((one) => sql`(${rows([one])})`),
+    parts.map((one) => sql`(${rows([one])})`),
     sql` union all `,
   );

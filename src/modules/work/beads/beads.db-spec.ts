@@ -315,7 +315,7 @@ describe('a city of more beads than are counted', () => {
     await sql`
       insert into beads (stream_id, id, title, priority, assignee, labels, metadata, created_at)
       select ${big.city.streamId}, 'n-' || g, case when g = 7 then 'needle' else 'plain' end, g % 5, case when g % 10 = 0 then 'web/witness' else 'mayor' end,
-        array['all'] || case when g % 2 = 0 then array['half'] else '{}' end || case when g <= 150 then array['old'] else '{}' end
+        array['all'] || case when g % 2 = 0 then array['half'] else '{}' end || case when g <= 150 then array['old'] else '{}' end || case when g <= 3000 then array['many'] else '{}' end
           || case when g in (3, 4) then array['rare'] else '{}' end,
         case when g <= 150 then '{"k": "old"}' else '{}' end::jsonb, timestamptz '2026-01-01' + g * interval '1 second'
       from generate_series(1, ${MANY}::int) g`.execute(big.db);
@@ -374,11 +374,25 @@ describe('a city of more beads than are counted', () => {
 
   it('counts what is ready alike', async () => {
     const of = async (query: Record<string, unknown>): Promise<Page<ReadyPlace>> =>
-      (await lists.ready(big.city, ReadyQuery.parse({ limit: '5', ...query }), undefined))!;
+      (await new BeadsRepository(big.db, big.pool).ready(big.city, ReadyQuery.parse({ limit: '5', ...query }), undefined))!;
     expect((await of({})).total).toEqual(least(COUNTED));
     expect((await of({ label: 'all' })).total).toEqual(least(SAMPLED));
     const old = await of({ label: 'old' });
     expect([ids(beadsOf(old)), old.total]).toEqual([['n-5', 'n-10', 'n-15', 'n-20', 'n-25'], least(30)]);
+  });
+
+  it.each([
+    ['old', { total: 150 }],
+    ['many', least(600)],
+  ])('asks the index at once for what it has seen to be rare: %s', async (label, later) => {
+    const one = new BeadsRepository(big.db, big.pool);
+    const page = async (query: Record<string, string>): Promise<Page<ReadyPlace>> =>
+      (await one.list(big.city, BeadsQuery.parse({ label, ...query }), 5, undefined))!;
+    const urgent = await page({ sort: 'priority' });
+    // The next beads in this order have it, and none of the newest has.
+    expect(urgent.total).toEqual(least(label === 'old' ? 30 : 600));
+    expect((await page({})).total).toEqual({ total: label === 'old' ? 150 : 3_000 });
+    expect(await page({ sort: 'priority' })).toEqual({ ...urgent, total: later });
   });
 });
 

@@ -10,6 +10,7 @@ import { matchesList, matchesReady } from './bead-filter.js';
 import { inOrder, nearby, ofTerms, type AskedList, type BeadList } from './bead-list.js';
 import { changedLast, mostUrgent, newest, type ListPlace } from './bead-order.js';
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
+import { RareTerms } from './rare-terms.js';
 import type { ReadyPlace } from './ready-token.js';
 
 export interface BeadRow {
@@ -61,6 +62,7 @@ export interface Children {
 interface PageRow extends Fitted, Count {
   readonly head: number;
   readonly settled: boolean;
+  readonly rare: boolean;
   readonly id: string | null;
   /** The instant of the order, and the priority where it is by that. */
   readonly at: string;
@@ -80,6 +82,8 @@ export class BeadsRepository {
     },
     { most: 100, lanes: 2 },
   );
+
+  readonly #rare = new RareTerms();
 
   constructor(
     private readonly db: Db,
@@ -146,9 +150,15 @@ export class BeadsRepository {
   }
 
   async #list(streamId: number, view: BeadsQuery['view'], asked: AskedList): Promise<Page<ReadyPlace> | undefined> {
-    if (asked.filter.terms.length === 0) return toPage(await this.#page(streamId, view, asked, inOrder(asked)), asked);
-    const rows = await this.#page(streamId, view, asked, nearby(asked));
-    return toPage(rows[0]?.settled === false ? await this.#page(streamId, view, asked, ofTerms(asked)) : rows, asked);
+    const { terms } = asked.filter;
+    if (terms.length === 0) return toPage(await this.#page(streamId, view, asked, inOrder(asked)), asked);
+    if (!this.#rare.has(streamId, terms)) {
+      const rows = await this.#page(streamId, view, asked, nearby(asked));
+      if (rows[0]?.settled !== false) return toPage(rows, asked);
+    }
+    const rows = await this.#page(streamId, view, asked, ofTerms(streamId, asked));
+    if (rows[0] !== undefined) this.#rare.note(streamId, terms, rows[0].rare);
+    return toPage(rows, asked);
   }
 
   /** Finds the page's rows in an index where one has all that is asked for, and only then reads as many as one answer holds. */
@@ -156,7 +166,7 @@ export class BeadsRepository {
     streamId: number,
     view: BeadsQuery['view'],
     { limit, order: { by, at, priority } }: AskedList,
-    { first, found, count, settled }: BeadList,
+    { first, found, count, settled, rare }: BeadList,
   ): Promise<readonly PageRow[]> {
     const isSummary = view === 'summary';
     const sized = sql`
@@ -165,7 +175,7 @@ export class BeadsRepository {
     const json = sql`select ${isSummary ? sql`bead_summary_json(b)` : sql`bead_json(b)`}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<PageRow>`
       ${first}
-      select s.head, t.counted, t.looked, ${settled} as settled, p.id, p.json, p.fits,
+      select s.head, t.counted, t.looked, ${settled} as settled, ${rare} as rare, p.id, p.json, p.fits,
         (extract(epoch from ${at}) * 1000000)::bigint::text as at, ${priority}::integer as priority
       from event_streams s
       cross join lateral (${count}) t

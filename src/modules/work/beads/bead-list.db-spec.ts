@@ -1,0 +1,55 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import type { Bead } from '../../../contract/beads.schemas.js';
+import { COUNTED } from '../../../platform/database/totals.js';
+import { BeadsRepository } from './beads.repository.js';
+import { BeadsQuery } from './beads.schemas.js';
+
+const MANY = 3 * COUNTED;
+const PAGE = 10;
+
+let fixture: WorkFixture;
+
+/** A tenth is in progress, a tenth waits for others, a tenth is no work; seven of ten are one agent's and most others of one of many. */
+beforeAll(async () => {
+  fixture = await workFixture();
+  await sql`
+    insert into beads (stream_id, id, title, status, issue_type, open_blockers, priority, assignee, created_at)
+    select ${fixture.city.streamId}, 'n-' || g, 'plain', case when g % 10 = 0 then 'in_progress' else 'open' end, case when g % 10 = 1 then 'gate' else 'task' end,
+      case when g % 10 = 2 then 1 else 0 end, nullif(g % 7, 6), case when g % 100 < 70 then 'mayor' when g % 100 < 99 then 'web/' || g % 29 end, timestamptz '2026-01-01' + (g * 7919 % ${MANY}) * interval '1 second'
+    from generate_series(1, ${MANY}::int) g`.execute(fixture.db);
+  await sql`vacuum analyze beads`.execute(fixture.db);
+});
+afterAll(() => fixture.close());
+
+describe('a list by urgency', () => {
+  const cases: [Record<string, string>, string][] = [
+    [{}, 'true'],
+    [{ status: 'open' }, `status = 'open'`],
+    [{ status: 'in_progress' }, `status = 'in_progress'`],
+    [{ assignee: 'mayor' }, `assignee = 'mayor'`],
+    [{ assignee: 'mayor', status: 'open' }, `assignee = 'mayor' and status = 'open'`],
+  ];
+  const list = async (reads: BeadsRepository, query: Record<string, string>, limit: number): Promise<string[]> => {
+    const page = await reads.list(fixture.city, BeadsQuery.parse({ sort: 'priority', ...query }), limit, undefined);
+    return (JSON.parse(`[${page!.items}]`) as Bead[]).map(({ id }) => id);
+  };
+
+  it.each(cases)('with %j is in its order', async (query, holds) => {
+    const { rows } = await sql<{ id: string }>`
+      select id from beads where ${sql.raw(holds)} order by coalesce(priority, 2), created_at, id limit 400`.execute(fixture.db);
+    expect(await list(new BeadsRepository(fixture.db, fixture.pool), query, 400)).toEqual(rows.map(({ id }) => id));
+  });
+
+  it.each(cases)('with %j reads its page, however many there are', async (query) => {
+    const nodes = await plansOf(fixture.pool, (db) => list(new BeadsRepository(db, fixture.pool), query, PAGE));
+    // Of each part as many as a page has, and one more; without an index in that order all of it would be sorted.
+    const sorted = nodes.flatMap((node) => (node['Node Type'] === 'Sort' ? (node.Plans ?? []) : [])).map((node) => node['Actual Rows']);
+    expect(sorted.length).toBeGreaterThan(0);
+    expect(Math.max(...sorted)).toBeLessThanOrEqual(4 * (PAGE + 1));
+    // What `total` counts, with a tenth of another status in between, and for each bead of the page its entries, its size and its JSON.
+    if (query['assignee'] === undefined) expect(rowsRead(nodes, 'beads')).toBeLessThan(1.15 * COUNTED + 10 * (PAGE + 1));
+  });
+});
