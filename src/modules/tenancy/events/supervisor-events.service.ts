@@ -11,6 +11,10 @@ import { ListLimits } from './list-limits.js';
 import { formatFeedToken, parseFeedToken } from './page-token.js';
 import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
 
+/** Events that are looked at for each of a page at first, and how much further each time. */
+const NEAR = 20;
+const WIDER = 5;
+
 interface Found {
   readonly items: readonly TaggedEvent[];
   readonly more: Place | undefined;
@@ -70,8 +74,10 @@ export class SupervisorEventsService {
     const items: TaggedEvent[] = [];
     let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
-    for (let from = start; ;) {
-      const end = plain ? undefined : await this.repository.skip(from, scope, this.limits.stretch);
+    // Of what is not rare a page is found soon: to find where a stretch ends takes longer than to read that.
+    let stretch = Math.min(NEAR * limit, this.limits.stretch);
+    for (let from = start; ; stretch = Math.min(WIDER * stretch, this.limits.stretch)) {
+      const end = plain ? undefined : await this.repository.skip(from, scope, stretch);
       const found = await this.repository.page(from, end, scope, room);
       items.push(...found.items);
       if (found.more) return { items, more: items.at(-1) };
