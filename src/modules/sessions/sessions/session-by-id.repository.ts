@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db, PgPool } from '../../../platform/database/database.js';
 import { GatheredReads } from '../../../platform/database/gathered-reads.js';
-import { view, type ToldView } from './session-views.repository.js';
+import { SHOWN, type ToldView } from './session-views.repository.js';
 
 /** A session with the head of its city's log, in one snapshot. */
 export type SessionAtHead = ToldView & { readonly head: number };
 
 /** Each is looked up by its keys, whatever the planner thinks of tables that were small when it planned: hence laterals. */
 const SESSIONS = sql`
-  select asked.nth, (select e.head from event_streams e where e.id = asked.stream) as head, ${view(0)},
-    r.revision as config_revision, r.hash as config_hash
+  select asked.nth, (select e.head from event_streams e where e.id = asked.stream) as head, ${SHOWN},
+    null::text as output, r.revision as config_revision, r.hash as config_hash
   from unnest((select $1::integer[]), (select $2::text[])) with ordinality as asked(stream, id, nth)
   cross join lateral (select s.* from sessions s where s.stream_id = asked.stream and s.id = asked.id limit 1) s
   cross join lateral (select l.* from session_logs l where l.session_pk = s.pk limit 1) l
