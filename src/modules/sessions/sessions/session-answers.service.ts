@@ -42,11 +42,11 @@ export class SessionAnswers implements OnModuleInit {
     return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
   }
 
-  /** The session of this id; undefined where there is none. */
-  async byId(city: SessionCity, id: string): Promise<{ body: SessionResponse; index: number } | undefined> {
-    const row = await this.byIds.find(city.streamId, id);
+  /** The session of this id in a running city; undefined where there is none. */
+  async byId(city: string, id: string): Promise<{ body: SessionResponse; index: number } | undefined> {
+    const row = await this.byIds.find(city, id);
     if (row === undefined) return undefined;
-    const [template] = await this.#shown(city, [row]);
+    const [template] = await this.#shown(row.stream_id, [row]);
     return { body: toSessionResponse(row, template), index: row.head };
   }
 
@@ -64,14 +64,14 @@ export class SessionAnswers implements OnModuleInit {
   /** By one statement, as a rule: each start and each end of a turn has this. */
   async #told(tx: Tx, city: SessionCity, ids: readonly string[]): Promise<ReadonlyMap<string, SessionResponse>> {
     const rows = await this.repository.told(tx, city.streamId, ids);
-    const templates = await this.#shown(city, rows, tx);
+    const templates = await this.#shown(city.streamId, rows, tx);
     return new Map(rows.map((row, n) => [row.id, toSessionResponse(row, templates[n])]));
   }
 
-  async #shown(city: SessionCity, rows: readonly ToldView[], tx?: Tx): Promise<(ShownTemplate | undefined)[]> {
+  async #shown(streamId: number, rows: readonly ToldView[], tx?: Tx): Promise<(ShownTemplate | undefined)[]> {
     const { config_revision: revision, config_hash: hash } = rows[0] ?? { config_revision: null, config_hash: null };
     if (revision === null || hash === null) return [];
-    return this.#templates.of({ streamId: city.streamId, hash }, rows, () => this.config.at(city, { revision, hash }, tx), knownTemplate);
+    return this.#templates.of({ streamId, hash }, rows, () => this.config.at({ streamId }, { revision, hash }, tx), knownTemplate);
   }
 }
 

@@ -9,13 +9,14 @@ export type SessionAtHead = ToldView & { readonly head: number };
 
 /** Each is looked up by its keys, whatever the planner thinks of tables that were small when it planned: hence laterals. */
 const SESSIONS = sql`
-  select asked.nth, (select e.head from event_streams e where e.id = asked.stream) as head, ${SHOWN},
+  select asked.nth, (select e.head from event_streams e where e.id = s.stream_id) as head, ${SHOWN},
     null::text as output, r.revision as config_revision, r.hash as config_hash
-  from unnest((select $1::integer[]), (select $2::text[])) with ordinality as asked(stream, id, nth)
-  cross join lateral (select s.* from sessions s where s.stream_id = asked.stream and s.id = asked.id limit 1) s
+  from unnest((select $1::text[]), (select $2::text[])) with ordinality as asked(city, id, nth)
+  cross join lateral (select c.stream_id from cities c where c.name = asked.city and c.running limit 1) y
+  cross join lateral (select s.* from sessions s where s.stream_id = y.stream_id and s.id = asked.id limit 1) s
   cross join lateral (select l.* from session_logs l where l.session_pk = s.pk limit 1) l
-  left join lateral (select c.revision from config_states c where c.stream_id = asked.stream limit 1) c on true
-  left join lateral (select r.revision, r.hash from config_revisions r where r.stream_id = asked.stream and r.revision = c.revision limit 1) r on true`;
+  left join lateral (select c.revision from config_states c where c.stream_id = y.stream_id limit 1) c on true
+  left join lateral (select r.revision, r.hash from config_revisions r where r.stream_id = y.stream_id and r.revision = c.revision limit 1) r on true`;
 
 /** Sessions by their ids, as requests of all cities ask for them. */
 @Injectable()
@@ -26,8 +27,8 @@ export class SessionByIdRepository {
     const { sql: text } = SESSIONS.compile(db);
     this.#sessions = new GatheredReads<string, SessionAtHead>(
       async (keys) => {
-        const asked = keys.map((key) => key.split(' ', 2) as [stream: string, id: string]);
-        const values = [asked.map(([stream]) => stream), asked.map(([, id]) => id)];
+        const asked = keys.map((key) => key.split(' ', 2) as [city: string, id: string]);
+        const values = [asked.map(([city]) => city), asked.map(([, id]) => id)];
         const { rows } = await pool.query<SessionAtHead & { nth: number }>({ name: 'sessions', text, values });
         return rows.map((row) => [keys[row.nth - 1]!, row] as const);
       },
@@ -35,9 +36,9 @@ export class SessionByIdRepository {
     );
   }
 
-  /** Undefined where there is none; `id` may be any text. */
-  async find(streamId: number, id: string): Promise<SessionAtHead | undefined> {
+  /** Of a running city; undefined where there is none. `id` may be any text. */
+  async find(city: string, id: string): Promise<SessionAtHead | undefined> {
     // No id has a space, and what comes after it would be left out.
-    return id === '' || /[\s\0]/.test(id) || !id.isWellFormed() ? undefined : this.#sessions.read(`${streamId} ${id}`);
+    return id === '' || /[\s\0]/.test(id) || !id.isWellFormed() ? undefined : this.#sessions.read(`${city} ${id}`);
   }
 }

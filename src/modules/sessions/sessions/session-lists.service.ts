@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { ListBodySessionResponse, SessionResponse } from '../../../contract/sessions.schemas.js';
+import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { heldItems } from '../../../platform/database/page-bytes.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
+import { CitiesService } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { formatPlace, parsePlace, type Place } from '../../work/work/page-token.js';
 import { SessionAnswers } from './session-answers.service.js';
@@ -22,6 +24,7 @@ export interface SessionAnswer<T> {
 @Injectable()
 export class SessionLists {
   constructor(
+    private readonly cities: CitiesService,
     private readonly repository: SessionViewsRepository,
     private readonly answers: SessionAnswers,
     private readonly resolver: SessionResolver,
@@ -35,10 +38,15 @@ export class SessionLists {
     return (await this.heads.readAgain(city.stream, answer.index, query, gone)) ? this.#page(city, query, after) : answer;
   }
 
-  /** @throws ProblemError session_not_found, ambiguous */
-  async get(city: CityScope, text: string, { peek, peek_lines: lines }: SessionQuery): Promise<SessionAnswer<SessionResponse>> {
-    const found = peek ? undefined : await this.answers.byId(city, text);
-    return found ?? this.#named(city, text, peek ? (lines ?? PEEK_LINES) : undefined);
+  /** @throws ProblemError city_not_found, session_not_found, ambiguous */
+  async get(
+    name: string,
+    text: string,
+    { peek, peek_lines: lines }: SessionQuery,
+    caller: Principal,
+  ): Promise<SessionAnswer<SessionResponse>> {
+    const byId = !peek && maySee(caller, name) ? await this.answers.byId(name, text) : undefined;
+    return byId ?? this.#named(await this.cities.requireRunning(name, caller), text, peek ? (lines ?? PEEK_LINES) : undefined);
   }
 
   async #named(city: CityScope, text: string, lines: number | undefined): Promise<SessionAnswer<SessionResponse>> {

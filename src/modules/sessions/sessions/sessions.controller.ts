@@ -13,6 +13,7 @@ import {
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
+import { CityNameParam } from '../../tenancy/cities/city-name.param.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
 import { SessionCreation } from './session-creation.service.js';
@@ -108,12 +109,13 @@ export class SessionsController {
   })
   @Get('session/:id')
   async get(
-    @City() city: CityScope,
+    @Param('cityName', { schema: CityNameParam }) city: string,
     @Param('id', ID) id: string,
     @Query({ schema: SessionQuery }) query: SessionQuery,
+    @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionResponse> {
-    return stamped(reply, await this.lists.get(city, id, query));
+    return stamped(reply, await this.lists.get(city, id, query, caller));
   }
 
   @Operation({

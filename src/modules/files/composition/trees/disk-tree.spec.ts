@@ -221,8 +221,9 @@ describe('Ledger', () => {
     await reading.list('agents');
     await reading.read('link/o');
     const stored = Ledger.from(ledger.toText(), 'one')!;
-    expect(await stored.changed()).toBe(false);
     expect([stored.toText(), stored.signature(), stored.paths()]).toEqual([ledger.toText(), ledger.signature(), ledger.paths()]);
+    // Once they are old enough, looking takes away what is known of their contents.
+    expect(await stored.changed()).toBe(false);
     expect(stored.paths()).toMatchObject({ missing: [root], links: true });
     expect(Ledger.from(ledger.toText(), 'another')).toBeUndefined();
   });
