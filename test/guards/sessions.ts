@@ -21,6 +21,13 @@ const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'A session of a city that does not run is not told.',
+    file: 'src/modules/sessions/sessions/session-by-id.repository.ts',
+    find: 'where c.name = asked.city and c.running limit 1',
+    replace: 'where c.name = asked.city limit 1',
+    test: 'src/modules/sessions/sessions/session-by-id.db-spec.ts',
+  },
+  {
     guard: 'Streams of a session end where an epoch begins.',
     file: 'src/modules/sessions/transcripts/session-feed.ts',
     find: 'if (beginsEpoch(this.position, upto)) return this.#endEpoch(upto);',

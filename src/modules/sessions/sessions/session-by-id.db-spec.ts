@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
 
 let fixture: SessionFixture;
@@ -28,5 +29,14 @@ describe('sessions that are asked for by their ids', () => {
     const found = await Promise.all([...texts.map((text) => answers.byId(city.name, text)), answers.byId(city.name, id)]);
     expect(found.map((one) => one?.body.id)).toEqual([...texts.map(() => undefined), id]);
     expect(await answers.byId(`${city.name}-2`, id)).toBeUndefined();
+  });
+
+  it('are not found while their city does not run', async () => {
+    const { city, db } = fixture;
+    const { id } = await fixture.session('active');
+    await sql`update cities set running = false where name = ${city.name}`.execute(db);
+    expect(await fixture.a.answers.byId(city.name, id)).toBeUndefined();
+    await sql`update cities set running = true where name = ${city.name}`.execute(db);
+    expect(await fixture.a.answers.byId(city.name, id)).toBeDefined();
   });
 });
