@@ -154,7 +154,7 @@ describe('a create', () => {
     ['events', 1, ['alpha', 'beta', 'gamma']],
     ['work', 2, ['alpha']],
     ['events', 1, ['alpha']],
-  ] as const)('waits for nobody who keeps the %s of another city (lock %s): %j', async (_what, lock, cities) => {
+  ] as const)('waits for nobody who keeps the %s of another city (lock %s): %j', async (what, lock, cities) => {
     const holder = await pool.connect();
     try {
       await holder.query('select pg_advisory_lock($1, stream_id) from cities where name = $2', [lock, 'alpha']);
@@ -170,7 +170,9 @@ describe('a create', () => {
       expect(told).toBe(false);
       await holder.query('select pg_advisory_unlock_all()');
       expect([idOf(await held), idOf(await later)]).toEqual(['b-1', 'b-2']);
-      for (const { items, wait } of batches) if (wait) expect(citiesOf(items).size).toBe(1);
+      const waited = batches.filter(({ wait }) => wait).map(({ items }) => [...citiesOf(items)]);
+      // The stream is waited for last, and a batch that did not get it comes again, each city's part alone.
+      expect(waited.filter((of) => of.length > 1 || (what === 'work' && of[0] !== 'alpha'))).toEqual([]);
     } finally {
       holder.release();
     }
