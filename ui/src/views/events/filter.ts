@@ -35,6 +35,8 @@ function memberOf(value: unknown, path: readonly string[]): unknown {
   let found = value;
   for (const name of path) {
     if (typeof found !== 'object' || found === null || !Object.hasOwn(found, name)) return undefined;
+    // A list has it, and what it was sent as has not.
+    if (name === 'length' && Array.isArray(found)) return undefined;
     found = (found as Record<string, unknown>)[name];
   }
   return found;
