@@ -207,7 +207,8 @@ describe('an Idempotency-Key', () => {
       await eventually(() => waiting(2));
       await holder.query('select pg_advisory_unlock_all()');
       const settled = await Promise.allSettled([first, repeat]);
-      expect(settled.map((s) => s.status)).toEqual(['fulfilled', second]);
+      // Who has waited too long beside others comes again, and may be the second then.
+      expect(settled.map((s) => s.status).sort()).toEqual(['fulfilled', second]);
       if (second === 'fulfilled') expect(settled).toMatchObject([{ value: { id: 'al-1' } }, { value: { id: 'al-1' } }]);
       expect((await rows()).rows).toHaveLength(1);
     } finally {
