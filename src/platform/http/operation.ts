@@ -71,7 +71,7 @@ export interface OperationSpec {
   readonly forwarded?: boolean;
   /**
    * What it asks the database about a city or one thing of it is the same each time, and one plan is as good as any: each connection plans its
-   * statements once. To plan them was more than half of the work. No list does it, whose best plan may depend on what it filters by.
+   * statements once. To plan them was more than half of the work. No list of beads, events, mail or sessions does it: its best plan depends on its filters.
    */
   readonly plannedOnce?: boolean;
   readonly tag?: string;

@@ -37,18 +37,21 @@ export class CommandCallersRepository {
   }
 
   async #calling(kind: CommandKind, pks: readonly number[]): Promise<readonly CallerRow[]> {
-    const wanted = sql`any((select ${[...pks]}::bigint[])::bigint[])`;
+    const wanted = sql`unnest((select ${[...pks]}::bigint[])) as asked(pk)`;
     const { rows } = await (
       kind === 'firing'
         ? sql<CallerRow>`
-            select f.pk, f.token_hash as hash, 'order:' || f.scoped_name as actor, e.name as city
-            from order_firings f join event_streams e on e.id = f.stream_id
-            where f.pk = ${wanted} and ${HELD}`
+            select c.pk, c.hash, c.actor, e.name as city from ${wanted}
+            cross join lateral (
+              select f.pk, f.token_hash as hash, 'order:' || f.scoped_name as actor, f.stream_id from order_firings f
+              where f.pk = asked.pk and ${HELD} limit 1) c
+            cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`
         : sql<CallerRow>`
-            select c.pk, c.token_hash as hash, 'check:' || r.formula as actor, e.name as city
-            from run_checks c join event_streams e on e.id = c.stream_id
-            join runs r on r.stream_id = c.stream_id and r.id = c.run_id
-            where c.pk = ${wanted} and ${HELD}`
+            select c.pk, c.hash, 'check:' || r.formula as actor, e.name as city from ${wanted}
+            cross join lateral (
+              select k.pk, k.token_hash as hash, k.stream_id, k.run_id from run_checks k where k.pk = asked.pk and ${HELD} limit 1) c
+            cross join lateral (select r.formula from runs r where r.stream_id = c.stream_id and r.id = c.run_id limit 1) r
+            cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`
     ).execute(this.db);
     return rows;
   }

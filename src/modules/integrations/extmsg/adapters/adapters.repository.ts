@@ -139,9 +139,12 @@ export class AdaptersRepository {
   /** Those that have tokens, each with its hash and its city. */
   async callers(db: Kysely<Database>, pks: readonly number[]): Promise<AdapterCaller[]> {
     const { rows } = await sql<AdapterCaller>`
-      select a.pk, a.token_hash as hash, a.provider, a.account_id, e.name as city
-      from extmsg_adapters a join event_streams e on e.id = a.stream_id
-      where a.pk = any((select ${[...pks]}::bigint[])::bigint[]) and a.token_hash <> ''`.execute(db);
+      select a.pk, a.hash, a.provider, a.account_id, e.name as city
+      from unnest((select ${[...pks]}::bigint[])) as asked(pk)
+      cross join lateral (
+        select a.pk, a.token_hash as hash, a.provider, a.account_id, a.stream_id from extmsg_adapters a
+        where a.pk = asked.pk and a.token_hash <> '' limit 1) a
+      cross join lateral (select e.name from event_streams e where e.id = a.stream_id limit 1) e`.execute(db);
     return rows;
   }
 
