@@ -5,6 +5,7 @@ import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 import { FiringsRepository } from './firings.repository.js';
 import { OrderEvaluator } from './order-evaluator.js';
 import { OrderSweeper } from './order-sweeper.js';
@@ -43,7 +44,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
     this.lifecycle.onStop('worker', 'hints of orders', unlisten);
     this.due.watch(EVERY_MS, this.firings.isDue, wake);
     this.due.watch(EVERY_MS, this.synced.hasMoved, wake);
-    repeat(this.lifecycle, this.log, { name: 'orders', everyMs: GATHER_MS, work: (signal) => this.#turn(signal) });
+    repeat(this.lifecycle, this.log, { name: 'orders', everyMs: GATHER_MS, work: (signal) => preparing(() => this.#turn(signal)) });
     this.due.repeat({ name: 'lost firings', everyMs: EVERY_MS, due: this.firings.isLost, work: () => this.sweeper.sweep() });
     repeat(this.lifecycle, this.log, { name: 'history of orders', everyMs: 60 * EVERY_MS, work: () => this.sweeper.forget() });
   }

@@ -78,7 +78,7 @@ export class ClaimsRepository {
         greatest(s.at, s.not_before, s.held_until, s.quarantined_until)
           < clock_timestamp() - ${overdueMs / 1000}::float8 * interval '1 second' as overdue
       from jsonb_to_recordset(${JSON.stringify(places)}::jsonb) as w(id bigint, at timestamptz, pk bigint) cross join lateral (
-        select s.*, ${WANTED_AT} as at from sessions s
+        select s.pk, s.agent, s.rig, s.preset, s.not_before, s.held_until, s.quarantined_until, ${WANTED_AT} as at from sessions s
         where s.stream_id = w.id and ${STARTABLE} and (${WANTED_AT}, s.pk) > (w.at, w.pk)
         order by ${WANTED_AT}, s.pk limit ${each}) s`.execute(db);
     return rows;

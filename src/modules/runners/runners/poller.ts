@@ -1,4 +1,5 @@
 import { sleep } from '../../../platform/time/clock.js';
+import { preparing } from '../../../platform/turns/preparing.js';
 
 /**
  * Does something whenever it is asked to, and every `everyMs` anyway as long as `needed` says so, never twice at once. A failure does not
@@ -44,7 +45,7 @@ export class Poller {
     while (!signal.aborted) {
       this.#asked = new AbortController();
       const awaited = this.#awaited.splice(0);
-      await this.work().catch(this.failed);
+      await preparing(this.work).catch(this.failed);
       for (const over of awaited) over();
       const asked = this.#asked.signal;
       const until = AbortSignal.any([signal, asked]);

@@ -73,6 +73,7 @@ export class InteractionsController {
 
   @Operation({
     id: 'respond-session',
+    plannedOnce: true,
     needs: 'operate',
     example: { action: 'allow' },
     summary: 'Answer what a session waits for',

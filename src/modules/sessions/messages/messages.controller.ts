@@ -40,6 +40,7 @@ export class MessagesController {
 
   @Operation({
     id: 'send-session-message',
+    plannedOnce: true,
     needs: 'operate',
     summary: 'Send a message',
     description:
@@ -64,6 +65,7 @@ export class MessagesController {
 
   @Operation({
     id: 'submit-session',
+    plannedOnce: true,
     needs: 'operate',
     summary: 'Send a message with an intent',
     description:
@@ -107,6 +109,7 @@ export class MessagesController {
 
   @Operation({
     id: 'get-session-message',
+    plannedOnce: true,
     summary: 'Read a message of a session',
     description: 'With its whole text. An addition to the contract.',
     tag,
@@ -120,6 +123,7 @@ export class MessagesController {
 
   @Operation({
     id: 'cancel-session-message',
+    plannedOnce: true,
     needs: 'operate',
     summary: 'Cancel a queued message',
     description:

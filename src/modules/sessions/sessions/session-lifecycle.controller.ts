@@ -29,6 +29,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-wake',
+    plannedOnce: true,
     name: 'wake-session',
     needs: 'operate',
     summary: 'Wake a session',
@@ -53,6 +54,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-suspend',
+    plannedOnce: true,
     name: 'suspend-session',
     needs: 'operate',
     summary: 'Park a session',
@@ -74,6 +76,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-stop',
+    plannedOnce: true,
     name: 'stop-session',
     needs: 'operate',
     summary: 'End the current turn of a session',
@@ -94,6 +97,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-kill',
+    plannedOnce: true,
     name: 'kill-session',
     needs: 'operate',
     summary: 'Kill the process of a session',
@@ -114,6 +118,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'reset-session',
+    plannedOnce: true,
     needs: 'operate',
     summary: 'Give a session a fresh conversation',
     description:
@@ -135,6 +140,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'drain-session',
+    plannedOnce: true,
     needs: 'operate',
     summary: 'Let a session finish its turn and sleep',
     description:
@@ -150,6 +156,7 @@ export class SessionLifecycleController {
 
   @Operation({
     id: 'post-v0-city-by-city-name-session-by-id-close',
+    plannedOnce: true,
     name: 'close-session',
     needs: 'operate',
     summary: 'End a session',

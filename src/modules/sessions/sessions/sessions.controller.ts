@@ -61,6 +61,7 @@ export class SessionsController {
 
   @Operation({
     id: 'create-session',
+    plannedOnce: true,
     needs: 'operate',
     example: { kind: 'agent', name: 'mayor' },
     summary: 'Make a session of an agent or a provider',
@@ -120,6 +121,7 @@ export class SessionsController {
 
   @Operation({
     id: 'patch-v0-city-by-city-name-session-by-id',
+    plannedOnce: true,
     name: 'update-session',
     needs: 'operate',
     example: { title: 'My session' },
