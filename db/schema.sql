@@ -1449,16 +1449,24 @@ CREATE INDEX webhook_deliveries_waiting_idx ON public.webhook_deliveries USING b
 
 CREATE OR REPLACE FUNCTION public.agent_address(p_stream integer, p_text text, p_rig text DEFAULT ''::text)
  RETURNS text
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
 AS $function$
-      select coalesce(
-        (select a.name from agents a where a.stream_id = p_stream and a.present and a.name = p_text),
-        (select a.name from agents a where a.stream_id = p_stream and a.present and p_rig <> '' and a.name = p_rig || '/' || p_text),
-        (select min(a.name) from agents a
-          where a.stream_id = p_stream and a.present and a.base = p_text and a.rig = p_rig having count(*) = 1),
-        (select min(a.name) from agents a where a.stream_id = p_stream and a.present and a.base = p_text having count(*) = 1))
-    $function$;
+    declare
+      v_name text;
+    begin
+      select a.name into v_name from agents a where a.stream_id = p_stream and a.present and a.name = p_text;
+      if found then return v_name; end if;
+      if p_rig <> '' then
+        select a.name into v_name from agents a where a.stream_id = p_stream and a.present and a.name = p_rig || '/' || p_text;
+        if found then return v_name; end if;
+      end if;
+      select min(a.name) into v_name from agents a
+      where a.stream_id = p_stream and a.present and a.base = p_text and a.rig = p_rig having count(*) = 1;
+      if found then return v_name; end if;
+      select min(a.name) into v_name from agents a where a.stream_id = p_stream and a.present and a.base = p_text having count(*) = 1;
+      return v_name;
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.append_event(p_stream integer, p_type text, p_version smallint, p_actor text, p_subject text, p_message text, p_payload jsonb, p_size integer, p_run text DEFAULT NULL::text, p_session text DEFAULT NULL::text, p_step text DEFAULT NULL::text)
  RETURNS bigint
@@ -1600,6 +1608,16 @@ AS $function$
       return null;
     end $function$;
 
+CREATE OR REPLACE FUNCTION public.bead_edges(p_stream integer, p_id text)
+ RETURNS TABLE(dependencies json, needs json)
+ LANGUAGE sql
+ STABLE ROWS 1
+AS $function$
+      select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id),
+             json_agg(d.depends_on_id order by d.depends_on_id) filter (where d.blocking)
+      from bead_dependencies d where d.stream_id = p_stream and d.issue_id = p_id
+    $function$;
+
 CREATE OR REPLACE FUNCTION public.bead_event(p_stream text, p_type text, p_actor text, b beads)
  RETURNS jsonb
  LANGUAGE sql
@@ -1657,11 +1675,7 @@ CREATE OR REPLACE FUNCTION public.bead_json(b beads)
  LANGUAGE sql
  STABLE
 AS $function$
-      select bead_json(b, (
-        select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id), (
-        select json_agg(d.depends_on_id order by d.depends_on_id)
-        from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking))
+      select bead_json(b, e.dependencies, e.needs) from bead_edges(b.stream_id, b.id) e
     $function$;
 
 CREATE OR REPLACE FUNCTION public.bead_json(b beads, p_dependencies json)
@@ -1701,14 +1715,19 @@ CREATE OR REPLACE FUNCTION public.bead_summary_json(b beads)
  LANGUAGE sql
  STABLE
 AS $function$
+      select bead_summary_json(b, e.dependencies, e.needs) from bead_edges(b.stream_id, b.id) e
+    $function$;
+
+CREATE OR REPLACE FUNCTION public.bead_summary_json(b beads, p_dependencies json, p_needs json)
+ RETURNS json
+ LANGUAGE sql
+ STABLE
+AS $function$
       select json_strip_nulls(json_build_object(
         'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
         'assignee', b.assignee, 'from', b.author, 'parent', b.parent, 'ref', b.ref, 'has_description', coalesce(octet_length(b.description), 0) > 0,
         'labels', case when b.labels <> '{}' then b.labels end,
-        'dependencies', (select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id),
-        'needs', (select json_agg(d.depends_on_id order by d.depends_on_id)
-          from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking),
+        'dependencies', p_dependencies, 'needs', p_needs,
         'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', utc_text(b.defer_until),
         'is_blocked', b.open_blockers > 0, 'revision', b.revision,
         'created_at', utc_text(b.created_at), 'updated_at', utc_text(b.updated_at), 'closed_at', utc_text(b.closed_at)))
@@ -1764,193 +1783,208 @@ CREATE OR REPLACE FUNCTION public.claim_work(p_city text, p_items jsonb)
  SET enable_mergejoin TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
-  #variable_conflict use_column
-  declare
-    v_stream integer;
-    v_items cursor for
-      select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(c.name, i.v ->> 'agent') as name, c.route,
-             coalesce(c.me, array[i.v ->> 'agent']) || i.names as me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
-             count(*) over (partition by i.v ? 'bead', c.route) as rivals
-      from (
-        select e.ordinality as n, e.value as v, array(select jsonb_array_elements_text(e.value -> 'names')) as names
-        from jsonb_array_elements(p_items) with ordinality e
-      ) i
-      left join lateral claimant(v_stream, i.v ->> 'agent') c on true
-      order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
-    v_item record;
-    v_seen beads;
-    v_taken record;
-    v_sibling beads;
-    v_siblings text[];
-    v_grouped boolean;
-    -- candidates of the route
-    v_route text;
-    v_queue text[] := '{}';
-    v_at integer := 1;
-    v_wanted integer;
-    v_last_at timestamptz;
-    v_last_id text;
-    -- what the round takes, and for whom
-    v_ords integer[];
-    v_ids text[];
-    v_revisions bigint[];
-    v_names text[];
-    v_fresh boolean[];
-    v_was text[];
-    v_leases integer[];
-    v_stamps jsonb[];
-    v_all text[];
-    v_bare text[];
-    v_sessions text[];
-    v_left integer;
-    v_events jsonb[] := '{}';
-  begin
-    select stream_id into v_stream from cities where name = p_city and running;
-    if v_stream is null or not begin_work(v_stream) then
-      return query select 0, 'not_running', null::json, null::bigint;
-      return;
-    end if;
-    open v_items;
-    fetch v_items into v_item;
-    while v_item.n is not null loop
-      v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
-      v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
-      loop
-        ord := v_item.n;
-        outcome := null;
-        result := null;
-        v_seen := null;
-        if v_item.id is not null then
-          select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id;
-          if v_seen.id is null then
-            outcome := 'not_found';
-          elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
-            outcome := case when v_seen.status = 'closed' then 'closed' else 'owned' end;
-            v_events := array_append(v_events, bead_event(p_city, 'bead.claim_rejected', v_item.name, v_seen) || jsonb_build_object('payload',
-              jsonb_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
-          elsif v_seen.status = 'closed' then
-            outcome := 'closed';
-          elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
-            and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then
-            outcome := 'unready';
-          end if;
-          if outcome is not null and v_seen.id is not null then
-            result := json_build_object('owner', v_seen.assignee, 'issue_type', v_seen.issue_type, 'workable', v_seen.workable,
-              'defer_until', v_seen.defer_until, 'blockers', array(
-                select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
-                where d.stream_id = v_stream and d.issue_id = v_seen.id and d.blocking and t.status <> 'closed' order by d.depends_on_id));
-          end if;
-        elsif v_item.route is null then
-          outcome := 'unknown_agent';
-        else
-          if v_item.route is distinct from v_route then
-            v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
-          end if;
-          select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
-            select b.* from beads b
-            where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
-              and bead_is_mine(b, v_item.me, v_item.names) and b.id <> all (v_ids)
-            order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
-          ) o
-          order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
-          if v_seen.id is null and v_item.name <> v_item.route then
-            select b.* into v_seen from beads b
-            where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)
-            order by b.created_at, b.id limit 1;
-          end if;
-          while v_seen.id is null and (v_at <= cardinality(v_queue) or v_wanted > 0) loop
-            if v_at > cardinality(v_queue) then
-              select coalesce(array_agg(o.id order by o.created_at, o.id), '{}'), max(o.created_at) into v_queue, v_last_at from (
-                select b.id, b.created_at from beads b
-                where b.stream_id = v_stream and b.routed_to = v_route and bead_is_offered(b) and (b.created_at, b.id) > (v_last_at, v_last_id)
-                  and b.id <> all (v_ids)
-                order by b.created_at, b.id limit v_wanted
-              ) o;
-              v_last_id := v_queue[cardinality(v_queue)];
-              v_at := 1;
-              if cardinality(v_queue) < v_wanted then v_wanted := 0; end if;
-            end if;
-            select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_queue[v_at] and bead_is_offered(b);
-            v_at := v_at + 1;
-          end loop;
-          if v_seen.id is null then outcome := 'none'; end if;
-        end if;
-        if outcome is not null then
-          return next;
-        else
-          v_ords := array_append(v_ords, ord);
-          v_ids := array_append(v_ids, v_seen.id);
-          v_revisions := array_append(v_revisions, v_seen.revision);
-          v_names := array_append(v_names, v_item.name);
-          -- Another session of the same owner, which may take it once the lease has ended, takes it from the one before.
-          v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
-            and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
-            and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names);
-          v_was := array_append(v_was, v_seen.assignee);
-          v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
-          v_stamps := array_append(v_stamps, v_item.stamps);
-          v_all := v_all || v_item.me;
-          if v_item.stamps ?| array['gc.session_id', 'gc.session_name'] then v_sessions := v_sessions || v_item.names;
-          else v_bare := v_bare || v_item.me; end if;
-          v_grouped := v_item.id is null and v_seen.status = 'open' and coalesce(v_seen.metadata ->> 'gc.root_bead_id', '') <> ''
-            and coalesce(v_seen.metadata ->> 'gc.continuation_group', '') <> '';
-        end if;
-        fetch v_items into v_item;
-        exit when v_item.n is null or v_grouped or v_item.id = any (v_ids)
-          or case when v_item.names = '{}' then v_item.me && v_all else v_item.me && v_bare or v_item.names && v_sessions end;
-      end loop;
-      v_left := cardinality(v_ids);
-      for v_taken in
-        with taken as (
-          update beads b set
-            status = 'in_progress',
-            assignee = case when t.fresh then t.name else b.assignee end,
-            claim_fence = b.claim_fence + t.fresh::integer, attempts = b.attempts + t.fresh::integer,
-            lease_ms = t.lease_ms,
-            lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
-            metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,
-            revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
-            updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
-          from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
-            with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
-          where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
-          returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
-        )
-        select k.*, bead_json(k.bead) as json from taken k order by k.place
-      loop
-        v_left := v_left - 1;
-        if v_taken.changed then
-          v_events := array_append(v_events,
-            bead_event(p_city, 'bead.updated', v_taken.name, v_taken.bead) || jsonb_build_object('payload', jsonb_build_object('bead', v_taken.json)));
-        end if;
-        if v_taken.fresh and (v_taken.bead).metadata ->> 'gc.formula_contract' = 'graph.v2' and (v_taken.bead).metadata ->> 'gc.step_id' <> '' then
-          v_events := array_append(v_events, bead_event(p_city, 'execution.step_started', v_taken.name, v_taken.bead) || '{"payload": {}}');
-        end if;
-        v_siblings := '{}';
-        if v_grouped and v_taken.place = cardinality(v_ids) then
-          for v_sibling in select s.* from take_siblings(v_taken.bead) s loop
-            v_siblings := array_append(v_siblings, v_sibling.id);
-            v_events := array_append(v_events, bead_event(p_city, 'bead.updated', v_taken.name, v_sibling)
-              || jsonb_build_object('payload', jsonb_build_object('bead', bead_json(v_sibling))));
-          end loop;
-        end if;
-        ord := v_taken.n;
-        outcome := case when not v_taken.fresh then 'existing' when v_taken.was is null then 'claimed' else 'assigned' end;
-        result := json_build_object('bead', v_taken.json, 'fence', (v_taken.bead).claim_fence, 'lease_until', (v_taken.bead).lease_until,
-          'lease_ms', (v_taken.bead).lease_ms, 'siblings', v_siblings);
-        return next;
-      end loop;
-      if v_left > 0 then
-        raise exception 'beads have changed behind the work lock' using errcode = 'serialization_failure';
+    #variable_conflict use_column
+    declare
+      v_stream integer;
+      v_items cursor for
+        select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(c.name, i.v ->> 'agent') as name, c.route,
+               w.me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
+               count(*) over (partition by i.v ? 'bead', c.route) as rivals,
+               not i.v ? 'bead' and (
+                 select true from unnest(w.me) m(name) cross join lateral (
+                   select from beads b where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed'
+                   order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1) b limit 1) as has_work,
+               not i.v ? 'bead' and c.name <> c.route and (
+                 select true from beads b where b.stream_id = v_stream and b.routed_to = c.name and bead_is_offered(b)
+                 order by b.created_at, b.id limit 1) as has_offers
+        from (
+          select e.ordinality as n, e.value as v, array(select jsonb_array_elements_text(e.value -> 'names')) as names
+          from jsonb_array_elements(p_items) with ordinality e
+        ) i
+        left join lateral claimant(v_stream, i.v ->> 'agent') c on true
+        cross join lateral (select coalesce(c.me, array[i.v ->> 'agent']) || i.names as me) w
+        order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
+      v_item record;
+      v_seen beads;
+      v_taken record;
+      v_sibling beads;
+      v_siblings text[];
+      v_grouped boolean;
+      -- candidates of the route
+      v_route text;
+      v_queue text[] := '{}';
+      v_at integer := 1;
+      v_wanted integer;
+      v_last_at timestamptz;
+      v_last_id text;
+      -- what the round takes, and for whom
+      v_ords integer[];
+      v_ids text[];
+      v_revisions bigint[];
+      v_names text[];
+      v_fresh boolean[];
+      v_was text[];
+      v_leases integer[];
+      v_stamps jsonb[];
+      v_all text[];
+      v_bare text[];
+      v_sessions text[];
+      -- names of all that have taken something
+      v_takers text[] := '{}';
+      v_left integer;
+      v_events jsonb[] := '{}';
+    begin
+      select stream_id into v_stream from cities where name = p_city and running;
+      if v_stream is null or not begin_work(v_stream) then
+        return query select 0, 'not_running', null::json, null::bigint;
+        return;
       end if;
-    end loop;
-    select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
-    ord := -1;
-    outcome := case when head is null then 'unmoved' else 'moved' end;
-    if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
-    result := null;
-    return next;
-  end $function$;
+      open v_items;
+      fetch v_items into v_item;
+      while v_item.n is not null loop
+        v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
+        v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
+        loop
+          ord := v_item.n;
+          outcome := null;
+          result := null;
+          v_seen := null;
+          if v_item.id is not null then
+            select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id;
+            if v_seen.id is null then
+              outcome := 'not_found';
+            elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
+              outcome := case when v_seen.status = 'closed' then 'closed' else 'owned' end;
+              v_events := array_append(v_events, bead_event(p_city, 'bead.claim_rejected', v_item.name, v_seen) || jsonb_build_object('payload',
+                jsonb_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
+            elsif v_seen.status = 'closed' then
+              outcome := 'closed';
+            elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
+              and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then
+              outcome := 'unready';
+            end if;
+            if outcome is not null and v_seen.id is not null then
+              result := json_build_object('owner', v_seen.assignee, 'issue_type', v_seen.issue_type, 'workable', v_seen.workable,
+                'defer_until', v_seen.defer_until, 'blockers', array(
+                  select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
+                  where d.stream_id = v_stream and d.issue_id = v_seen.id and d.blocking and t.status <> 'closed' order by d.depends_on_id));
+            end if;
+          elsif v_item.route is null then
+            outcome := 'unknown_agent';
+          else
+            if v_item.route is distinct from v_route then
+              v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
+            end if;
+            if v_item.has_work or v_item.me && v_takers then
+              select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
+                select b.* from beads b
+                where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
+                  and bead_is_mine(b, v_item.me, v_item.names) and b.id <> all (v_ids)
+                order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
+              ) o
+              order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
+            end if;
+            if v_seen.id is null and v_item.has_offers then
+              select b.* into v_seen from beads b
+              where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)
+              order by b.created_at, b.id limit 1;
+            end if;
+            while v_seen.id is null and (v_at <= cardinality(v_queue) or v_wanted > 0) loop
+              if v_at > cardinality(v_queue) then
+                select coalesce(array_agg(o.id order by o.created_at, o.id), '{}'), max(o.created_at) into v_queue, v_last_at from (
+                  select b.id, b.created_at from beads b
+                  where b.stream_id = v_stream and b.routed_to = v_route and bead_is_offered(b) and (b.created_at, b.id) > (v_last_at, v_last_id)
+                    and b.id <> all (v_ids)
+                  order by b.created_at, b.id limit v_wanted
+                ) o;
+                v_last_id := v_queue[cardinality(v_queue)];
+                v_at := 1;
+                if cardinality(v_queue) < v_wanted then v_wanted := 0; end if;
+              end if;
+              select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_queue[v_at] and bead_is_offered(b);
+              v_at := v_at + 1;
+            end loop;
+            if v_seen.id is null then outcome := 'none'; end if;
+          end if;
+          if outcome is not null then
+            return next;
+          else
+            v_ords := array_append(v_ords, ord);
+            v_ids := array_append(v_ids, v_seen.id);
+            v_revisions := array_append(v_revisions, v_seen.revision);
+            v_names := array_append(v_names, v_item.name);
+            -- Another session of the same owner, which may take it once the lease has ended, takes it from the one before.
+            v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
+              and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
+              and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names);
+            v_was := array_append(v_was, v_seen.assignee);
+            v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
+            v_stamps := array_append(v_stamps, v_item.stamps);
+            v_all := v_all || v_item.me;
+            v_takers := v_takers || v_item.me;
+            if v_item.stamps ?| array['gc.session_id', 'gc.session_name'] then v_sessions := v_sessions || v_item.names;
+            else v_bare := v_bare || v_item.me; end if;
+            v_grouped := v_item.id is null and v_seen.status = 'open' and coalesce(v_seen.metadata ->> 'gc.root_bead_id', '') <> ''
+              and coalesce(v_seen.metadata ->> 'gc.continuation_group', '') <> '';
+          end if;
+          fetch v_items into v_item;
+          exit when v_item.n is null or v_grouped or v_item.id = any (v_ids)
+            or case when v_item.names = '{}' then v_item.me && v_all else v_item.me && v_bare or v_item.names && v_sessions end;
+        end loop;
+        v_left := cardinality(v_ids);
+        for v_taken in
+          with taken as (
+            update beads b set
+              status = 'in_progress',
+              assignee = case when t.fresh then t.name else b.assignee end,
+              claim_fence = b.claim_fence + t.fresh::integer, attempts = b.attempts + t.fresh::integer,
+              lease_ms = t.lease_ms,
+              lease_until = clock_timestamp() + t.lease_ms * interval '1 millisecond',
+              metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,
+              revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
+              updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
+            from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
+              with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
+            where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
+            returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
+          )
+          select k.*, bead_json(k.bead, e.dependencies, e.needs) as json
+          from taken k cross join lateral bead_edges(v_stream, (k.bead).id) e order by k.place
+        loop
+          v_left := v_left - 1;
+          if v_taken.changed then
+            v_events := array_append(v_events,
+              bead_event(p_city, 'bead.updated', v_taken.name, v_taken.bead) || jsonb_build_object('payload', jsonb_build_object('bead', v_taken.json)));
+          end if;
+          if v_taken.fresh and (v_taken.bead).metadata ->> 'gc.formula_contract' = 'graph.v2' and (v_taken.bead).metadata ->> 'gc.step_id' <> '' then
+            v_events := array_append(v_events, bead_event(p_city, 'execution.step_started', v_taken.name, v_taken.bead) || '{"payload": {}}');
+          end if;
+          v_siblings := '{}';
+          if v_grouped and v_taken.place = cardinality(v_ids) then
+            for v_sibling in select s.* from take_siblings(v_taken.bead) s loop
+              v_siblings := array_append(v_siblings, v_sibling.id);
+              v_events := array_append(v_events, bead_event(p_city, 'bead.updated', v_taken.name, v_sibling)
+                || jsonb_build_object('payload', jsonb_build_object('bead', (
+                  select bead_json(v_sibling, d.dependencies, d.needs) from bead_edges(v_stream, v_sibling.id) d))));
+            end loop;
+          end if;
+          ord := v_taken.n;
+          outcome := case when not v_taken.fresh then 'existing' when v_taken.was is null then 'claimed' else 'assigned' end;
+          result := json_build_object('bead', v_taken.json, 'fence', (v_taken.bead).claim_fence, 'lease_until', (v_taken.bead).lease_until,
+            'lease_ms', (v_taken.bead).lease_ms, 'siblings', v_siblings);
+          return next;
+        end loop;
+        if v_left > 0 then
+          raise exception 'beads have changed behind the work lock' using errcode = 'serialization_failure';
+        end if;
+      end loop;
+      select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
+      ord := -1;
+      outcome := case when head is null then 'unmoved' else 'moved' end;
+      if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;
+      result := null;
+      return next;
+    end $function$;
 
 CREATE OR REPLACE FUNCTION public.claimant(p_stream integer, p_text text, OUT name text, OUT route text, OUT me text[])
  RETURNS SETOF record

@@ -14,7 +14,7 @@ const WITHIN_MS = 20_000;
 /** Rows and the head of their log, of one snapshot. */
 const ROWS = `
   select s.name as city, s.head::float8 as index,
-    (select coalesce(json_agg(bead_json(b)), '[]') from beads b where b.stream_id = s.id) as beads,
+    (select coalesce(json_agg((select bead_json(b, e.dependencies, e.needs) from bead_edges(b.stream_id, b.id) e)), '[]') from beads b where b.stream_id = s.id) as beads,
     (select coalesce(json_object_agg(b.id, b.open_blockers), '{}') from beads b where b.stream_id = s.id) as blockers,
     (select coalesce(json_agg(message_json(m, s.name)), '[]') from messages m where m.stream_id = s.id and m.archived_at is null) as mail,
     (select coalesce(json_agg(message_json(m, s.name)), '[]') from messages m

@@ -24,14 +24,14 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A claim is conditional on the revision that was read.',
-    file: 'db/migrations/0009_add_claim_functions.ts',
+    file: 'db/migrations/0112_put_edges_into_statements.ts',
     find: 'and b.id = t.id and b.revision = t.revision',
     replace: 'and b.id = t.id',
     test: CLAIM_RACES,
   },
   {
     guard: 'A bead of somebody else cannot be claimed.',
-    file: 'db/migrations/0009_add_claim_functions.ts',
+    file: 'db/migrations/0112_put_edges_into_statements.ts',
     find: 'elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then',
     replace: "elsif v_seen.assignee = 'nobody of this name' then",
     test: CLAIMS,
@@ -45,10 +45,24 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A bead that waits for others is not claimed without force.',
-    file: 'db/migrations/0009_add_claim_functions.ts',
+    file: 'db/migrations/0112_put_edges_into_statements.ts',
     find: 'and not (v_seen.workable and v_seen.open_blockers = 0 and coalesce(v_seen.defer_until <= now(), true)) then',
     replace: 'and false then',
     test: CLAIMS,
+  },
+  {
+    guard: 'A claimant is given the work that it has before any other.',
+    file: 'db/migrations/0112_put_edges_into_statements.ts',
+    find: "and b.assignee = m.name and b.status <> 'closed'\n                   order by",
+    replace: "and b.assignee = m.name and b.status = 'none'\n                   order by",
+    test: CLAIMS,
+  },
+  {
+    guard: 'What a claimant takes is its work for what it asks next in the same batch.',
+    file: 'db/migrations/0112_put_edges_into_statements.ts',
+    find: 'v_takers := v_takers || v_item.me;',
+    replace: "v_takers := '{}';",
+    test: 'src/modules/work/hooks/hooks.db-spec.ts',
   },
   {
     guard: 'A heartbeat extends the claim that it was given for, and no later one.',

@@ -1,18 +1,4 @@
--- Two looks at the edges by their key, and no FROM: only so is the function put into the statement that calls it.
-create or replace function bead_json(b beads) returns json language sql stable as $$
-  select bead_json(b, (
-    select json_agg(json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type) order by d.depends_on_id)
-    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id), (
-    select json_agg(d.depends_on_id order by d.depends_on_id)
-    from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking))
-$$;
-
--- What creates a bead without edges knows that there are none.
-create or replace function bead_json(b beads, p_dependencies json) returns json language sql stable as $$
-  select bead_json(b, p_dependencies, null::json)
-$$;
-
--- The one JSON of a bead. p_needs: what blocks it, or has.
+-- The one JSON of a bead, with what bead_edges has of it.
 create or replace function bead_json(b beads, p_dependencies json, p_needs json) returns json language sql stable as $$
   select json_strip_nulls(json_build_object(
     'id', b.id, 'title', b.title, 'status', b.status, 'issue_type', b.issue_type, 'priority', b.priority, 'rig', nullif(b.rig, ''),
@@ -22,4 +8,14 @@ create or replace function bead_json(b beads, p_dependencies json, p_needs json)
     'ephemeral', nullif(b.ephemeral, false), 'no_history', nullif(b.no_history, false), 'defer_until', utc_text(b.defer_until),
     'is_blocked', b.open_blockers > 0, 'revision', b.revision,
     'created_at', utc_text(b.created_at), 'updated_at', utc_text(b.updated_at), 'closed_at', utc_text(b.closed_at)))
+$$;
+
+-- What creates a bead without edges knows that there are none.
+create or replace function bead_json(b beads, p_dependencies json) returns json language sql stable as $$
+  select bead_json(b, p_dependencies, null::json)
+$$;
+
+-- As the release before asks: what has subqueries is called for each row, at twice the cost.
+create or replace function bead_json(b beads) returns json language sql stable as $$
+  select bead_json(b, e.dependencies, e.needs) from bead_edges(b.stream_id, b.id) e
 $$;

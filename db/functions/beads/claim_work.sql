@@ -7,7 +7,8 @@
 --
 -- The next bead on a hook is, first match: begun work of the claimant, ready work assigned to it, the oldest offered to its
 -- route. Candidates of a route are fetched once for all its items, and again, behind the last one, only when they have run
--- out: what earlier items have taken is never passed again. Items are decided in rounds and what a round takes is written
+-- out: what earlier items have taken is never passed again. Who has nothing when all begins, and has taken nothing since, is not
+-- looked for among what is assigned. Items are decided in rounds and what a round takes is written
 -- by one statement, which costs a fifth of one statement a bead; a round ends before an item that could see what it has
 -- taken. Every claim is conditional on the revision that was read. Joins follow the keys whatever the statistics say.
 create or replace function claim_work(p_city text, p_items jsonb)
@@ -19,13 +20,21 @@ declare
   v_stream integer;
   v_items cursor for
     select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(c.name, i.v ->> 'agent') as name, c.route,
-           coalesce(c.me, array[i.v ->> 'agent']) || i.names as me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
-           count(*) over (partition by i.v ? 'bead', c.route) as rivals
+           w.me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
+           count(*) over (partition by i.v ? 'bead', c.route) as rivals,
+           not i.v ? 'bead' and (
+             select true from unnest(w.me) m(name) cross join lateral (
+               select from beads b where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed'
+               order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1) b limit 1) as has_work,
+           not i.v ? 'bead' and c.name <> c.route and (
+             select true from beads b where b.stream_id = v_stream and b.routed_to = c.name and bead_is_offered(b)
+             order by b.created_at, b.id limit 1) as has_offers
     from (
       select e.ordinality as n, e.value as v, array(select jsonb_array_elements_text(e.value -> 'names')) as names
       from jsonb_array_elements(p_items) with ordinality e
     ) i
     left join lateral claimant(v_stream, i.v ->> 'agent') c on true
+    cross join lateral (select coalesce(c.me, array[i.v ->> 'agent']) || i.names as me) w
     order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
   v_item record;
   v_seen beads;
@@ -52,6 +61,8 @@ declare
   v_all text[];
   v_bare text[];
   v_sessions text[];
+  -- names of all that have taken something
+  v_takers text[] := '{}';
   v_left integer;
   v_events jsonb[] := '{}';
 begin
@@ -96,14 +107,16 @@ begin
         if v_item.route is distinct from v_route then
           v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
         end if;
-        select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
-          select b.* from beads b
-          where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
-            and bead_is_mine(b, v_item.me, v_item.names) and b.id <> all (v_ids)
-          order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
-        ) o
-        order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
-        if v_seen.id is null and v_item.name <> v_item.route then
+        if v_item.has_work or v_item.me && v_takers then
+          select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
+            select b.* from beads b
+            where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
+              and bead_is_mine(b, v_item.me, v_item.names) and b.id <> all (v_ids)
+            order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
+          ) o
+          order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
+        end if;
+        if v_seen.id is null and v_item.has_offers then
           select b.* into v_seen from beads b
           where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)
           order by b.created_at, b.id limit 1;
@@ -140,6 +153,7 @@ begin
         v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
         v_stamps := array_append(v_stamps, v_item.stamps);
         v_all := v_all || v_item.me;
+        v_takers := v_takers || v_item.me;
         if v_item.stamps ?| array['gc.session_id', 'gc.session_name'] then v_sessions := v_sessions || v_item.names;
         else v_bare := v_bare || v_item.me; end if;
         v_grouped := v_item.id is null and v_seen.status = 'open' and coalesce(v_seen.metadata ->> 'gc.root_bead_id', '') <> ''
@@ -166,7 +180,8 @@ begin
         where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
         returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
       )
-      select k.*, bead_json(k.bead) as json from taken k order by k.place
+      select k.*, bead_json(k.bead, e.dependencies, e.needs) as json
+      from taken k cross join lateral bead_edges(v_stream, (k.bead).id) e order by k.place
     loop
       v_left := v_left - 1;
       if v_taken.changed then
@@ -181,7 +196,8 @@ begin
         for v_sibling in select s.* from take_siblings(v_taken.bead) s loop
           v_siblings := array_append(v_siblings, v_sibling.id);
           v_events := array_append(v_events, bead_event(p_city, 'bead.updated', v_taken.name, v_sibling)
-            || jsonb_build_object('payload', jsonb_build_object('bead', bead_json(v_sibling))));
+            || jsonb_build_object('payload', jsonb_build_object('bead', (
+              select bead_json(v_sibling, d.dependencies, d.needs) from bead_edges(v_stream, v_sibling.id) d))));
         end loop;
       end if;
       ord := v_taken.n;

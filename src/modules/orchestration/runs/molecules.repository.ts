@@ -5,6 +5,7 @@ import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platfor
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import { beadBytes } from '../../work/work/bead-bytes.js';
 import type { Place } from '../../work/work/page-token.js';
+import { beadJson } from '../../work/work/bead-json.js';
 
 export interface MoleculeRows {
   readonly head: number;
@@ -46,7 +47,7 @@ export class MoleculesRepository {
     const found = sql`
       select m.id, m.created_at, ${beadBytes('m')} as bytes from beads m where ${held} and ${looked} ${after}
       order by m.created_at desc, m.id desc limit ${limit + 1}`;
-    const json = sql`select bead_json(m)::text as json from beads m where m.stream_id = ${streamId} and m.id = k.id`;
+    const json = sql`select ${beadJson('m')}::text as json from beads m where m.stream_id = ${streamId} and m.id = k.id`;
     const counted = counting(
       sql`select from beads m where ${held}`,
       rig === undefined ? undefined : sql`select ${looked} as fits from beads m where ${held} order by m.created_at desc, m.id desc`,
@@ -72,8 +73,8 @@ export class MoleculesRepository {
   async find(streamId: number, id: string): Promise<MoleculeRow> {
     const members = sql`m.stream_id = ${streamId} and m.run_id = ${id} and m.id <> ${id}`;
     const { rows } = await sql<MoleculeRow>`
-      select s.head, case when b.id is not null then bead_json(b)::text end as json, parts.*, case when parts.bytes <= ${ANSWER_BYTES} then (
-        select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, length(m.id), m.id), '') || ']'
+      select s.head, case when b.id is not null then ${beadJson('b')}::text end as json, parts.*, case when parts.bytes <= ${ANSWER_BYTES} then (
+        select '[' || coalesce(string_agg(${beadJson('m')}::text, ',' order by m.created_at, length(m.id), m.id), '') || ']'
         from beads m where ${members}) end as children
       from event_streams s left join beads b on b.stream_id = s.id and b.id = ${id} and b.run_id = b.id cross join lateral (
         select count(*) as total, count(*) filter (where m.status = 'closed') as closed, coalesce(sum(${beadBytes('m')}), 0)::bigint as bytes

@@ -12,6 +12,7 @@ import { changedLast, mostUrgent, newest, type ListPlace } from './bead-order.js
 import type { BeadsQuery, ReadyQuery } from './beads.schemas.js';
 import { RareTerms } from './rare-terms.js';
 import type { ReadyPlace } from './ready-token.js';
+import { beadJson, beadJsonText, beadSummaryJson } from '../work/bead-json.js';
 
 export interface BeadRow {
   readonly json: string;
@@ -40,7 +41,7 @@ const BEADS = `
         to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
     from beads b cross join lateral (select $3::integer is not null and ${beadBytesText('b')} > $3 as is_long) l
     left join lateral (select true as has from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id limit 1) e on true
-    cross join lateral (select (case when l.is_long then null when e.has then bead_json(b) else bead_json(b, null) end)::text as json) j
+    cross join lateral (select (case when l.is_long then null when e.has then ${beadJsonText('b')} else bead_json(b, null) end)::text as json) j
     where b.stream_id = c.stream_id and b.id = asked.id limit 1) b on true`;
 
 export interface Page<P> {
@@ -130,7 +131,7 @@ export class BeadsRepository {
   async children({ streamId }: CityScope, id: string): Promise<Children | undefined> {
     const { rows } = await sql<Children>`
       select s.head, b.id is not null as found, coalesce(t.bytes, 0)::bigint as bytes, case when coalesce(t.bytes, 0) <= ${ANSWER_BYTES} then (
-        select coalesce(string_agg(bead_json(k)::text, ',' order by o.n), '')
+        select coalesce(string_agg(${beadJson('k')}::text, ',' order by o.n), '')
         from unnest(t.ids) with ordinality o(id, n) join beads k on k.stream_id = ${streamId} and k.id = o.id) end as items
       from event_streams s
       left join beads b on b.stream_id = s.id and b.id = ${id}
@@ -172,7 +173,7 @@ export class BeadsRepository {
     const sized = sql`
       select b.*, y.bytes from (${found}) b
       cross join lateral (select ${isSummary ? summaryBytes('r') : beadBytes('r')} as bytes from beads r where r.stream_id = ${streamId} and r.id = b.id) y`;
-    const json = sql`select ${isSummary ? sql`bead_summary_json(b)` : sql`bead_json(b)`}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
+    const json = sql`select ${isSummary ? beadSummaryJson('b') : beadJson('b')}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<PageRow>`
       ${first}
       select s.head, t.counted, t.looked, ${settled} as settled, ${rare} as rare, p.id, p.json, p.fits,

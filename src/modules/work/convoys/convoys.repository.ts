@@ -8,6 +8,7 @@ import { beadBytes } from '../work/bead-bytes.js';
 import { memberIds } from '../work/convoy-members.js';
 import type { Place } from '../work/page-token.js';
 import type { Holding } from './containment.js';
+import { beadJson } from '../work/bead-json.js';
 
 export interface ConvoyFilter {
   readonly all: boolean;
@@ -66,7 +67,7 @@ export class ConvoysRepository {
     const found = sql`
       select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${held} and ${looked} ${after}
       order by c.created_at desc, c.id desc limit ${limit + 1}`;
-    const json = sql`select bead_json(c)::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
+    const json = sql`select ${beadJson('c')}::text as json from beads c where c.stream_id = ${streamId} and c.id = k.id`;
     const counted = counting(
       sql`select from beads c where ${held}`,
       sql`select ${looked} as fits from beads c where ${held} order by c.created_at desc, c.id desc`,
@@ -91,8 +92,8 @@ export class ConvoysRepository {
 
   async find(streamId: number, id: string): Promise<ConvoyRow> {
     const { rows } = await sql<ConvoyRow>`
-      select s.head, c.issue_type as type, bead_json(c)::text as json, members.*, case when members.bytes <= ${ANSWER_BYTES} then (
-        select '[' || coalesce(string_agg(bead_json(m)::text, ',' order by m.created_at, m.id), '') || ']'
+      select s.head, c.issue_type as type, ${beadJson('c')}::text as json, members.*, case when members.bytes <= ${ANSWER_BYTES} then (
+        select '[' || coalesce(string_agg(${beadJson('m')}::text, ',' order by m.created_at, m.id), '') || ']'
         from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) end as children
       from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
         select count(*) as total, count(*) filter (where m.status = 'closed') as closed, coalesce(sum(${beadBytes('m')}), 0)::bigint as bytes

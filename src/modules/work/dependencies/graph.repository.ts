@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { beadJson } from '../work/bead-json.js';
 
 export interface GraphRow {
   readonly head: number;
@@ -58,8 +59,8 @@ export class GraphRepository {
       )
       select s.head, z.size, z.weight, case when z.size > 0 and z.size <= ${maxBeads} and z.weight <= ${maxWeight} then (
         select json_build_object(
-          'root', (select bead_json(b) from beads b where b.stream_id = ${streamId} and b.id = ${root}),
-          'beads', (select json_agg(bead_json(b) order by b.id <> ${root}, b.created_at, b.id)
+          'root', (select ${beadJson('b')} from beads b where b.stream_id = ${streamId} and b.id = ${root}),
+          'beads', (select json_agg(${beadJson('b')} order by b.id <> ${root}, b.created_at, b.id)
                     from members m join beads b on b.stream_id = ${streamId} and b.id = m.id),
           'deps', (select coalesce(json_agg(json_build_object('from', d.from_id, 'to', d.to_id, 'kind', d.kind)
                     order by d.from_id, d.to_id, d.kind), '[]') from deps d),

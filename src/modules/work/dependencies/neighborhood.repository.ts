@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { summaryBytes } from '../work/bead-bytes.js';
+import { beadSummaryJson } from '../work/bead-json.js';
 
 export interface NeighborhoodRow {
   readonly head: number;
@@ -51,7 +52,7 @@ export class NeighborhoodRepository {
         from members m join beads b on b.stream_id = ${streamId} and b.id = m.id join members p on p.id = b.parent
       )
       select e.head, (select count(*) from sized)::int as size, case when exists (select from members) then json_build_object(
-          'beads', (select json_agg(bead_summary_json(b) order by m.nth) from members m join beads b on b.stream_id = ${streamId} and b.id = m.id),
+          'beads', (select json_agg(${beadSummaryJson('b')} order by m.nth) from members m join beads b on b.stream_id = ${streamId} and b.id = m.id),
           'deps', (select coalesce(json_agg(json_build_object('from', d.from_id, 'to', d.to_id, 'kind', d.kind)
             order by d.from_id, d.to_id, d.kind), '[]') from deps d),
           'partial', (select count(*) from members) < (select count(*) from sized))::text end as json

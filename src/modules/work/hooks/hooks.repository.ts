@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { PgPool } from '../../../platform/database/database.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
+import { beadJsonText } from '../work/bead-json.js';
 
 export interface HookRow {
   /** Null when the city does not know the agent. */
@@ -61,7 +62,7 @@ export class HooksRepository {
               select coalesce(octet_length((l.bead).description), 0) + octet_length((l.bead).metadata::text) as bytes) y
           ) f where f.bytes_before < $5
         ), told as (
-          select g.place, json_build_object('bead', bead_json(g.bead), 'tier', g.name)::text as json from guessed g
+          select g.place, json_build_object('bead', ${beadJsonText('(g.bead)')}, 'tier', g.name)::text as json from guessed g
         ), held as (
           select t.*, t.place = 1 or sum(octet_length(t.json)) over (order by t.place) <= $5 as fits from told t
         )

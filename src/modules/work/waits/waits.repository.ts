@@ -6,6 +6,7 @@ import { fitted, fittingJson, type Fitted } from '../../../platform/database/pag
 import type { Tx } from '../../../platform/database/transactions.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import type { Place } from '../work/page-token.js';
+import { beadJson } from '../work/bead-json.js';
 
 export interface WaitFilter {
   readonly state: string | undefined;
@@ -40,7 +41,7 @@ export class WaitsRepository {
     const found = sql`
       select b.id, b.created_at, ${beadBytes('b')} as bytes from beads b
       where ${sql.join(where, sql` and `)} order by b.created_at desc, b.id desc limit ${limit + 1}`;
-    const json = sql`select bead_json(b)::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
+    const json = sql`select ${beadJson('b')}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<Fitted & { head: number; id: string | null; created: string; json: string }>`
       select s.head, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
       from event_streams s left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
@@ -66,7 +67,7 @@ export class WaitsRepository {
   /** The bead and the head of the city's stream in one snapshot. */
   async find(streamId: number, id: string): Promise<{ head: number; isWait: boolean; bead: Bead | null }> {
     const { rows } = await sql<{ head: number; isWait: boolean; bead: Bead | null }>`
-      select s.head, coalesce(${IS_WAIT}, false) as "isWait", case when b.id is not null then bead_json(b) end as bead
+      select s.head, coalesce(${IS_WAIT}, false) as "isWait", case when b.id is not null then ${beadJson('b')} end as bead
       from event_streams s left join beads b on b.stream_id = s.id and b.id = ${id} where s.id = ${streamId}`.execute(this.db);
     return rows[0]!;
   }

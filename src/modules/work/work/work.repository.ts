@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
+import { beadJson } from './bead-json.js';
 
 const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
   b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
   b.created_at, bead_is_ready(b) as ready`;
-const RECORD = sql`${COLUMNS}, bead_json(b) as snapshot`;
+const RECORD = sql`${COLUMNS}, ${beadJson('b')} as snapshot`;
 
 /** Types of the edges that hold a bead up. */
 const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];

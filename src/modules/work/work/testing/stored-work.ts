@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Db } from '../../../../platform/database/database.js';
 import type { View } from './bead-model.js';
+import { beadJson } from '../bead-json.js';
 
 export interface StoredBead {
   /** The whole row. */
@@ -32,7 +33,7 @@ export async function storedWork(db: Db, streamId: number, above: number): Promi
   const { rows } = await sql<{ stored: StoredWork }>`
     select json_build_object(
       'beads', (
-        select coalesce(json_object_agg(b.id, json_build_object('row', to_json(b), 'json', bead_json(b), 'ready', bead_is_ready(b), 'blockers', (
+        select coalesce(json_object_agg(b.id, json_build_object('row', to_json(b), 'json', ${beadJson('b')}, 'ready', bead_is_ready(b), 'blockers', (
           select coalesce(json_agg(d.depends_on_id order by d.depends_on_id), '[]')
           from bead_dependencies d join beads t on (t.stream_id, t.id) = (d.stream_id, d.depends_on_id)
           where (d.stream_id, d.issue_id) = (b.stream_id, b.id) and d.type in ('blocks', 'waits-for', 'conditional-blocks')
