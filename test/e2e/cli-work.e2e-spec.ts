@@ -185,10 +185,10 @@ describe('svc sling and svc hook', () => {
     expect(claimed).toEqual({ code: 0, stdout: `${bead}\n`, stderr: expect.stringMatching(/^To be slung: yours until .*, fence \d+\n$/) });
     expect(await read(`/bead/${bead}`)).toMatchObject({ status: 'in_progress', assignee: 'mayor' });
     await ok('bead', 'close', bead);
-    expect(await run(['hook', 'claim'], { env })).toEqual({ code: 0, stdout: '', stderr: 'no work for mayor\n' });
-    expect(rows((await run(['hook', 'claim', '--json'], { env })).stdout)).toEqual([
-      expect.objectContaining({ action: 'drain', reason: 'no_work' }),
-    ]);
+    // Scripts of agents end by it: `bead=$(svc hook claim) || exit 0`.
+    expect(await run(['hook', 'claim'], { env })).toEqual({ code: 1, stdout: '', stderr: 'svc hook claim: no work for mayor\n' });
+    const answer = await run(['hook', 'claim', '--json'], { env });
+    expect([answer.code, rows(answer.stdout)]).toEqual([0, [expect.objectContaining({ action: 'drain', reason: 'no_work' })]]);
   });
 
   it('slings a convoy whose beads wait for each other: they are offered one after the other', async () => {

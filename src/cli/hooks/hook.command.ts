@@ -3,6 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { stateOf } from '../beads/view.js';
 import { cityCommand, cityContextOf, collect, printJson, withExamples } from '../command.js';
 import { moment } from '../duration.js';
+import { CliError } from '../errors.js';
 import { whoOf } from '../identity.js';
 import type { Io } from '../io.js';
 import { list, listAll, withLimit, type AllFlags, type ListFlags } from '../listing.js';
@@ -69,7 +70,7 @@ function candidates(items: readonly Schemas['HookItem'][], io: Io): string {
 }
 
 function addClaim(hook: Command, io: Io): void {
-  const claim = withAgent(cityCommand(hook, 'claim', 'give an agent its next work and print the id of the bead'))
+  const claim = withAgent(cityCommand(hook, 'claim', 'give an agent its next work and print the id of the bead; without work exits 1, with --json 0'))
     .option('--session <id>', 'the session that works on it (SVC_SESSION_ID)')
     .option('--session-name <name>', 'name of that session')
     .option('--alias <name>', 'another name that work may be assigned to; repeatable', collect)
@@ -93,7 +94,8 @@ function addClaim(hook: Command, io: Io): void {
     const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/hook/claim', { params, body, signal }));
     if (flags.json === true) return printJson(io, data);
-    if (data.action === 'drain') return io.err(`no work for ${plain(agent)}\n`);
+    // `bead=$(svc hook claim) || exit 0` is how scripts ask; programs read `action`.
+    if (data.action === 'drain') throw new CliError(`no work for ${plain(agent)}`);
     const until = data.lease_until === undefined ? '' : ` until ${moment(data.lease_until)}`;
     io.err(`${plain(data.bead?.title ?? '')}: yours${until}, fence ${data.fence}\n`);
     return io.out(`${data.bead_id}\n`);
