@@ -56,6 +56,25 @@ describe('one list in every format', () => {
   });
 });
 
+describe('what is said beside a list', () => {
+  const more = { items: [bead('al-2', 'two')], total: 2, next_cursor: 'x' };
+  const said = async (args: string[], given: Parameters<typeof fakeIo>[0] & { page?: FakeIo['page'] } = {}): Promise<string> => {
+    server = await testServer({ [BEADS]: (_request, response) => json(response, more) });
+    let all = '';
+    const io = { ...fakeIo(given), out: async (text: string) => void (all += text), err: (text: string) => void (all += text) };
+    await runCli(['bead', 'list', '--limit', '1', ...args, '--api', server.url, '--city', 'alpha'], io);
+    return all;
+  };
+
+  it('follows its end: a terminal shows both', async () => {
+    const note = 'svc bead list: 1 of 2 beads shown; --limit 0 shows all\n';
+    expect(await said(['-o', 'json'])).toMatch(new RegExp(`^\\[\n[^]*\n\\]\n${note}$`));
+    await server.close();
+    const page = () => Promise.resolve();
+    expect(await said([], { width: 60, height: 24, page })).toMatch(new RegExp(`two\n${note}$`));
+  });
+});
+
 describe('what is not a list', () => {
   const show = async (...args: string[]) => {
     server = await testServer({
@@ -113,11 +132,14 @@ it('a list that is watched tells what is new or changed, and what is gone', asyn
   expect(io.stderr).toBe('al-1 is not listed any more\n');
 });
 
-it('events are lines for people on a terminal, and JSON for everything else', async () => {
+it('events are lines for people on a terminal, or who ask for them, and JSON for everything else', async () => {
   const event = anEvent(1, { ts: '2026-03-01T09:16:54.1Z', type: 'bead.closed', subject: 'al-3', actor: 'mayor', message: 'it is built' });
   server = await testServer({ '/v0/city/alpha/events': (_request, response) => json(response, { items: [event], total: 1 }) });
   const onTerminal = { width: 120 };
-  expect((await svc(['events'], onTerminal)).io.stdout).toMatch(/^09:16:54 {2}bead\.closed +al-3 {2}mayor {2}it is built\n$/);
+  const line = /^09:16:54 {2}bead\.closed +al-3 {2}mayor {2}it is built\n$/;
+  expect((await svc(['events'], onTerminal)).io.stdout).toMatch(line);
+  // As for `| less`: who asks for them gets them.
+  expect((await svc(['events', '-o', 'table'])).io.stdout).toMatch(line);
   for (const { args, given } of [
     { args: ['events'], given: {} },
     { args: ['events', '-o', 'jsonl'], given: onTerminal },

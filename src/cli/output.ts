@@ -79,6 +79,8 @@ export class Output implements Io {
   #rest = '';
   #count = 0;
   #shown = '';
+  #said = '';
+  #forPeople = false;
   readonly #values: unknown[] = [];
 
   constructor(private readonly io: Io) {}
@@ -123,15 +125,19 @@ export class Output implements Io {
   get wide(): boolean {
     return this.#format === 'wide';
   }
-  /** What a person looks at, as opposed to a file, a pipe or a program. */
+  /** What a person looks at, or has asked for, as opposed to a file, a pipe or a program. */
   get readable(): boolean {
-    return this.io.width !== undefined && this.#jq === undefined && (this.#format === 'table' || this.#format === 'wide');
+    const asText = this.#format === 'table' || this.#format === 'wide';
+    return (this.io.width !== undefined || this.#forPeople) && this.#jq === undefined && asText;
   }
   input(): Promise<string> {
     return this.io.input();
   }
+  /** What is said while a list is not yet shown, or is open, follows it: both may go to one terminal. */
   err(text: string): void {
-    this.io.err(text);
+    const open = this.#format === 'json' && this.#jq === undefined && this.#many && !this.#live && this.#count > 0;
+    if (open || this.#shown !== '') this.#said += text;
+    else this.io.err(text);
   }
 
   /** The command that runs, once its flags are known. @throws CliError */
@@ -146,6 +152,7 @@ export class Output implements Io {
       throw new CliError('--jq prints what its expression makes: leave out --output');
     this.#jq = flags.jq;
     this.#format = flags.output ?? (flags.json === true ? 'jsonl' : 'table');
+    this.#forPeople = flags.output === 'table' || flags.output === 'wide';
     this.#many = EACH.test(json.description);
     this.#live = flags.follow === true || flags.watch === true || LIVE.has(command.name());
     this.#paged = !this.#live && this.readable && this.io.page !== undefined;
@@ -165,6 +172,14 @@ export class Output implements Io {
 
   /** The end of the command; of one that has failed what was shown is ended, and nothing said that it has not. */
   async end(failed: boolean): Promise<void> {
+    try {
+      await this.#end(failed);
+    } finally {
+      if (this.#said !== '') this.io.err(this.#said);
+    }
+  }
+
+  async #end(failed: boolean): Promise<void> {
     if (this.#shown !== '') {
       const rows = this.#shown.split('\n').length;
       if (this.io.page !== undefined && this.io.height !== undefined && rows > this.io.height) await this.io.page(this.#shown);
