@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CityContext } from './command.js';
 import { runCli } from './cli.js';
+import { ApiError, UnreachableError } from './errors.js';
 import { list as listed, type ListFlags } from './listing.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
+import { table } from './table.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
 const bead = (n: number) => ({ id: `al-${n}`, title: `Bead ${n}`, status: 'open', issue_type: 'task', created_at: '2026-01-01T00:00:00Z' });
@@ -97,6 +99,44 @@ describe('a list', () => {
     const watching = listed(context, { plural: 'beads', empty: '', show: () => '', everyMs: 1, page });
     await expect(watching).rejects.toMatchObject({ exitCode: 130 });
     expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(2))}\n`);
+  });
+
+  it('goes on while it is watched when nobody answers for a while, and says so', async () => {
+    server = await testServer({});
+    const io = fakeIo();
+    const context = { io, city: '', flags: { limit: '0', watch: true, json: true }, path: 'svc x' } as unknown as CityContext<ListFlags>;
+    let reads = 0;
+    const page = (): Promise<{ items: object[] }> => {
+      reads += 1;
+      if (reads === 2) return Promise.reject(new UnreachableError('nobody answers'));
+      if (reads === 3) return Promise.reject(new ApiError('unavailable: starting', 503, 'unavailable', 1));
+      if (reads === 5) return Promise.reject(new ApiError('not_found: gone', 404, 'city-not-found', undefined));
+      return Promise.resolve({ items: [bead(reads)] });
+    };
+    const watching = listed(context, { plural: 'beads', empty: '', show: () => '', everyMs: 1, page });
+    await expect(watching).rejects.toThrow('not_found: gone');
+    expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(4))}\n`);
+    expect(io.stderr).toBe(
+      'svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: starting; trying again in 1 s\nal-1 is not listed any more\n',
+    );
+  });
+
+  it('that is watched goes on in the columns that it began with', async () => {
+    server = await testServer({});
+    const io = fakeIo();
+    const context = { io, city: '', flags: { limit: '0', watch: true }, path: 'svc x' } as unknown as CityContext<ListFlags>;
+    const rows: Record<string, string>[] = [
+      { id: 'al-1', p: '1', title: 'one' },
+      { id: 'al-2', p: '', title: 'two' },
+    ];
+    let reads = 0;
+    const page = (): Promise<{ items: Record<string, string>[] }> => {
+      if (++reads === 3) io.interrupt();
+      return Promise.resolve({ items: reads === 1 ? rows : [...rows, { id: 'al-3', p: '', title: 'three' }] });
+    };
+    const show = (items: readonly Record<string, string>[]): string => table(['ID', 'P', 'TITLE'], items.map(Object.values));
+    await listed(context, { plural: 'beads', empty: '', show, everyMs: 1, page }).catch(() => undefined);
+    expect(io.stdout).toBe('ID    P  TITLE\nal-1  1  one\nal-2     two\nal-3     three\n');
   });
 
   it('ends with the refusal of a later page', async () => {

@@ -6,6 +6,7 @@ import { pagesOf, type ListPage } from '../client/pages.js';
 import type { SomeEvent } from '../client/events.js';
 import { sleep } from '../client/sleep.js';
 import { failing, telling } from './api.js';
+import { pausesOf, untilAnswered } from './pauses.js';
 import { numberOf } from './values.js';
 
 /** The flags of every command that lists. */
@@ -110,7 +111,7 @@ const CLEAR = '\u001b[H\u001b[2J';
  * missed. What no event tells of is read again and again.
  */
 async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
-  const { io, api, city, flags } = context;
+  const { io, api, city, flags, path } = context;
   const { signal } = io;
   const scope = city === '' ? {} : { city };
   const after = listing.everyMs === undefined ? await api.client.head(scope).catch(failing(api)) : undefined;
@@ -118,10 +119,14 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
   const { followed } = listing;
   const limit = numberOf('--limit', flags.limit) || Infinity;
   let stale = true;
+  const unread = (error: unknown): never => {
+    stale = true;
+    throw error;
+  };
   const look = async (): Promise<void> => {
     const reads = stale || followed === undefined;
     stale = false;
-    const read = reads ? await itemsUpTo(listing, limit) : [];
+    const read = reads ? await itemsUpTo(listing, limit).catch(unread) : [];
     const items = followed?.items().slice(0, limit) ?? read;
     const before = known;
     known = new Map(items.map((item, at) => [nameOfItem(item)[0] ?? String(at), JSON.stringify(item)]));
@@ -131,7 +136,7 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     if (flags.json === true) await io.out(changed.map((item) => `${JSON.stringify(item)}\n`).join(''));
     else if (io.width !== undefined && (before === undefined || changed.length > 0 || gone.length > 0))
       await io.out(CLEAR + listing.show(items));
-    else if (changed.length > 0) await io.out(before === undefined ? listing.show(items) : withoutHeader(listing.show(changed)));
+    else if (changed.length > 0) await io.out(before === undefined ? listing.show(items) : rowsOf(listing, items, changed));
     if (io.width === undefined || flags.json === true) for (const name of gone) io.err(`${name} is not listed any more\n`);
     if (before === undefined && items.length === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
   };
@@ -140,7 +145,7 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     for (;;) {
       await sleep(listing.everyMs, signal);
       if (signal.aborted) throw new InterruptedError();
-      await look();
+      await untilAnswered(io, path, look, Math.min(listing.everyMs, 1_000));
     }
   }
   let dirty = false;
@@ -150,11 +155,11 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     for (dirty = true; dirty && !signal.aborted;) {
       await sleep(TOGETHER_MS, signal);
       dirty = false;
-      if (!signal.aborted) await look();
+      if (!signal.aborted) await untilAnswered(io, path, look);
     }
     looking = undefined;
   };
-  for await (const event of telling(api, api.client.events({ ...scope, after, signal }))) {
+  for await (const event of telling(api, api.client.events({ ...scope, after, signal, onPause: pausesOf(io, path) }))) {
     if (failure !== undefined) throw failure.error;
     const effect = followed === undefined ? 'read' : followed.take(event);
     if (effect === undefined) continue;
@@ -175,6 +180,14 @@ async function itemsUpTo<T>(listing: Listing<T>, limit: number): Promise<T[]> {
     if (items.length >= limit) break;
   }
   return items;
+}
+
+/** The rows of what has changed, in the columns of all that is listed: a table leaves out those that are empty in all of its rows. */
+function rowsOf<T>({ show }: Listing<T>, items: readonly T[], changed: readonly T[]): string {
+  const rows = withoutHeader(show(items)).split('\n').slice(0, -1);
+  if (rows.length !== items.length) return withoutHeader(show(changed));
+  const those = new Set(changed);
+  return items.flatMap((item, at) => (those.has(item) ? [`${rows[at]}\n`] : [])).join('');
 }
 
 const withoutHeader = (text: string): string => text.slice(text.indexOf('\n') + 1);

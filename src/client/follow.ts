@@ -66,7 +66,7 @@ export async function* followFrames(open: OpenStream, options: FollowOptions): A
       }
       if (known instanceof ApiProblem && TRANSIENT.has(known.status)) asked = known.retryAfterMs;
       else if (!(known instanceof ConnectionError)) throw error;
-      why = (error as Error).message;
+      why = (known as Error).message;
     }
     if (signal.aborted) return;
     const ms = asked === undefined ? pause : Math.min(asked, RETRY_AFTER_MAX_MS);

@@ -4,6 +4,7 @@ import { cityCommand, cityContextOf, pathOf, printJson, withExamples } from '../
 import { InterruptedError } from '../errors.js';
 import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
+import { pausesOf } from '../pauses.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import { objectOf } from '../../client/frames.js';
 import type { Message } from '../../client/turns.js';
@@ -43,6 +44,7 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
       return io.out(view.take(data) + view.end());
     }
     const { signal } = io;
+    const onPause = pausesOf({ err: (text) => io.err(view.end() + text) }, pathOf(action));
     const open = (lastEventId: string | undefined): ReturnType<OpenStream> => {
       const header = defined({ 'Last-Event-ID': lastEventId });
       return 'dir' in path
@@ -51,7 +53,7 @@ export function addOutput(parent: Command, io: Io, called = 'output'): void {
     };
     for await (const { event, data, id } of telling(
       api,
-      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410 }),
+      followFrames(open, { signal, again: ({ status }, at) => at !== undefined && status === 410, onPause }),
     )) {
       if (event !== 'turn') continue;
       const answer = objectOf(data, event, id) as Output;

@@ -5,6 +5,7 @@ import { CliError, InterruptedError } from '../errors.js';
 import type { ApiProblem } from '../../client/problems.js';
 import { followFrames, type OpenStream } from '../../client/follow.js';
 import type { Io } from '../io.js';
+import { pausesOf } from '../pauses.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { defined } from '../values.js';
 import { auditLine, auditTable, type AuditRecord } from './view.js';
@@ -82,7 +83,7 @@ export function addAudit(program: Command, io: Io): void {
 async function follow(open: OpenStream, api: Api, json: boolean, io: Io): Promise<void> {
   const again = ({ code }: ApiProblem, at: string | undefined): boolean =>
     at !== undefined && (code === 'invalid-cursor' || code === 'cursor-ahead');
-  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again }))) {
+  for await (const frame of telling(api, followFrames(open, { signal: io.signal, again, onPause: pausesOf(io, 'svc audit') }))) {
     if (frame.event !== 'audit') continue;
     const record = JSON.parse(frame.data) as AuditRecord;
     await io.out(json ? `${JSON.stringify(record)}\n` : auditLine(record));

@@ -4,6 +4,7 @@ import { stateOf, type Bead } from '../beads/view.js';
 import { cityCommand, cityContextOf, printJson, withExamples, type CityContext } from '../command.js';
 import { CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
+import { pausesOf, untilAnswered } from '../pauses.js';
 import { cut, plain } from '../table.js';
 
 interface Flags {
@@ -23,7 +24,7 @@ export function addWatch(convoy: Command, io: Io): void {
   withExamples(watch, 'svc convoy watch al-20', 'svc convoy watch al-20 --json');
   watch.action(async (id: string, _options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
-    const { api, city, flags } = context;
+    const { api, city, flags, path } = context;
     const draw = flags.json === true ? jsonLines(io) : drawingOn(io);
     const enough = new AbortController();
     const signal = AbortSignal.any([io.signal, enough.signal]);
@@ -32,8 +33,8 @@ export function addWatch(convoy: Command, io: Io): void {
     await draw(seen);
     if (!isOver(seen)) {
       const types = ['bead.created', 'bead.updated', 'bead.closed', 'bead.deleted', 'convoy.closed'];
-      for await (const _event of telling(api, api.client.events({ city, types, after, signal }))) {
-        seen = await read(context, id);
+      for await (const _event of telling(api, api.client.events({ city, types, after, signal, onPause: pausesOf(io, path) }))) {
+        seen = await untilAnswered(io, path, () => read(context, id));
         await draw(seen);
         if (isOver(seen)) break;
       }

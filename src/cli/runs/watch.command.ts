@@ -4,6 +4,7 @@ import { cityCommand, cityContextOf, printJson, withExamples, type CityContext }
 import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
+import { untilAnswered } from '../pauses.js';
 import { plain } from '../table.js';
 import { aboutUnits, opening, OVER, stepTree, type Run, type Step } from './view.js';
 
@@ -26,8 +27,9 @@ export function addWatch(run: Command, io: Io): void {
     let seen = await read(context, id);
     await drawing(seen);
     while (!OVER.includes(seen.run.status) && !io.signal.aborted) {
-      await moved(context, seen.index);
-      seen = await read(context, id);
+      const { index } = seen;
+      await untilAnswered(io, context.path, () => moved(context, index));
+      seen = await untilAnswered(io, context.path, () => read(context, id));
       await drawing(seen);
     }
     if (context.flags.json === true) await printJson(io, seen.run);

@@ -8,6 +8,7 @@ import { harmless } from '../harmless.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { objectOf } from '../../client/frames.js';
+import { pausesOf } from '../pauses.js';
 import { defined, numberOf } from '../values.js';
 
 interface Flags {
@@ -27,7 +28,7 @@ export function addLogs(service: Command, io: Io): void {
     .option('--json', 'print one JSON line for each');
   withExamples(logs, 'svc service logs board', 'svc service logs board --follow');
   logs.action(async (name: string, _options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const { api, city, flags, path: called } = await cityContextOf<Flags>(action, io);
     const path = { cityName: city, name: nameOf('a service', name) };
     const query = { tail: numberOf('--tail', flags.tail) };
     const shown = (line: Line): string => (flags.json === true ? `${JSON.stringify(line)}\n` : `${harmless(line.text)}\n`);
@@ -46,7 +47,7 @@ export function addLogs(service: Command, io: Io): void {
       const opening = api.client.open('/v0/city/{cityName}/service/{name}/logs/stream', { path, query, header, signal });
       return opening.catch(failing(api)).catch(absent);
     };
-    for await (const { event, data, id } of followFrames(open, { signal })) {
+    for await (const { event, data, id } of followFrames(open, { signal, onPause: pausesOf(io, called) })) {
       if (event === 'line') await io.out(shown(objectOf(data, event, id) as Line));
     }
     throw new InterruptedError();

@@ -4,6 +4,7 @@ import { cityCommand, cityContextOf, printJson, withExamples, type CityContext }
 import { nameOf } from '../edits.js';
 import { CliError, InterruptedError, oneLine } from '../errors.js';
 import type { Io } from '../io.js';
+import { pausesOf } from '../pauses.js';
 import { plain } from '../table.js';
 import { numberOf } from '../values.js';
 import { answerOf, respondCommand } from './answers.js';
@@ -47,8 +48,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
   const done = new AbortController();
   const signal = AbortSignal.any([io.signal, done.signal]);
   const onPause = (ms: number, why: string): void => {
-    if (why !== 'the stream ended')
-      io.err(`${view.fresh()}${context.path}: ${plain(oneLine(why))}; trying again in ${Math.ceil(ms / 1_000)} s\n`);
+    pausesOf({ err: (text) => io.err(view.fresh() + text) }, context.path)(ms, why);
   };
   const typing = flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal));
   try {
