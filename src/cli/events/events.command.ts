@@ -13,7 +13,7 @@ export function addEvents(program: Command, io: Io): void {
     .command('events')
     .description('list events, wait for one, follow them for ever, or print the current position')
     .option('--type <type>', 'only events of exactly this type')
-    .option('--since <duration>', 'only events of the last 30s, 5m, 1h30m …')
+    .option('--since <duration>', 'only events of the last 30s, 5m, 1h30m …; with --follow these first')
     .option('--payload-match <path=value>', 'only events whose payload has this value there; repeatable, dotted paths descend', collect)
     .option('--after <seq>', 'only events behind this sequence number (one city)')
     .option('--after-cursor <cursor>', 'only events behind this cursor (supervisor)')
@@ -28,6 +28,7 @@ export function addEvents(program: Command, io: Io): void {
     events,
     'svc events --city alpha --since 5m',
     'svc events --no-city --follow --type city.created',
+    'svc events --city alpha --follow --since 10m',
     'svc events --city alpha --watch --type bead.closed --payload-match bead.id=al-42 --timeout 2m --fail-on-timeout',
     'cursor=$(svc events --no-city --seq); …; svc events --after-cursor "$cursor"',
   );
@@ -46,7 +47,8 @@ export function addEvents(program: Command, io: Io): void {
       case 'watch':
         return watchEvents(feed, request, io);
       case 'list':
-        return listEvents(feed, request, io);
+        await listEvents(feed, request, io);
+        return;
     }
   });
   addHistogram(events, io);

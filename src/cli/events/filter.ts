@@ -10,6 +10,7 @@ export interface Envelope {
   readonly actor?: string;
   readonly city?: string;
   readonly seq?: number;
+  readonly stream?: string;
 }
 
 export interface Filter {

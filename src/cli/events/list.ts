@@ -10,12 +10,17 @@ const HELD_PAGES = 20;
 /**
  * One JSON object a line, oldest first. Behind a position the pages come in that order already and are written as
  * they arrive; without one they come newest first and are turned round. A page may be short or empty although more
- * pages follow.
+ * pages follow. Returns the last of each log that was listed.
  */
-export async function listEvents(feed: Feed, request: EventsRequest, io: Io): Promise<void> {
+export async function listEvents(feed: Feed, request: EventsRequest, io: Io): Promise<ReadonlyMap<string, number>> {
+  const last = new Map<string, number>();
+  const listed = (items: readonly Envelope[]): Promise<void> => {
+    for (const { stream = '', seq = 0 } of items) last.set(stream, Math.max(seq, last.get(stream) ?? 0));
+    return write(items, io);
+  };
   if (request.after !== undefined) {
-    for await (const page of pages(feed, request)) await write(matching(page, request), io);
-    return;
+    for await (const page of pages(feed, request)) await listed(matching(page, request));
+    return last;
   }
   const newest: Envelope[][] = [];
   const older: string[] = [];
@@ -28,9 +33,10 @@ export async function listEvents(feed: Feed, request: EventsRequest, io: Io): Pr
   // A log of any length is told in the memory of a few pages: the others are asked for once more, from the oldest.
   for (const cursor of older.reverse()) {
     const page = await feed.page({ filter: request.filter, since: request.since, after: undefined, cursor });
-    await write(matching(page, request).reverse(), io);
+    await listed(matching(page, request).reverse());
   }
-  for (const items of newest.reverse()) await write(items.reverse(), io);
+  for (const items of newest.reverse()) await listed(items.reverse());
+  return last;
 }
 
 /** The pages of a list, as many as there are. */

@@ -103,6 +103,40 @@ describe('following', () => {
     ]);
   });
 
+  it('begins with what the log has of a time, and tells nothing twice that comes meanwhile', async () => {
+    const page: Handler = (request, response) => {
+      const asked = new URL(request.url!, 'http://x').searchParams;
+      // The head is asked for first; two events have come until the list is read.
+      const items = asked.get('since') === '5m' ? [7, 6, 4].map((seq) => anEvent(seq)) : [];
+      json(response, { items, total: items.length }, { 'x-svc-index': '5' });
+    };
+    await serve({
+      [LIST]: page,
+      [STREAM]: (_request, response) => stream(response, ...[6, 7, 8].map((n) => frame(`${n}`, 'event', anEvent(n)))),
+    });
+    const following = follow({ since: '5m' });
+    await io.untilOut('"seq":8');
+    io.interrupt();
+    await following.catch(() => undefined);
+    expect(lines(io)).toEqual([4, 6, 7, 8]);
+    expect(streamed().map(({ line }) => line)).toEqual([`GET ${STREAM}?after_seq=5`]);
+  });
+
+  it('says that nobody answers, and nothing of a stream that has ended', async () => {
+    await serve({
+      [STREAM]: (_request, response, nth) => {
+        if (nth === 1) response.destroy();
+        else stream(response, frame(`${nth}`, 'event', anEvent(nth + 4)));
+        if (nth === 2) response.end();
+      },
+    });
+    const following = follow();
+    await io.untilOut('"seq":7');
+    io.interrupt();
+    await following.catch(() => undefined);
+    expect(io.stderr).toMatch(/^svc events: .*; trying again in 1 s\n$/);
+  });
+
   it('waits as long as 429 and 503 ask for', async () => {
     await serve({
       [STREAM]: (_request, response, nth) => {

@@ -4,18 +4,31 @@ import { ConnectionError } from '../../client/problems.js';
 import { telling, type Api } from '../api.js';
 import { CliError, InterruptedError, TimedOutError } from '../errors.js';
 import type { Io } from '../io.js';
+import { pausesOf } from '../pauses.js';
 import { defined } from '../values.js';
 import type { Feed } from './feed.js';
 import { matches, type Envelope } from './filter.js';
 import { eventLine } from './line.js';
-import { matching, pages, write } from './list.js';
+import { listEvents, matching, pages, write } from './list.js';
 import type { EventsRequest } from './options.js';
 
-/** Prints what matches until Ctrl-C, over as many connections as it takes. */
+/**
+ * Prints what matches until Ctrl-C, over as many connections as it takes. With a time and no position it begins with what the log has of
+ * that time.
+ */
 export async function followEvents(feed: Feed, request: EventsRequest, api: Api, io: Io, pauseMs?: number): Promise<void> {
-  const { after } = request;
-  const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), signal: io.signal });
+  let { after } = request;
+  let listed: ReadonlyMap<string, number> = new Map();
+  if (after === undefined && request.since !== undefined) {
+    after = await feed.head();
+    listed = await listEvents(feed, request, io);
+  }
+  const onPause = pausesOf(io, 'svc events');
+  const events = feed.follow({ ...defined({ after, types: typesOf(request), pauseMs }), onPause, signal: io.signal });
   for await (const { event, text } of telling(api, events.withTexts())) {
+    // What has come between the look for the head and the list is in both.
+    const { stream = '', seq = Infinity } = event as Envelope;
+    if (seq <= (listed.get(stream) ?? 0)) continue;
     const line = matchingLine(event as Envelope, text, request, io);
     if (line !== undefined) await io.out(line);
   }

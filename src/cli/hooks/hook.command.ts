@@ -70,7 +70,9 @@ function candidates(items: readonly Schemas['HookItem'][], io: Io): string {
 }
 
 function addClaim(hook: Command, io: Io): void {
-  const claim = withAgent(cityCommand(hook, 'claim', 'give an agent its next work and print the id of the bead; without work exits 1, with --json 0'))
+  const claim = withAgent(
+    cityCommand(hook, 'claim', 'give an agent its next work and print the id of the bead; without work exits 1, with --json 0'),
+  )
     .option('--session <id>', 'the session that works on it (SVC_SESSION_ID)')
     .option('--session-name <name>', 'name of that session')
     .option('--alias <name>', 'another name that work may be assigned to; repeatable', collect)
