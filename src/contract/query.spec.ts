@@ -45,4 +45,13 @@ describe('query schemas', () => {
   ])('refuse %j', (query) => {
     expect(Query.safeParse(query).success).toBe(false);
   });
+
+  it.each([
+    [queryInt({ min: 0, max: 4 }), '9', 'must be an integer from 0 to 4'],
+    [queryInt({ min: 1 }), '0', 'must be an integer of at least 1'],
+    [queryInt({ max: 4 }), 'x', 'must be an integer of at most 4'],
+    [queryInt(), '1.5', 'must be an integer'],
+  ])('say which numbers may be given: %#', (schema, value, message) => {
+    expect(schema.safeParse(value).error?.issues.map((issue) => issue.message)).toEqual([message]);
+  });
 });

@@ -26,13 +26,20 @@ function toList(value: unknown): unknown {
   return parts.every((part) => typeof part === 'string') ? parts.flatMap((part) => part.split(',')).map((part) => part.trim()) : value;
 }
 
+function bounds(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) return ` from ${min} to ${max}`;
+  if (min !== undefined) return ` of at least ${min}`;
+  return max === undefined ? '' : ` of at most ${max}`;
+}
+
 interface IntOptions {
   readonly min?: number;
   readonly max?: number;
 }
 
 function int({ min, max }: IntOptions): z.ZodPreprocess<z.ZodInt> {
-  let schema = z.int('must be an integer');
+  // One text for all that a number can be amiss: which numbers it may be.
+  let schema = z.int(`must be an integer${bounds(min, max)}`);
   if (min !== undefined) schema = schema.min(min);
   if (max !== undefined) schema = schema.max(max);
   return z.preprocess(toInteger, schema) as z.ZodPreprocess<z.ZodInt>;
