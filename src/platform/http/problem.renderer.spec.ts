@@ -1,7 +1,8 @@
 import { NotFoundException } from '@nestjs/common';
 import { describe, expect, it } from '@jest/globals';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { problem, ProblemError, PROBLEMS } from '../../contract/problems.js';
-import { AppLogger, createLogger } from '../logging/logger.js';
+import { AppLogger, createLogger, type Logger } from '../logging/logger.js';
 import { problemBody, ProblemRenderer } from './problem.renderer.js';
 
 const renderer = new ProblemRenderer(new AppLogger(createLogger('silent')));
@@ -26,6 +27,26 @@ describe('ProblemRenderer', () => {
     ['a text', 'inner words', 'internal: internal server error'],
   ])('takes %s for what it is', (_name, error, detail) => {
     expect(renderer.toProblem(error).detail).toBe(detail);
+  });
+});
+
+describe('the log', () => {
+  const told = (error: unknown): string[] => {
+    const lines: string[] = [];
+    const line = (level: string) => (_fields: object, text: string) => void lines.push(`${level} ${text}`);
+    const log = new AppLogger({ warn: line('warn'), error: line('error') } as unknown as Logger);
+    const request = { method: 'GET', id: 'r', headers: {}, raw: { url: '/v0/x', complete: true } } as unknown as FastifyRequest;
+    const reply = { sent: true, raw: { headersSent: true, writableEnded: true } } as unknown as FastifyReply;
+    new ProblemRenderer(log).send(error, request, reply);
+    return lines;
+  };
+
+  it('warns of what the service should not have answered, and of no refusal that stays one', () => {
+    expect(told(new Error('x'))).toEqual(['error a request failed unexpectedly']);
+    expect(told(problem('unavailable', 'try again'))).toEqual(['warn unavailable: try again']);
+    expect(told(problem('maintenance_disabled', 'the city has none'))).toEqual([]);
+    expect(told(problem('unsupported', 'no'))).toEqual([]);
+    expect(told(problem('conflict', 'x'))).toEqual([]);
   });
 });
 

@@ -92,7 +92,7 @@ export class ProblemRenderer {
   /** Answers with the problem, as bytes (Fastify would add a charset to the media type of a text). Once headers are out nothing more can be said: the connection is cut. */
   send(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const found = this.toProblem(error);
-    if (found.kind.status >= 500) this.#report(found, error, request);
+    if (isOfService(found)) this.#report(found, error, request);
     if (reply.sent || reply.raw.headersSent) {
       if (!reply.raw.writableEnded) reply.raw.destroy();
       return;
@@ -119,6 +119,9 @@ export class ProblemRenderer {
     else this.log.warn(fields, found.detail);
   }
 }
+
+/** What the service should not have answered. Maintenance that a city has not enabled, or an operation that nobody has, stays so. */
+const isOfService = ({ kind }: ProblemError): boolean => kind.status === 500 || (kind.status > 500 && kind.retryAfter !== undefined);
 
 const PAYLOAD_TOO_LARGE = 413;
 /** Bytes of a refused body that are read and thrown away. */
