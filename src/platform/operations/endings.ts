@@ -96,7 +96,11 @@ export class OperationEndings {
   #record(row: ClaimedRow, outcome: string, began: number): void {
     const seconds = (row.ageMs + performance.now() - began) / 1000;
     this.metrics.finished(row.kind, outcome, seconds);
-    this.log.info({ request_id: row.id, kind: row.kind, outcome, target: row.target, attempt: row.attempts, seconds }, 'operation ended');
+    const rounded = Math.round(seconds * 1_000) / 1_000;
+    this.log.info(
+      { request_id: row.id, kind: row.kind, outcome, target: row.target, attempt: row.attempts, seconds: rounded },
+      'operation ended',
+    );
   }
 }
 
