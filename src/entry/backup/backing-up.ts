@@ -9,12 +9,21 @@ import { citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './arc
 import { addressOf, copyRunning } from './embedded-copy.js';
 import { connectionOf, programFor, run, versionOf } from './programs.js';
 
+const WHY: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no directory',
+  ENOTDIR: 'this is no directory',
+  EACCES: 'this may not be written',
+};
+
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Returns what to say.
  */
 export async function backUp(config: AppConfig, file: string, tell: (line: string) => void): Promise<string> {
-  const folder = await mkdtemp(join(dirname(resolve(file)), '.svc-backup-'));
+  const into = dirname(resolve(file));
+  const folder = await mkdtemp(join(into, '.svc-backup-')).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`cannot write ${file}: ${WHY[error.code ?? ''] ?? error.message}: ${into}`, { cause: error });
+  });
   try {
     const at = new Date().toISOString();
     const database = config.databaseUrl === undefined ? await ofEmbedded(config, folder, tell) : await ofServer(config.databaseUrl, folder);

@@ -9,7 +9,7 @@ try {
   const config = loadConfig(process.env, process.cwd());
   console.log(what === 'backup' ? await backUp(config, file, tell) : await restore(config, file, replace !== undefined, tell));
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  console.error(`svc ${what}: ${error instanceof Error ? error.message : String(error)}`);
   process.exitCode = 1;
 }
 // What a failed attempt has left open shall not keep it.
