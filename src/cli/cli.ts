@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { pathOf } from './command.js';
-import { oneLine } from './errors.js';
+import { ApiError, oneLine } from './errors.js';
 import { exitCodeOf } from './exit-codes.js';
 import { FAMILIES } from './families.js';
 import type { Io } from './io.js';
@@ -44,10 +44,12 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
     running = action;
     io.begin(action);
   });
-  const tell = (error: unknown): number => {
+  const tell = async (error: unknown): Promise<number> => {
     if (!(error instanceof CommanderError)) {
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
-      if (message !== '') io.err(`${pathOf(running)}: ${message}\n`);
+      // A word more takes a request, and a module that most never need.
+      const more = error instanceof ApiError ? await (await import('./cities/missing-city.js')).aboutMissingCity(error, running, io) : '';
+      if (message !== '') io.err(`${pathOf(running)}: ${message}${more}\n`);
     }
     return exitCodeOf(error, io.asked);
   };
@@ -55,10 +57,10 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   try {
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
-    code = tell(error);
+    code = await tell(error);
   }
-  await io.end(code !== 0).catch((error: unknown) => {
-    code = code === 0 ? tell(error) : code;
+  await io.end(code !== 0).catch(async (error: unknown) => {
+    code = code === 0 ? await tell(error) : code;
   });
   return code;
 }

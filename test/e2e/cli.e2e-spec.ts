@@ -87,7 +87,8 @@ describe('svc city', () => {
     expect((await ok('city', 'stop', 'round')).stdout).toBe('round is stopped; it stays registered\n');
     expect((await ok('city', 'status', 'round')).stdout).toContain('stopped');
     const gone = await run('events', '--city', 'round', '--follow');
-    expect([gone.code, gone.stderr]).toEqual([3, 'svc events: not_found: city not found or not running: round\n']);
+    const why = 'it is stopped: see `svc city status round`, and `svc city start round`';
+    expect([gone.code, gone.stderr]).toEqual([3, `svc events: not_found: city not found or not running: round; ${why}\n`]);
     expect((await ok('city', 'start', 'round')).stdout).toBe('round is running\n');
     expect((await ok('city', 'unregister', 'round')).stdout).toContain('round is unregistered; its directory stays');
     const unknown = await run('city', 'status', 'round');

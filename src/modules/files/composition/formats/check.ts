@@ -1,11 +1,12 @@
 import { z } from 'zod';
+import { nearest } from '../../../../contract/nearest.js';
 import type { Issue } from '../issue.js';
 import { dotted } from '../toml/path.js';
 import type { Document } from '../toml/parse.js';
 import type { Format, UnknownKeys } from './format.js';
 import { matches } from './pattern.js';
 import { Cuts } from './prune.js';
-import { isRequired, keysAt, nearest, schemaAt } from './shape.js';
+import { isRequired, keysAt, schemaAt } from './shape.js';
 import type { IssueTraits } from './values.js';
 
 type Path = readonly PropertyKey[];

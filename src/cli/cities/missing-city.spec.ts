@@ -1,0 +1,37 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../cli.js';
+import { fakeIo } from '../testing/io.js';
+import { json, testServer, type TestServer } from '../testing/server.js';
+
+let server: TestServer;
+afterEach(() => server.close());
+
+const city = (name: string, status = 'running') => ({ name, path: `/cities/${name}`, status, running: status === 'running' });
+
+async function said(name: string, cities: readonly object[] | undefined): Promise<string> {
+  const refused = { type: 'x', title: 'City Not Found', status: 404, code: 'city-not-found', instance: '/' };
+  server = await testServer({
+    [`/v0/city/${name}/beads`]: (_request, response) => {
+      response.writeHead(404, { 'content-type': 'application/problem+json' });
+      response.end(JSON.stringify({ ...refused, detail: `not_found: city not found or not running: ${name}` }));
+    },
+    ...(cities === undefined ? {} : { '/v0/cities': (_request, response) => json(response, { items: cities, total: cities.length }) }),
+  });
+  const io = fakeIo();
+  expect(await runCli(['bead', 'list', '--api', server.url, '--city', name], io)).toBe(3);
+  return io.stderr.replace(`svc bead list: not_found: city not found or not running: ${name}`, '').trimEnd();
+}
+
+describe('a city that is not found', () => {
+  it.each<[string, readonly object[] | undefined, string]>([
+    ['alhpa', [city('alpha'), city('beta')], '; did you mean alpha?'],
+    ['ALPHA', [city('alpha')], '; did you mean alpha?'],
+    ['beta', [city('beta', 'stopped'), city('betb')], '; it is stopped: see `svc city status beta`, and `svc city start beta`'],
+    ['gamma', [city('alpha')], '; see `svc city list`'],
+    ['gamma', [], '; there is none yet: see `svc city create --help`'],
+    ['gamma', undefined, ''],
+    ['alpha', [city('alpha')], ''],
+  ])('%s', async (name, cities, expected) => {
+    expect(await said(name, cities)).toBe(expected);
+  });
+});
