@@ -45,6 +45,12 @@ describe('numberOf', () => {
   it.each(['-1', '1.5', '', 'ten'])('refuses %p', (text) => expect(() => numberOf('--limit', text)).toThrow('--limit: not a whole number'));
 });
 
+it('what is wrong with the command line ends it as such, whatever was asked before', () => {
+  const wrong = expect.objectContaining({ exitCode: 2 });
+  expect(() => pairsOf('--var', ['who'])).toThrow(wrong);
+  expect(() => numberOf('--limit', 'x')).toThrow(wrong);
+});
+
 describe('textOf', () => {
   const dir = mkdtempSync(join(tmpdir(), 'svc-text-'));
   afterAll(() => rmSync(dir, { recursive: true, force: true }));
@@ -57,7 +63,7 @@ describe('textOf', () => {
     expect(await textOf('body', undefined, '-', io)).toBe('piped');
     expect(await textOf('body', undefined, undefined, io)).toBeUndefined();
     await expect(textOf('body', 'typed', '-', io)).rejects.toThrow('--body and --body-file are mutually exclusive');
-    await expect(textOf('body', undefined, 'b.md', io)).rejects.toThrow('--body-file: cannot read b.md (ENOENT)');
+    await expect(textOf('body', undefined, 'b.md', io)).rejects.toThrow('--body-file: cannot read b.md: there is no such file');
   });
 });
 

@@ -3,7 +3,11 @@ import { resolve } from 'node:path';
 import { parseDuration } from '../contract/duration.js';
 import type { Schemas } from './api.js';
 import { CliError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import type { Io } from './io.js';
+
+/** The command line is wrong, whatever was read before that was seen. */
+const wrong = (message: string): CliError => new CliError(message, EXIT.usage);
 
 /** The members that were given. */
 export const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -11,7 +15,7 @@ export const defined = <T extends object>(values: T): { [K in keyof T]?: Exclude
 
 /** A whole number that is not negative. @throws CliError */
 export function numberOf(flag: string, text: string): number {
-  if (!/^\d{1,15}$/.test(text)) throw new CliError(`${flag}: not a whole number: ${text}`);
+  if (!/^\d{1,15}$/.test(text)) throw wrong(`${flag}: not a whole number: ${text}`);
   return Number(text);
 }
 
@@ -21,7 +25,7 @@ export function pairsOf(flag: string, texts: readonly string[] | undefined): Rec
   return Object.fromEntries(
     texts.map((text) => {
       const at = text.indexOf('=');
-      if (at <= 0) throw new CliError(`${flag}: expected <key>=<value>: ${text}`);
+      if (at <= 0) throw wrong(`${flag}: expected <key>=<value>: ${text}`);
       return [text.slice(0, at), text.slice(at + 1)];
     }),
   );
@@ -37,17 +41,24 @@ export function environmentOf(flag: string, texts: readonly string[] | undefined
   const full = texts?.map((text) => {
     if (text.includes('=')) return text;
     const value = io.env[text];
-    if (value === undefined) throw new CliError(`${flag}: ${text} is not set here: write ${text}=<value> or set it`);
+    if (value === undefined) throw wrong(`${flag}: ${text} is not set here: write ${text}=<value> or set it`);
     return `${text}=${value}`;
   });
   return pairsOf(flag, full);
 }
 
-/** A file of this machine as text; `-` is stdin. @throws CliError */
+const REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a directory',
+};
+
+/** A file of this machine as text; `-` is stdin. What is no flag (`<file>`) needs no name beside the file's own. @throws CliError */
 export async function readText(flag: string, file: string, io: Io): Promise<string> {
   if (file === '-') return io.input();
   return readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    throw new CliError(`${flag}: cannot read ${file} (${error.code ?? error.message})`);
+    const why = REASONS[error.code ?? ''] ?? error.message;
+    throw wrong(`${flag.startsWith('-') ? `${flag}: ` : ''}cannot read ${file}: ${why}`);
   });
 }
 
@@ -56,14 +67,14 @@ const DATE = /^\d{4}-\d{2}-\d{2}$/;
 /** Milliseconds of a duration. @throws CliError */
 export function spanOf(flag: string, text: string): number {
   const ms = parseDuration(text);
-  if (ms === undefined) throw new CliError(`${flag}: not a duration: ${text} (write it like 30m, 12h or 7d)`);
+  if (ms === undefined) throw wrong(`${flag}: not a duration: ${text} (write it like 30m, 12h or 7d)`);
   return ms;
 }
 
 /** A duration for the API. @throws CliError */
 export function durationText(flag: string, text: string): string {
   const ms = parseDuration(text);
-  if (ms === undefined || ms <= 0) throw new CliError(`${flag}: not a duration above zero: ${text} (write it like 30m, 12h or 7d)`);
+  if (ms === undefined || ms <= 0) throw wrong(`${flag}: not a duration above zero: ${text} (write it like 30m, 12h or 7d)`);
   return text;
 }
 
@@ -81,7 +92,7 @@ export function instantOf(flag: string, text: string, ahead: boolean, now = Date
 
 function instant(flag: string, text: string, ms: number): string {
   const date = new Date(ms);
-  if (Number.isNaN(date.getTime())) throw new CliError(`${flag}: not a time: ${text} (write 2026-03-01, 2026-03-01T09:00:00Z, 2h or 7d)`);
+  if (Number.isNaN(date.getTime())) throw wrong(`${flag}: not a time: ${text} (write 2026-03-01, 2026-03-01T09:00:00Z, 2h or 7d)`);
   return date.toISOString();
 }
 
@@ -99,6 +110,6 @@ export function networkOf(text: string | undefined): Schemas['NetworkRule'] | un
 /** A text that was typed, or read from a file (`-` is stdin). @throws CliError */
 export async function textOf(name: string, typed: string | undefined, file: string | undefined, io: Io): Promise<string | undefined> {
   if (file === undefined) return typed;
-  if (typed !== undefined) throw new CliError(`--${name} and --${name}-file are mutually exclusive`);
+  if (typed !== undefined) throw wrong(`--${name} and --${name}-file are mutually exclusive`);
   return readText(`--${name}-file`, file, io);
 }
