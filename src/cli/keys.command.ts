@@ -100,9 +100,7 @@ function keyTable(keys: readonly Schemas['ApiKeyResponse'][]): string {
     k.name,
     k.scope === 'write' ? 'write' : k.rights.join(',') || 'read',
     k.cities?.join(',') ?? 'all',
-    k.created_at,
-    k.expires_at ?? 'never',
-    k.last_used_at ?? 'never',
+    ...[k.created_at, k.expires_at, k.last_used_at].map((at) => at?.replace(/\.\d+Z$/, 'Z') ?? 'never'),
   ]);
   return table(['ID', 'NAME', 'SCOPE', 'CITIES', 'CREATED', 'EXPIRES', 'LAST USED'], rows);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { showDuration } from './duration.js';
-import { block, cut, facts, plain, table, widthOf } from './table.js';
+import { block, columns, cut, facts, plain, table, widthOf } from './table.js';
 
 describe('table', () => {
   it('aligns columns, drops empty ones and leaves no blanks at the ends', () => {
@@ -87,6 +87,15 @@ describe('facts', () => {
       ]),
     ).toBe('name:  alpha\nup:    3m\n');
   });
+});
+
+it('columns without headers stand under each other', () => {
+  expect(
+    columns([
+      ['9s ago', 'bead.created', 'api', ''],
+      ['10m ago', 'bead.closed', 'api', 'done'],
+    ]),
+  ).toBe('9s ago   bead.created  api\n10m ago  bead.closed   api  done\n');
 });
 
 describe('showDuration', () => {

@@ -66,6 +66,15 @@ export function table(
     .join('');
 }
 
+/** The same without headers. */
+export function columns(rows: readonly (readonly string[])[]): string {
+  const text = table(
+    rows[0]!.map(() => ''),
+    rows,
+  );
+  return text.slice(text.indexOf('\n') + 1);
+}
+
 /** A text of several lines, each indented. */
 export function block(text: string): string {
   const lines = text.replace(/\s+$/, '').split(/\r?\n/);

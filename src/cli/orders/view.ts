@@ -1,5 +1,5 @@
 import type { Schemas } from '../api.js';
-import { age, moment } from '../duration.js';
+import { age, moment, showDuration } from '../duration.js';
 import type { Io } from '../io.js';
 import { block, facts, plain, table } from '../table.js';
 
@@ -39,7 +39,7 @@ export function orderDetails(order: Order): string {
     ['time zone', order.tz],
     ['check', order.check],
     ['delivery', order.delivery],
-    ['timeout', `${order.timeout_ms} ms`],
+    ['timeout', showDuration(order.timeout_ms)],
     ['pool', order.pool],
     [
       'params',
@@ -77,7 +77,7 @@ export function historyTable(entries: readonly Entry[], io: Io): string {
     moment(entry.created_at),
     entry.outcome ?? entry.state ?? '',
     entry.cause ?? '',
-    entry.duration_ms === undefined ? '' : `${entry.duration_ms} ms`,
+    entry.duration_ms === undefined ? '' : showDuration(Number(entry.duration_ms)),
     entry.error ?? (entry.wisp_root_id === undefined ? lastLine(entry.output ?? '') : `run ${entry.wisp_root_id}`),
   ]);
   return table(['FIRING', 'BEGAN', 'OUTCOME', 'CAUSE', 'TOOK', 'SAID'], rows, io);
@@ -92,7 +92,7 @@ export function firingDetails({ entry, output, vars = {} }: Schemas['OrderHistor
     ['actor', entry?.actor],
     ['reason', entry?.reason],
     ['began', entry === undefined ? undefined : moment(entry.created_at)],
-    ['took', entry?.duration_ms === undefined ? undefined : `${entry.duration_ms} ms`],
+    ['took', entry?.duration_ms === undefined ? undefined : showDuration(Number(entry.duration_ms))],
     ['run', entry?.wisp_root_id],
     ['exit code', entry?.exit_code],
     ['error', entry?.error],
