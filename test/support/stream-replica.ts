@@ -25,8 +25,23 @@ class AnyKey extends KeyValidity {
   }
 }
 
+/** A log that is kept instead of written. */
+class Told extends AppLogger {
+  constructor(private readonly warned: string[]) {
+    super(createLogger('silent'));
+  }
+  override child(): AppLogger {
+    return this;
+  }
+  override warn(_fields: unknown, text: unknown): void {
+    this.warned.push(String(text));
+  }
+}
+
 /** The reading and writing side of one replica over a bare HTTP server: `/sup` and `/<city>` are streams. */
 export class StreamReplica {
+  /** What was warned of. */
+  readonly warned: string[] = [];
   readonly pool: PgPool;
   readonly db: Db;
   readonly failpoints = new Failpoints();
@@ -41,7 +56,7 @@ export class StreamReplica {
   #server!: Server;
 
   private constructor(url: string, env: Record<string, string>) {
-    const logger = new AppLogger(createLogger('silent'));
+    const logger = new Told(this.warned);
     const metrics = new Metrics();
     this.config = loadConfig({ SVC_DATABASE_URL: url, ...env }, '/');
     this.pool = createPool(url);

@@ -118,6 +118,20 @@ describe('a log that was set back under two replicas', () => {
     expect(seqs(all)).toEqual([base + 1, base + 2, base + 3]);
   });
 
+  it('warns of an epoch where it has begun, and not in a process that begins in it', async () => {
+    await setBack({});
+    const warning = 'the log has begun a new epoch; its streams are opened anew';
+    await city(1);
+    const c = await StreamReplica.start(database.url, { SVC_HEARTBEAT_MS: '200' });
+    try {
+      const name = await city(2);
+      for (const { url } of [a, c]) await (await open(`${url}/${name}?after=${((await epoch()) - 1) * EPOCH_STEP}`)).until(isEvent);
+      expect([a.warned.includes(warning), c.warned.includes(warning)]).toEqual([true, false]);
+    } finally {
+      await c.stop();
+    }
+  });
+
   it('begins an epoch once for all who come to another server, and none for those that know it', async () => {
     const before = await epoch();
     await sql`update deployment set server = 'another'`.execute(a.db);

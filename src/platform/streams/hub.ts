@@ -333,7 +333,8 @@ export class StreamHub implements Feed, OnModuleInit {
    * its client comes back with the position that it has, and is told whether that is lost.
    */
   #beginEpoch(epoch: number): void {
-    this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
+    // A process that knows no stream yet has only begun: the epoch may be of a year ago.
+    if (this.streams.size > 0) this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
     this.#epoch = epoch;
     for (const channel of this.#channels()) {
       channel.shutdown(new Date());
