@@ -165,6 +165,8 @@ describe('svc session', () => {
     const [, command] = /answer with: svc (.*)\n/.exec(watching.stdout())!;
     expect(command).toMatch(new RegExp(`^session respond ${id} allow\\|always\\|deny --request `));
     expect(await ok('session', 'pending')).toContain('1 Allow, 2 Always allow, 3 Deny');
+    const refused = await run(['session', 'send', id, 'and another thing']);
+    expect([refused.code, refused.stderr]).toEqual([4, expect.stringContaining(`answer it first: see \`svc session pending ${id}\``)]);
     const wrong = await run(['session', 'respond', id, 'perhaps']);
     expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('allow, always, deny')]);
     expect(await ok('session', 'respond', id, '3')).toBe(`${id} is answered: deny\n`);

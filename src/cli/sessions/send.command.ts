@@ -2,7 +2,8 @@ import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, keyHeader, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
-import { CliError } from '../errors.js';
+import { ApiError, CliError } from '../errors.js';
+import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 import { positionOf } from './answer.js';
@@ -44,10 +45,19 @@ export function addSend(session: Command, io: Io): void {
           intent === undefined
             ? api.http.POST('/v0/city/{cityName}/session/{id}/messages', { params, body: { message }, signal })
             : api.http.POST('/v0/city/{cityName}/session/{id}/submit', { params, body: { message, intent }, signal }),
-        );
+        ).catch(answerFirst(name));
         return { accepted, session: name, position };
       },
       success: (payload) => ((payload as { queued?: boolean }).queued === true ? `queued for ${name}` : `delivered to ${name}`),
     });
   });
+}
+
+/** A session that asks something takes no message; what it asks is elsewhere. */
+function answerFirst(name: string): (error: unknown) => never {
+  return (error) => {
+    if (error instanceof ApiError && error.message.startsWith('pending_interaction:'))
+      return hinted(409, `answer it first: see \`svc session pending ${plain(name)}\``)(error);
+    throw error;
+  };
 }
