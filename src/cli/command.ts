@@ -1,6 +1,7 @@
 import { Help, type Command, type Option } from 'commander';
 import { connect, telling, type Api } from './api.js';
-import { CliError } from './errors.js';
+import { CliError, InterruptedError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import type { Io } from './io.js';
 import { resolveScope, type Scope, type ScopeOptions } from './scope.js';
 import { plain } from './table.js';
@@ -70,8 +71,12 @@ async function chosenCity({ io, api }: Context): Promise<string | undefined> {
   io.err(`which city?\n${names.map((name, n) => `  ${n + 1}) ${plain(name)}\n`).join('')}number or name: `);
   for await (const line of io.lines(io.signal)) {
     const typed = line.trim();
-    return names[Number(typed) - 1] ?? names.find((name) => name === typed);
+    const chosen = names[Number(typed) - 1] ?? names.find((name) => name === typed);
+    if (chosen === undefined) throw new CliError(`there is no city ${typed}: see \`svc city list\``, EXIT.usage);
+    return chosen;
   }
+  io.err('\n');
+  if (io.signal.aborted) throw new InterruptedError();
   return undefined;
 }
 
@@ -87,7 +92,7 @@ export interface CityContext<T extends object> extends Context {
 export async function cityContextOf<T extends object>(command: Command, io: Io): Promise<CityContext<T>> {
   const context = contextOf(command, io);
   const city = (await context.scope()).city ?? (await chosenCity(context));
-  if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY');
+  if (city === undefined) throw new CliError('which city? name it with --city or SVC_CITY', EXIT.usage);
   return { ...context, city, flags: flagsOf<T>(command), path: pathOf(command) };
 }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import { pathOf } from './command.js';
 import { runCli } from './cli.js';
+import type { Io } from './io.js';
 import { buildProgram } from './program.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { anEvent, frame, json, problem, stream, testServer, type TestServer } from './testing/server.js';
@@ -202,6 +203,22 @@ describe('what is missing', () => {
     const io = fakeIo({ lines: typed(answer) });
     expect(await runCli(['bead', 'list', '--api', server.url], io)).toBe(0);
     expect(io.stderr).toMatch(/^which city\?\n {2}1\) alpha\n {2}2\) beta\nnumber or name: no open beads/);
+  });
+
+  it('is an error of the command line when it is none of them, or nothing is typed, and Ctrl-C is Ctrl-C', async () => {
+    server = await testServer({ '/v0/cities': (_request, response) => json(response, cities) });
+    const asked = async (lines: Io['lines'], io = fakeIo({ lines })) => [
+      await runCli(['bead', 'list', '--api', server.url], io),
+      io.stderr.split('number or name: ')[1],
+    ];
+    expect(await asked(typed('9'))).toEqual([2, 'svc bead list: there is no city 9: see `svc city list`\n']);
+    expect(await asked(async function* () {})).toEqual([2, '\nsvc bead list: which city? name it with --city or SVC_CITY\n']);
+    const io = fakeIo({
+      lines: async function* () {
+        io.interrupt();
+      },
+    });
+    expect(await asked(undefined, io)).toEqual([130, '\n']);
   });
 
   it('is an error where nobody is', async () => {

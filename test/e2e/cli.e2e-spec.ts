@@ -92,7 +92,7 @@ describe('svc city', () => {
     expect((await ok('city', 'start', 'round')).stdout).toBe('round is running\n');
     expect((await ok('city', 'unregister', 'round')).stdout).toContain('round is unregistered; its directory stays');
     const unknown = await run('city', 'status', 'round');
-    expect([unknown.code, unknown.stderr]).toEqual([1, 'svc city status: city round is not registered: see `svc city list`\n']);
+    expect([unknown.code, unknown.stderr]).toEqual([3, 'svc city status: city round is not registered: see `svc city list`\n']);
     expect((await ok('city', 'register', 'round')).stdout).toContain('round is running');
     expect(rows(await ok('city', 'unregister', 'round', '--no-wait', '--json'))).toEqual([
       expect.objectContaining({ request_id: expect.stringMatching(/^req-/), event_cursor: expect.stringContaining('__supervisor__:') }),

@@ -3,6 +3,7 @@ import { ask, type Schemas } from '../api.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
 import { asked } from '../sessions/questions.js';
@@ -48,7 +49,7 @@ function addStatus(city: Command, io: Io): void {
     if (answer !== undefined)
       return json ? printJson(io, answer.data) : io.out(running(answer.data) + waiting((await asked(api, name)).total));
     const entry = (await citiesOf(api)).find((item) => item.name === name);
-    if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``);
+    if (entry === undefined) throw new CliError(`city ${name} is not registered: see \`svc city list\``, EXIT.notFound);
     return json ? printJson(io, entry) : io.out(listed(entry));
   });
 }
