@@ -17,6 +17,8 @@ interface Flag {
   /** What its value names; a value that is neither a name nor a choice is left to the shell. */
   readonly kind: NameKind | undefined;
   readonly choices: readonly string[];
+  /** Whether a value follows it. */
+  readonly valued: boolean;
 }
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const;
@@ -32,6 +34,11 @@ const ARGUMENTS: Readonly<Record<string, Readonly<Record<string, readonly NameKi
   attach: { session: ['sessions'] },
   logs: { name: ['agents'] },
   usage: { session: ['sessions'] },
+  order: { name: ['orders'] },
+  formula: { name: ['formulas'] },
+  service: { name: ['services'] },
+  rig: { name: ['rigs'] },
+  run: { id: ['runs'] },
   context: { name: ['contexts'] },
   sling: { target: ['agents'], bead: ['beads'] },
   why: { name: ['beads', 'agents', 'sessions'] },
@@ -44,6 +51,9 @@ const OPTIONS: Readonly<Record<string, NameKind>> = {
   '--template': 'agents',
   '--session': 'sessions',
   '--parent': 'beads',
+  '--on': 'beads',
+  '--formula': 'formulas',
+  '--rig': 'rigs',
   '--blocked-by': 'beads',
 };
 
@@ -65,10 +75,34 @@ export function wordsOf(command: Command, prefix = '', name = command.name()): W
 function flagOf({ long, short, description, argChoices, required, optional }: Option): Flag[] {
   if (long === undefined || long === null) return [];
   const kind = required || optional ? OPTIONS[long] : undefined;
-  return [{ flag: long, short, about: description, kind, choices: argChoices ?? [] }];
+  return [{ flag: long, short, about: description, kind, choices: argChoices ?? [], valued: required }];
 }
 
-const namedBy = (path: string, argument: Argument): readonly NameKind[] => ARGUMENTS[path.split(' ')[1] ?? '']?.[argument.name()] ?? [];
+/** What is made has no name yet. */
+const namedBy = (path: string, argument: Argument): readonly NameKind[] => {
+  const [, family = '', verb] = path.split(' ');
+  return verb === 'create' ? [] : (ARGUMENTS[family]?.[argument.name()] ?? []);
+};
+
+/** Flags behind which something is typed that nobody knows: neither names nor flags belong there. In every command that has them, or in some. */
+function typedBehind(words: readonly Words[]): { readonly everywhere: string; readonly here: string } {
+  const all = words.flatMap(({ options }) => options);
+  const isFree = ({ valued, kind, choices }: Flag): boolean => valued && kind === undefined && choices.length === 0;
+  const spelled = ({ flag, short }: Flag): string[] => (short === undefined ? [flag] : [flag, short]);
+  const known = new Set(all.filter((option) => !isFree(option)).flatMap(spelled));
+  const free = (own: Words): string[] => own.options.filter(isFree).flatMap(spelled);
+  return {
+    everywhere: [...new Set(words.flatMap(free))].filter((flag) => !known.has(flag)).join('|'),
+    here: words.flatMap((own) => free(own).flatMap((flag) => (known.has(flag) ? [`"${own.path} ${flag}"`] : []))).join('|'),
+  };
+}
+
+/** Leaves such a place to the shell. */
+function unknown(words: readonly Words[], otherwise: string): string {
+  const { everywhere, here } = typedBehind(words);
+  return `  case "$previous" in ${everywhere}) ${otherwise} ;; esac
+  case "$at $previous" in ${here}) ${otherwise} ;; esac`;
+}
 
 /** Flags of all commands whose values are known, with what they are. */
 function valued(words: readonly Words[]): { readonly flags: string; readonly kind: NameKind | undefined; readonly choices: string }[] {
@@ -144,6 +178,7 @@ ${values(words)}
   local IFS=$' \\t\\n'
   if [ -n "$choices" ]; then COMPREPLY=($(compgen -W "$choices" -- "$current")); return; fi
   if [ -n "$kinds" ]; then _${name}_names; return; fi
+${unknown(words, 'return')}
   case "$current" in -*) ;; *)
 ${named(words)}
     if [ -n "$kinds" ]; then _${name}_names; return; fi
@@ -185,6 +220,7 @@ ${cases(words, 'at')}
 ${values(words)}
   if [[ -n "$choices" ]]; then offered=(\${=choices}); _describe '${name}' offered; return; fi
   if [[ -n "$kinds" ]]; then _${name}_offer; return; fi
+${unknown(words, '_files; return')}
   if [[ "\${words[CURRENT]}" != -* ]]; then
 ${named(words)}
     if [[ -n "$kinds" ]]; then _${name}_offer; return; fi
@@ -203,9 +239,9 @@ function fish(name: string, words: readonly Words[]): string {
   const namesOf = (kind: NameKind): string => `(${name} names ${kind} -- (commandline -opc)[2..] 2>/dev/null)`;
   const lines = words.flatMap((entry) => {
     const condition = `-n ${quoted(`__${name}_at ${entry.path}`)}`;
-    const option = ({ flag, short, about, kind, choices }: Flag): string => {
-      const value =
-        kind !== undefined ? ` -x -a ${quoted(namesOf(kind))}` : choices.length > 0 ? ` -x -a ${quoted(choices.join(' '))}` : '';
+    const option = ({ flag, short, about, kind, choices, valued: takes }: Flag): string => {
+      const known = kind !== undefined ? namesOf(kind) : choices.length > 0 ? choices.join(' ') : undefined;
+      const value = known === undefined ? (takes ? ' -r' : '') : ` -x -a ${quoted(known)}`;
       return `complete -c ${name} ${condition} -l ${flag.slice(2)}${short === undefined ? '' : ` -s ${short.slice(1)}`}${value} -d ${quoted(about)}`;
     };
     return [

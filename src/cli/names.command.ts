@@ -8,7 +8,8 @@ import { harmlessLine } from './harmless.js';
 import type { Io } from './io.js';
 
 /** What shells complete by name. */
-export const KINDS = ['cities', 'agents', 'beads', 'convoys', 'sessions', 'contexts'] as const;
+const LISTED = ['orders', 'formulas', 'services', 'rigs', 'runs'] as const;
+export const KINDS = ['cities', 'agents', 'beads', 'convoys', 'sessions', ...LISTED, 'contexts'] as const;
 export type NameKind = (typeof KINDS)[number];
 
 /** A name and what is behind it. */
@@ -120,6 +121,26 @@ async function ask({ client }: Api, cityName: string, kind: Exclude<NameKind, 'c
         ...(alias === undefined ? [] : [[alias, title] as const]),
       ]);
     }
+    case 'orders':
+      return ((await client.get('/v0/city/{cityName}/orders', { path, query: { limit: MOST }, signal })).orders ?? []).map(
+        ({ scoped_name: name, description }) => [name, description ?? ''],
+      );
+    case 'formulas': {
+      const query = { scope_kind: 'city', scope_ref: cityName, limit: MOST };
+      const { items } = await client.get('/v0/city/{cityName}/formulas', { path, query, signal });
+      return (items ?? []).map(({ name, description }) => [name, description ?? '']);
+    }
+    case 'services':
+      return ((await client.get('/v0/city/{cityName}/services', { path, signal })).items ?? []).map(({ service_name, kind: what }) => [
+        service_name,
+        what ?? '',
+      ]);
+    case 'rigs':
+      return ((await client.get('/v0/city/{cityName}/rigs', { path, signal })).items ?? []).map(({ name, path: dir }) => [name, dir]);
+    case 'runs':
+      return ((await client.get('/v0/city/{cityName}/runs', { path, query: { limit: MOST }, signal })).runs ?? []).map(
+        ({ run_id: id, title }) => [id, title],
+      );
   }
 }
 

@@ -37,6 +37,17 @@ it('are left out when a shell would carry them out, and nothing of them reaches 
   expect(stdout).toBe('al-2\ta\u241b[31m title\n');
 });
 
+it.each<[string, string, object, string]>([
+  ['orders', 'orders', { orders: [{ name: 'nightly', scoped_name: 'nightly:rig:web', description: 'looks' }] }, 'nightly:rig:web\tlooks\n'],
+  ['formulas', 'formulas', { items: [{ name: 'greet', description: 'greets' }] }, 'greet\tgreets\n'],
+  ['services', 'services', { items: [{ service_name: 'board', kind: 'proxy_process' }] }, 'board\tproxy_process\n'],
+  ['rigs', 'rigs', { items: [{ name: 'web', path: '/rigs/web' }] }, 'web\t/rigs/web\n'],
+  ['runs', 'runs', { runs: [{ run_id: 'al-9', title: 'Greet' }] }, 'al-9\tGreet\n'],
+])('of %s', async (kind, at, body, expected) => {
+  server = await testServer({ [`/v0/city/alpha/${at}`]: (_request, response) => json(response, body) });
+  expect((await names([kind], { SVC_API_URL: server.url, SVC_CITY: 'alpha' })).stdout).toBe(expected);
+});
+
 it('are nothing, without a word, where nobody answers or nothing is known', async () => {
   const gone = await testServer({});
   await gone.close();

@@ -430,6 +430,15 @@ describe('completion', () => {
     expect(offered('svc pack add x --ver')).toEqual(['--version']);
     for (const noun of ['config', 'agent', 'provider', 'rig', 'patch']) expect(offered(`svc ${noun} sh`)).toEqual(['show']);
     for (const noun of ['convoy', 'wait', 'hook']) expect(offered(`svc ${noun} sh`)).toEqual(['show']);
+    // What is typed behind these nobody knows: neither flags nor the names of arguments.
+    for (const line of [
+      'svc events --since ',
+      'svc events --type ',
+      'svc events -t ',
+      'svc bead create --description ',
+      'svc session send x --timeout ',
+    ])
+      expect(offered(line)).toEqual(['']);
   });
 
   it('knows zsh and fish', async () => {

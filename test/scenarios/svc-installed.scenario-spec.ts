@@ -42,6 +42,7 @@ beforeAll(async () => {
         items: [bead('al-1', 'The parser'), bead('al-2', 'The docs'), bead('al-$(touch ${HOME}/taken)', 'Hostile \u001b[31m')],
         total: 2,
       }),
+    '/v0/city/alpha/formulas': (_request, response) => json(response, { items: [{ name: 'greet' }], total: 1 }),
     '/v0/city/alpha/agents': (_request, response) => json(response, { items: [{ name: 'mayor' }], total: 1 }),
     '/v0/city/alpha/sessions': (_request, response) =>
       json(response, { items: [{ id: 'al-7', alias: 'login', title: 'Login' }], total: 1 }),
@@ -114,6 +115,8 @@ describe.each(Object.keys(SHELLS))('completion in %s', (shell) => {
     ['svc session send lo', ['login']],
     ['svc agent show may', ['mayor']],
     ['svc city stop be', ['beta']],
+    ['svc sling mayor --formula gr', ['greet']],
+    ['svc formula show gr', ['greet']],
     ['svc bead list --city al', ['alpha']],
     ['svc bead list -o ya', ['yaml']],
   ])(`${missing.includes(shell) ? `(${shell} is not installed here) ` : ''}%s`, async (line, expected) => {
