@@ -216,6 +216,7 @@ describe('what is missing', () => {
     const io = fakeIo({
       lines: async function* () {
         io.interrupt();
+        yield* [];
       },
     });
     expect(await asked(undefined, io)).toEqual([130, '\n']);
