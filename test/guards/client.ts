@@ -67,6 +67,20 @@ export const CLIENT: readonly Guard[] = [
     name: 'carry them out',
   },
   {
+    guard: 'Who watches a list goes on when the service is started anew.',
+    file: 'src/cli/pauses.ts',
+    find: 'if (io.signal.aborted || !passes(error)) throw error;',
+    replace: 'if (io.signal.aborted || !passes(error) || pause > 0) throw error;',
+    test: 'src/cli/listing.spec.ts',
+  },
+  {
+    guard: 'A claim without work ends a script that waits for a bead.',
+    file: 'src/cli/hooks/hook.command.ts',
+    find: "if (data.action === 'drain') throw new CliError(",
+    replace: "if (data.action === 'drain') return io.err(",
+    test: 'test/e2e/cli-work.e2e-spec.ts',
+  },
+  {
     guard: 'What a program says to a session is a message, whatever it says: no command, and no answer to what is asked.',
     file: 'src/cli/attach/attach-lines.ts',
     find: 'io.typed === true ? ofPerson() : ofProgram()',
