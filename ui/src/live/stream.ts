@@ -87,7 +87,8 @@ export class Stream {
 
   /** One connection until its end. How long to wait before the next; undefined for good. */
   async #once(stop: AbortSignal, connected: () => void): Promise<'again' | { ms: number; state?: StreamState } | undefined> {
-    this.#set({ kind: 'connecting' });
+    // What was not there is not there until somebody says otherwise: who looks sees no change while it is asked for again.
+    if (this.state.kind !== 'missing') this.#set({ kind: 'connecting' });
     const here = new AbortController();
     const abort = (): void => here.abort();
     stop.addEventListener('abort', abort);

@@ -151,6 +151,23 @@ describe('a stream', () => {
     expect(kinds()).toEqual(['live, read']);
   });
 
+  it('whose city does not run is missing until there is another answer, also while it is asked for again', async () => {
+    const { around, streams, listener, told } = start();
+    streams.handle(listener, { t: 'join', url: '/s', keep: false });
+    for (let i = 0; i < 3; i++) {
+      around.last.answer(404, { detail: 'not running' });
+      await settled();
+      around.waits.at(-1)!.go();
+      await settled();
+    }
+    expect(around.asked).toHaveLength(4);
+    const states = (): string[] => told.flatMap((message) => (message.t === 'state' ? [message.state.kind] : []));
+    expect(states()).toEqual(['connecting', 'missing', 'missing', 'missing']);
+    around.last.answer(200);
+    await settled();
+    expect(states().at(-1)).toBe('live');
+  });
+
   it('waits longer each time, and as long as it is told to', async () => {
     const { around, streams, listener } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });
