@@ -1,8 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { barriers, CHROMIUM, live, readIn, Watched } from '../support/browser.js';
 import { DEEP } from '../support/depth.js';
-import { api, type Api } from '../support/http.js';
+import { api, outcome, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
 import { pageIsBuilt } from '../support/page.js';
 import { eventually } from '../support/sse.js';
 import { uiCity, type UiCity } from '../support/ui-city.js';
@@ -111,6 +114,24 @@ described('every view, opened cold by its address', () => {
     for (const view of ['rigs', 'config', 'events', 'usage', 'messaging', 'services']) {
       await page.goto(`${base}/ui/c/nowhere/${view}`);
       await page.getByText('nowhere is not running, or is not there').waitFor();
+    }
+    await page.context().close();
+    watched.forgive(/404/);
+    expect(watched.complaints).toEqual([]);
+  });
+
+  it('says in each view of a city why it could not start', async () => {
+    const ledger = await Ledger.open(stack);
+    await ledger.succeeded(await a.post('/v0/city', { dir: 'delta', provider: 'loopback' }), 'request.result.city.create');
+    await ledger.succeeded(await a.post('/v0/city/delta/stop'), 'request.result.city.stop');
+    await writeFile(join(stack.citiesRoot, 'delta/city.toml'), 'no = = toml');
+    expect(outcome(await a.post('/v0/city/delta/start'))).toBe(202);
+    await ledger.stream.close();
+    const page = await watched.open(`${base}/ui/c/delta`);
+    for (const view of ['', '/beads', '/events', '/rigs', '/ready']) {
+      await page.goto(`${base}/ui/c/delta${view}`);
+      await page.getByText('delta could not start').waitFor();
+      await page.getByText('city.toml:1').waitFor();
     }
     await page.context().close();
     watched.forgive(/404/);

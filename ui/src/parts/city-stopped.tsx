@@ -1,13 +1,18 @@
-import { useState, type ReactNode } from 'react';
+import { useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, newKey, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import type { City } from '../api/types.js';
+import { visible } from '../lib/text.js';
 import { follow } from '../live/operations.js';
+import { cities } from '../live/supervisor.js';
 import { Button, Empty, Problem } from './basics.js';
 
-/** A city that does not run shows nothing; one that is not there, or not for this key, says the same. */
+/** A city that does not run shows nothing but why; one that is not there, or not for this key, says the same as one that has ended. */
 export function CityStopped({ city, why }: { city: string; why: string }): ReactNode {
   const [error, setError] = useState<unknown>();
   const not = useForbidden('operate');
+  const all = useSyncExternalStore(cities.subscribe, cities.snapshot);
+  const known = all.rows.find(({ name }) => name === city);
   const start = (): void => {
     setError(undefined);
     post<{ request_id: string }>(inCity(city, 'start'), undefined, { idempotencyKey: newKey() })
@@ -15,8 +20,8 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
       .catch(setError);
   };
   return (
-    <Empty title={`${city} is not running, or is not there`}>
-      <p className="words">{why}</p>
+    <Empty title={titleOf(city, known)}>
+      {known?.error === undefined ? <p className="words">{why}</p> : <Failure of={known} />}
       <Button not={not} onClick={start}>
         Start it
       </Button>
@@ -24,3 +29,19 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
     </Empty>
   );
 }
+
+function titleOf(city: string, known: City | undefined): string {
+  if (known === undefined) return `${city} is not running, or is not there`;
+  return known.error === undefined ? `${city} is not running` : `${city} could not start`;
+}
+
+const Failure = ({ of: { error = '', next_retry_at: at } }: { of: City }): ReactNode => (
+  <>
+    <p className="words text-bad">{visible(error)}</p>
+    <p>
+      {at === undefined
+        ? 'It is tried again when its files have changed, or when somebody starts it.'
+        : `It is tried again at ${new Date(at).toLocaleTimeString()}.`}
+    </p>
+  </>
+);
