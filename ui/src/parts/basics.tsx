@@ -49,6 +49,9 @@ interface ModalProps {
 /** The browser's own dialog: focus, escape and the backdrop come with it. */
 export function Modal({ title, onClose, children, wide = false }: ModalProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
+  // A selection that is drawn out of the dialog ends on the backdrop and is no click on it; and no stray click takes away what was typed.
+  const pressed = useRef(false);
+  const typed = useRef(false);
   const id = useId();
   // Once it cannot be seen any more, keys and focus are where they were.
   useLayoutEffect(() => {
@@ -65,7 +68,9 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
       ref={dialog}
       aria-labelledby={id}
       onClose={onClose}
-      onClick={(event) => event.target === dialog.current && dialog.current.close()}
+      onInput={() => (typed.current = true)}
+      onPointerDown={(event) => (pressed.current = event.target === dialog.current)}
+      onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && dialog.current.close()}
       className={`m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
     >
       <div className="flex flex-col gap-4 p-5">
