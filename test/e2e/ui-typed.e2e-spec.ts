@@ -1,18 +1,25 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
 import { CHROMIUM, Watched } from '../support/browser.js';
-import { api, type Api } from '../support/http.js';
+import { api, outcome, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { pageIsBuilt } from '../support/page.js';
 
 const described = CHROMIUM === undefined ? describe.skip : describe;
+
+/** Hands a request over and loses its answer: nobody on the page knows what has become of it. */
+const loseAnswer = async (route: Route): Promise<void> => {
+  await route.fetch();
+  await route.abort('connectionreset');
+};
 
 described('what somebody has typed', () => {
   let stack: Stack;
   let a: Api;
   let watched: Watched;
   let base: string;
+  const city = '/v0/city/alpha';
 
   beforeAll(async () => {
     await pageIsBuilt();
@@ -30,6 +37,11 @@ described('what somebody has typed', () => {
   });
 
   const open = (path: string): Promise<Page> => watched.open(`${base}/ui/c/alpha${path}`);
+  const session = async (): Promise<string> => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', message: 'hello' });
+    expect(outcome(made)).toBe(202);
+    return made.body.session_id as string;
+  };
 
   it('stays when a selection is drawn out of its dialog, and when somebody clicks beside it', async () => {
     const page = await open('/beads?new=1');
@@ -52,6 +64,59 @@ described('what somebody has typed', () => {
     await page.mouse.click(5, 5);
     await dialog.waitFor({ state: 'detached' });
     await page.context().close();
+  });
+
+  it('is done once when it is sent again after its answer was lost', async () => {
+    const page = await open('/beads?new=1');
+    await page.route('**/beads', loseAnswer, { times: 1 });
+    await page.getByLabel('Title').fill('Made once');
+    const create = page.getByRole('button', { name: 'Create the bead' });
+    await create.click();
+    await page.getByText('the service cannot be reached').waitFor();
+    await create.click();
+    await page.locator('[data-bead-pane]').getByRole('heading', { name: 'Made once' }).waitFor();
+    expect((await a.get(`${city}/beads?text=Made%20once`)).body.total).toBe(1);
+    await page.context().close();
+    watched.forgive(/ERR_CONNECTION_RESET/);
+  });
+
+  it('to a session stands before what was written since when it was not taken', async () => {
+    const page = await open(`/sessions/${await session()}`);
+    const box = page.getByRole('textbox', { name: 'Message' });
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/submit', async (route) => held.then(() => route.abort()), { times: 1 });
+    await box.fill('the first');
+    await page.keyboard.press('Control+Enter');
+    await box.fill('the second');
+    answer();
+    await page.getByText('the service cannot be reached').waitFor();
+    expect(await box.inputValue()).toBe('the first\n\nthe second');
+    await page.reload();
+    expect(await box.inputValue()).toBe('the first\n\nthe second');
+    await page.context().close();
+    watched.forgive(/ERR_FAILED/);
+  });
+
+  it('to a session is told once when it is sent again after its answer was lost', async () => {
+    const id = await session();
+    const page = await open(`/sessions/${id}`);
+    const box = page.getByRole('textbox', { name: 'Message' });
+    await page.route('**/submit', loseAnswer, { times: 1 });
+    await box.fill('said once');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('the service cannot be reached').waitFor();
+    expect(await box.inputValue()).toBe('said once');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('the service cannot be reached').waitFor({ state: 'detached' });
+    await box.fill('the last');
+    await page.keyboard.press('Control+Enter');
+    await page.getByText('echo: the last').waitFor();
+    expect(
+      (await a.get(`${city}/session/${id}/messages?limit=50`)).body.items.map(({ message }: { message: string }) => message).sort(),
+    ).toEqual(['hello', 'said once', 'the last']);
+    await page.context().close();
+    watched.forgive(/ERR_CONNECTION_RESET/);
   });
 
   it('complains about nothing', () => {

@@ -1,7 +1,8 @@
-import { useRef, useState, type ReactNode } from 'react';
-import { inCity, newKey, part, post, Refusal } from '../api/client.js';
+import { useState, type ReactNode } from 'react';
+import { inCity, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Bead } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { Button, Field, Problem } from './basics.js';
 
 interface Props {
@@ -23,7 +24,7 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
   const [labels, setLabels] = useState(bead?.labels?.join(', ') ?? '');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const wish = useRef(newKey());
+  const wishes = useWishes();
   const not = useForbidden('operate');
   /** What it was when the form was opened: changes are made on that, unless somebody says otherwise. */
   const [base] = useState(bead);
@@ -33,11 +34,8 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
     setError(undefined);
     try {
       if (base === undefined) {
-        const made = await post<Bead>(
-          inCity(city, 'beads'),
-          { title, type, priority: Number(priority), ...(description === '' ? {} : { description }), labels: labelsOf(labels) },
-          { idempotencyKey: wish.current },
-        );
+        const wish = { title, type, priority: Number(priority), ...(description === '' ? {} : { description }), labels: labelsOf(labels) };
+        const made = await wishes.send(wish, (idempotencyKey) => post<Bead>(inCity(city, 'beads'), wish, { idempotencyKey }));
         return onDone(made.id);
       }
       const wanted = labelsOf(labels);
@@ -56,7 +54,6 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
     } catch (refused) {
       setError(refused);
       setBusy(false);
-      wish.current = newKey();
     }
   };
   return (

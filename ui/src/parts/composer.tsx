@@ -2,6 +2,7 @@ import { useRef, useState, type ReactNode } from 'react';
 import { inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { follow, whyOf } from '../live/operations.js';
 import { Button, Problem } from './basics.js';
 
@@ -43,6 +44,7 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
   const [intent, setIntent] = useState<Intent>('default');
   const [waiting, setWaiting] = useState<readonly Sent[]>([]);
   const [error, setError] = useState<unknown>();
+  const wishes = useWishes();
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
   const write = (next: string): void => {
@@ -52,15 +54,14 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
   const send = async (): Promise<void> => {
     if (text.trim() === '' || not !== undefined) return;
     const sent: Sent = { key: newKey(), text };
+    const wish = { message: text, intent };
     write('');
     setError(undefined);
     setWaiting((before) => [...before, sent]);
     box.current?.focus();
     try {
-      const { request_id } = await post<{ request_id: string }>(
-        inCity(city, `session/${part(id)}/submit`),
-        { message: sent.text, intent },
-        { idempotencyKey: sent.key },
+      const { request_id } = await wishes.send(wish, (idempotencyKey) =>
+        post<{ request_id: string }>(inCity(city, `session/${part(id)}/submit`), wish, { idempotencyKey }),
       );
       setWaiting((before) => before.filter((one) => one !== sent));
       onAccepted();
@@ -68,8 +69,10 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
       if (end.type === 'request.failed') throw new Error(whyOf(end));
     } catch (refused) {
       setError(refused);
-      // What was not taken is not lost.
-      setText((now) => (now === '' ? sent.text : now));
+      // What was not taken is not lost: it stands before what was written since, also where nobody looks any more.
+      const both = (since: string): string => (since.trim() === '' ? sent.text : `${sent.text}\n\n${since}`);
+      setText(both);
+      keepDraft(name, both(draftOf(name)));
     } finally {
       setWaiting((before) => before.filter((one) => one !== sent));
     }

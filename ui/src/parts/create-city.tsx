@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useRef, useState, type ReactNode } from 'react';
-import { newKey, post } from '../api/client.js';
+import { useState, type ReactNode } from 'react';
+import { post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import { useWishes } from '../lib/wishes.js';
 import { follow } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
 import { ProviderPicker } from './providers.js';
@@ -12,17 +13,16 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
   const [provider, setProvider] = useState('loopback');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const wish = useRef(newKey());
+  const wishes = useWishes();
   const navigate = useNavigate();
   const not = useForbidden('configure');
   const create = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
-      const { request_id } = await post<{ request_id: string }>(
-        '/v0/city',
-        { dir: dir.trim(), provider },
-        { idempotencyKey: wish.current },
+      const body = { dir: dir.trim(), provider };
+      const { request_id } = await wishes.send(body, (idempotencyKey) =>
+        post<{ request_id: string }>('/v0/city', body, { idempotencyKey }),
       );
       onDone?.();
       const end = await follow(`Create city ${dir.trim()}`, request_id);
@@ -34,7 +34,6 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
       setError(refused);
       setBusy(false);
     }
-    wish.current = newKey();
   };
   return (
     <form

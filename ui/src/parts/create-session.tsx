@@ -1,8 +1,9 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post } from '../api/client.js';
+import { useEffect, useState, type ReactNode } from 'react';
+import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { follow, whyOf } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
 
@@ -36,7 +37,7 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
   const [message, setMessage] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const wish = useRef(newKey());
+  const wishes = useWishes();
   const navigate = useNavigate();
   const not = useForbidden('operate');
   const value = chosen ?? (candidates?.[0] === undefined ? '' : `${candidates[0][0]} ${candidates[0][1]}`);
@@ -51,7 +52,9 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
         ...(title.trim() === '' ? {} : { title: title.trim() }),
         ...(message.trim() === '' ? {} : { message }),
       };
-      const { request_id } = await post<{ request_id: string }>(inCity(city, 'sessions'), body, { idempotencyKey: wish.current });
+      const { request_id } = await wishes.send(body, (idempotencyKey) =>
+        post<{ request_id: string }>(inCity(city, 'sessions'), body, { idempotencyKey }),
+      );
       const end = await follow(`Start a session of ${name.join(' ')}`, request_id, true);
       if (end.type === 'request.failed') throw new Error(whyOf(end));
       const { id } = end.payload.session as { id: string };
@@ -59,7 +62,6 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
     } catch (refused) {
       setError(refused);
       setBusy(false);
-      wish.current = newKey();
     }
   };
   const groups = [

@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post, request } from '../api/client.js';
+import { useEffect, useState, type ReactNode } from 'react';
+import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { useAgentNames } from '../live/agents.js';
 import { follow } from '../live/operations.js';
 import { done } from '../live/undo.js';
@@ -24,14 +25,16 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const [body, setBody] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const not = useForbidden('operate');
   const send = (): void => {
     setBusy(true);
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));
     const message = { subject: subject.trim(), body, ...(all ? {} : { to: to.trim(), ...(copies.length === 0 ? {} : { cc: copies }) }) };
-    post<{ request_id?: string }>(inCity(city, all ? 'mail/broadcast' : 'mail'), message, { idempotencyKey: key.current }).then(
+    const path = inCity(city, all ? 'mail/broadcast' : 'mail');
+    const wish = wishes.send([path, message], (idempotencyKey) => post<{ request_id?: string }>(path, message, { idempotencyKey }));
+    wish.then(
       (sent) => {
         if (sent.request_id !== undefined) void follow('Message to every agent', sent.request_id);
         onDone(all ? 'everybody' : to.trim());
@@ -39,7 +42,6 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

@@ -1,9 +1,10 @@
 import { useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, part, post } from '../api/client.js';
+import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
 import { Age, Button, Problem, State } from './basics.js';
@@ -37,7 +38,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   );
   const [body, setBody] = useState('');
   const { failed, busy, act } = useActing(again);
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
   const letters = data === undefined || data.some((one) => one.id === id) || known === undefined ? (data ?? []) : [...data, known];
@@ -46,9 +47,11 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
   useKeys('The thread', [{ keys: 'r', label: 'reply', run: () => box.current?.focus() }]);
   const reply = (): void =>
     act(
-      () => post(inCity(city, `mail/${part(letter?.id ?? id)}/reply`), { body }, { idempotencyKey: key.current }),
       () => {
-        key.current = newKey();
+        const path = inCity(city, `mail/${part(letter?.id ?? id)}/reply`);
+        return wishes.send([path, body], (idempotencyKey) => post(path, { body }, { idempotencyKey }));
+      },
+      () => {
         setBody('');
         again();
       },

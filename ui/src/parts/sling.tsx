@@ -1,7 +1,8 @@
-import { useEffect, useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post } from '../api/client.js';
+import { useEffect, useState, type ReactNode } from 'react';
+import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { useAgentNames } from '../live/agents.js';
 import { done } from '../live/undo.js';
 import { Button, Field, Modal, Problem } from './basics.js';
@@ -177,15 +178,13 @@ interface DialogProps {
 export function SlingDialog({ city, bead, onClose }: DialogProps): ReactNode {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const say = (wish: Sling): void => {
     setBusy(true);
     setError(undefined);
-    post<Schemas['SlingResponse']>(
-      inCity(city, 'sling'),
-      { ...wish, ...(wish.formula === undefined ? { bead } : { attached_bead_id: bead }) },
-      { idempotencyKey: key.current },
-    ).then(
+    const body = { ...wish, ...(wish.formula === undefined ? { bead } : { attached_bead_id: bead }) };
+    const sent = wishes.send(body, (idempotencyKey) => post<Schemas['SlingResponse']>(inCity(city, 'sling'), body, { idempotencyKey }));
+    sent.then(
       ({ target, changed, convoy_id: convoy }) => {
         done(
           changed
@@ -197,7 +196,6 @@ export function SlingDialog({ city, bead, onClose }: DialogProps): ReactNode {
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
-import { useRef, useState, type ReactNode } from 'react';
-import { inCity, newKey, post } from '../api/client.js';
+import { useState, type ReactNode } from 'react';
+import { inCity, post } from '../api/client.js';
 import type { Schemas } from '../api/types.js';
+import { useWishes } from '../lib/wishes.js';
 import { done } from '../live/undo.js';
 import { Field, Modal } from './basics.js';
 import { SlingForm, useFormulas, type Sling } from './sling.js';
@@ -21,16 +22,14 @@ export function StartRun({ city, formula: name, target = '', bead: first = '', o
   const [bead, setBead] = useState(first);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const navigate = useNavigate();
   const say = (wish: Sling): void => {
     setBusy(true);
     setError(undefined);
-    post<Schemas['SlingResponse']>(
-      inCity(city, 'sling'),
-      { ...wish, formula: name, ...(bead.trim() === '' ? {} : { attached_bead_id: bead.trim() }) },
-      { idempotencyKey: key.current },
-    ).then(
+    const body = { ...wish, formula: name, ...(bead.trim() === '' ? {} : { attached_bead_id: bead.trim() }) };
+    const sent = wishes.send(body, (idempotencyKey) => post<Schemas['SlingResponse']>(inCity(city, 'sling'), body, { idempotencyKey }));
+    sent.then(
       (answer) => {
         const id = answer.run?.run_id ?? answer.root_bead_id ?? answer.workflow_id;
         done(answer.changed ? `${name} is launched for ${answer.target}` : `That run goes on already`);
@@ -40,7 +39,6 @@ export function StartRun({ city, formula: name, target = '', bead: first = '', o
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

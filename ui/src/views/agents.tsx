@@ -1,11 +1,12 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post } from '../api/client.js';
+import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
@@ -186,7 +187,7 @@ function AgentForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [prompt, setPrompt] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const not = useForbidden('configure');
   const save = (): void => {
     setBusy(true);
@@ -197,12 +198,14 @@ function AgentForm({ city, onDone, onCancel }: FormProps): ReactNode {
       ...(description.trim() === '' ? {} : { description: description.trim() }),
       ...(prompt.trim() === '' ? {} : { prompt }),
     };
-    post<{ name?: string; agent?: string }>(inCity(city, 'agents'), body, { idempotencyKey: key.current }).then(
+    const sent = wishes.send(body, (idempotencyKey) =>
+      post<{ name?: string; agent?: string }>(inCity(city, 'agents'), body, { idempotencyKey }),
+    );
+    sent.then(
       (made) => onDone(made.name ?? made.agent ?? name.trim()),
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

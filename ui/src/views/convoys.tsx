@@ -1,10 +1,11 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post } from '../api/client.js';
+import { useState, type ReactNode } from 'react';
+import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { onFrame } from '../live/frame.js';
 import { LiveList, pageOf, type Answered } from '../live/list.js';
 import { Reader } from '../live/reader.js';
@@ -153,21 +154,18 @@ function ConvoyForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [owned, setOwned] = useState(false);
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const not = useForbidden('operate');
   const save = (): void => {
     setBusy(true);
     setError(undefined);
-    post<Bead>(
-      inCity(city, 'convoys'),
-      { title: title.trim(), items: idsIn(items), ...(owned ? { owned: true } : {}) },
-      { idempotencyKey: key.current },
-    ).then(
+    const body = { title: title.trim(), items: idsIn(items), ...(owned ? { owned: true } : {}) };
+    const sent = wishes.send(body, (idempotencyKey) => post<Bead>(inCity(city, 'convoys'), body, { idempotencyKey }));
+    sent.then(
       ({ id }) => onDone(id),
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

@@ -1,6 +1,6 @@
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { useRef, useState, type ReactNode } from 'react';
-import { get, inCity, newKey, part, post } from '../api/client.js';
+import { useState, type ReactNode } from 'react';
+import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
@@ -8,6 +8,7 @@ import { visible } from '../lib/text.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { lasts } from '../lib/lasts.js';
+import { useWishes } from '../lib/wishes.js';
 import { Age, Button, Empty, Field, Modal, Problem, State } from '../parts/basics.js';
 import { AgentLink, RunLink } from '../parts/links.js';
 import { comesOf, OrderSwitch, OutcomeOf, Until } from '../parts/order-parts.js';
@@ -179,19 +180,16 @@ function FireForm({ city, order: { scoped_name: name, params = {} }, onDone, onC
   const [force, setForce] = useState(false);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const fire = (): void => {
     setBusy(true);
     setError(undefined);
     const filled = Object.fromEntries(Object.entries(vars).filter(([, value]) => value !== ''));
-    post(
-      inCity(city, `order/${part(name)}/run`),
-      { ...(Object.keys(filled).length === 0 ? {} : { vars: filled }), ...(force ? { force } : {}) },
-      { idempotencyKey: key.current },
-    ).then(onDone, (refused: unknown) => {
+    const body = { ...(Object.keys(filled).length === 0 ? {} : { vars: filled }), ...(force ? { force } : {}) };
+    const sent = wishes.send(body, (idempotencyKey) => post(inCity(city, `order/${part(name)}/run`), body, { idempotencyKey }));
+    sent.then(onDone, (refused: unknown) => {
       setError(refused);
       setBusy(false);
-      key.current = newKey();
     });
   };
   return (

@@ -5,6 +5,7 @@ import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { Age, Button, Confirm, Field, Modal, Problem, State, type Tone } from '../parts/basics.js';
@@ -207,7 +208,7 @@ function WaitForm({ city, onDone, onCancel }: FormProps): ReactNode {
   const [timeout, setLimit] = useState('');
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
-  const key = useRef(newKey());
+  const wishes = useWishes();
   const not = useForbidden('operate');
   const save = (): void => {
     setBusy(true);
@@ -219,12 +220,12 @@ function WaitForm({ city, onDone, onCancel }: FormProps): ReactNode {
       ...(note.trim() === '' ? {} : { note }),
       ...(timeout.trim() === '' ? {} : { timeout: timeout.trim() }),
     };
-    post<Wait>(inCity(city, 'waits'), body, { idempotencyKey: key.current }).then(
+    const sent = wishes.send(body, (idempotencyKey) => post<Wait>(inCity(city, 'waits'), body, { idempotencyKey }));
+    sent.then(
       ({ id }) => onDone(id),
       (refused: unknown) => {
         setError(refused);
         setBusy(false);
-        key.current = newKey();
       },
     );
   };

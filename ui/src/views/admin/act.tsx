@@ -1,5 +1,6 @@
 import { useRef, useState, type ReactNode } from 'react';
 import { newKey, Refusal } from '../../api/client.js';
+import { isDecided } from '../../lib/wishes.js';
 import { Button, Problem } from '../../parts/basics.js';
 
 export interface Acting {
@@ -41,7 +42,7 @@ export function useAct(): Acting {
       return true;
     } catch (refused) {
       // What was decided is asked under another key; what nobody knows the end of is not.
-      if (refused instanceof Refusal && refused.status !== 0 && refused.status < 500) keys.current.delete(name);
+      if (isDecided(refused)) keys.current.delete(name);
       setError(refused);
       return false;
     } finally {

@@ -1,0 +1,32 @@
+import { useState } from 'react';
+
+/** Whether the service has said what becomes of it. A connection that was lost, or a service that fails, may have done it all the same. */
+export function isDecided(error: unknown): boolean {
+  const { status = 0, code } = error as { readonly status?: number; readonly code?: string };
+  return status > 0 && status < 500 && code !== 'idempotency-in-flight';
+}
+
+/**
+ * What somebody wants done has a key, and keeps it until its end is known: tried again, it is done once. What was decided, or is changed
+ * before it is tried again, is another wish.
+ */
+export class Wishes {
+  readonly #open = new Map<string, string>();
+
+  constructor(private readonly newKey: () => string = () => crypto.randomUUID()) {}
+
+  async send<T>(wish: unknown, by: (key: string) => Promise<T>): Promise<T> {
+    const name = JSON.stringify(wish);
+    const key = this.#open.get(name) ?? this.newKey();
+    // The same once more, while it is on its way, is meant.
+    this.#open.delete(name);
+    try {
+      return await by(key);
+    } catch (error) {
+      if (!isDecided(error)) this.#open.set(name, key);
+      throw error;
+    }
+  }
+}
+
+export const useWishes = (): Wishes => useState(() => new Wishes())[0];
