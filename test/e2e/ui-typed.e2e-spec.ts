@@ -37,6 +37,11 @@ described('what somebody has typed', () => {
   });
 
   const open = (path: string): Promise<Page> => watched.open(`${base}/ui/c/alpha${path}`);
+  const bead = async (body: object): Promise<string> => {
+    const made = await a.post(`${city}/beads`, body);
+    expect(outcome(made)).toBe(201);
+    return made.body.id as string;
+  };
   const session = async (): Promise<string> => {
     const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', message: 'hello' });
     expect(outcome(made)).toBe(202);
@@ -117,6 +122,50 @@ described('what somebody has typed', () => {
     ).toEqual(['hello', 'said once', 'the last']);
     await page.context().close();
     watched.forgive(/ERR_CONNECTION_RESET/);
+  });
+
+  it('about a bead without a priority gives it none', async () => {
+    const id = await bead({ title: 'Whenever' });
+    const page = await open(`/beads/${id}`);
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    const dialog = page.locator('dialog[open]');
+    await dialog.getByLabel('Title').fill('Some day');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await a.get(`${city}/bead/${id}`);
+    expect([body.title, body.priority]).toEqual(['Some day', undefined]);
+    await page.context().close();
+  });
+
+  it('about a bead that somebody else has changed is shown beside theirs, with who that was, and overwrites what was shown', async () => {
+    const id = await bead({ title: 'Ours', description: 'ours', labels: ['old'] });
+    const page = await open(`/beads/${id}`);
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    await page.getByLabel('Description').fill('my words');
+    const dialog = page.locator('dialog[open]');
+    const theirs = (body: object): Promise<unknown> => a.post(`${city}/bead/${id}/update`, body);
+    await theirs({ title: 'Theirs', description: 'their words' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('Somebody has changed this bead meanwhile, at last api').waitFor();
+    const told = async (): Promise<Record<string, string>> =>
+      Object.fromEntries(
+        await Promise.all(
+          (await dialog.locator('[data-changed]').all()).map(async (one) => [
+            await one.getAttribute('data-changed'),
+            (await one.locator('dd').allInnerTexts()).join(' / '),
+          ]),
+        ),
+      );
+    expect(await told()).toEqual({ Title: 'Theirs: Theirs', Description: 'Theirs: their words / Mine: my words' });
+    // What they change now was not shown: it is told again.
+    await theirs({ labels: ['new'] });
+    await dialog.getByRole('button', { name: 'Mine over theirs' }).click();
+    await dialog.locator('[data-changed="Labels"]').getByText('new, old').waitFor();
+    await dialog.getByRole('button', { name: 'Mine over theirs' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await a.get(`${city}/bead/${id}`)).body).toMatchObject({ title: 'Theirs', description: 'my words', labels: ['old', 'new'] });
+    await page.context().close();
+    watched.forgive(/412/);
   });
 
   it('complains about nothing', () => {

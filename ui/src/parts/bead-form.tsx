@@ -4,6 +4,7 @@ import { useForbidden } from '../api/info.js';
 import type { Bead } from '../api/types.js';
 import { useWishes } from '../lib/wishes.js';
 import { Button, Field, Problem } from './basics.js';
+import { BeadConflict } from './bead-conflict.js';
 
 interface Props {
   readonly city: string;
@@ -19,7 +20,7 @@ const labelsOf = (text: string): string[] => [...new Set(text.split(',').map((la
 export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
   const [title, setTitle] = useState(bead?.title ?? '');
   const [description, setDescription] = useState(bead?.description ?? '');
-  const [priority, setPriority] = useState(bead?.priority === undefined ? '2' : String(bead.priority));
+  const [priority, setPriority] = useState(bead === undefined ? '2' : String(bead.priority ?? ''));
   const [type, setType] = useState(bead?.issue_type ?? 'task');
   const [labels, setLabels] = useState(bead?.labels?.join(', ') ?? '');
   const [busy, setBusy] = useState(false);
@@ -28,8 +29,9 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
   const not = useForbidden('operate');
   /** What it was when the form was opened: changes are made on that, unless somebody says otherwise. */
   const [base] = useState(bead);
+  const [attempt, setAttempt] = useState(0);
   const stale = error instanceof Refusal && error.status === 412;
-  const save = async (over: boolean): Promise<void> => {
+  const save = async (on = base): Promise<void> => {
     setBusy(true);
     setError(undefined);
     try {
@@ -44,15 +46,15 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
         ...(title === base.title ? {} : { title }),
         ...(description === (base.description ?? '') ? {} : { description }),
         ...(type === base.issue_type ? {} : { type }),
-        ...(Number(priority) === base.priority ? {} : { priority: Number(priority) }),
+        ...(priority === String(base.priority ?? '') ? {} : { priority: Number(priority) }),
         ...(wanted.every((label) => had.includes(label)) ? {} : { labels: wanted.filter((label) => !had.includes(label)) }),
         ...(had.every((label) => wanted.includes(label)) ? {} : { remove_labels: had.filter((label) => !wanted.includes(label)) }),
       };
-      if (Object.keys(body).length > 0)
-        await post(inCity(city, `bead/${part(base.id)}/update`), body, { ifMatch: over ? undefined : base.revision });
+      if (Object.keys(body).length > 0) await post(inCity(city, `bead/${part(base.id)}/update`), body, { ifMatch: on?.revision });
       onDone(base.id);
     } catch (refused) {
       setError(refused);
+      setAttempt((before) => before + 1);
       setBusy(false);
     }
   };
@@ -61,7 +63,7 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        void save(false);
+        void save();
       }}
     >
       <Field label="Title">
@@ -89,6 +91,7 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
         <Field label="Priority">
           {(id) => (
             <select id={id} value={priority} onChange={(event) => setPriority(event.target.value)} className="field">
+              {base !== undefined && base.priority === undefined && <option value="">None</option>}
               {[0, 1, 2, 3, 4].map((n) => (
                 <option key={n} value={n}>
                   P{n}
@@ -101,25 +104,32 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
           {(id) => <input id={id} value={labels} onChange={(event) => setLabels(event.target.value)} className="field" />}
         </Field>
       </div>
-      {stale ? (
-        <div role="alert" className="rounded-lg bg-warntint px-3 py-2 text-sm text-warn">
-          Somebody has changed this bead meanwhile{bead?.title === base?.title ? '' : `: it is now “${bead?.title ?? ''}”`}.
-        </div>
+      {stale && base !== undefined ? (
+        <BeadConflict
+          city={city}
+          base={base}
+          mine={{
+            title,
+            description,
+            issue_type: type,
+            labels: labelsOf(labels),
+            ...(priority === '' ? {} : { priority: Number(priority) }),
+          }}
+          attempt={attempt}
+          onTheirs={onCancel}
+          onMine={(theirs) => void save(theirs)}
+        />
       ) : (
-        error !== undefined && <Problem error={error} />
+        <>
+          {error !== undefined && <Problem error={error} />}
+          <div className="flex flex-wrap justify-end gap-2">
+            <Button onClick={onCancel}>Cancel</Button>
+            <Button type="submit" look="primary" not={not} disabled={busy || title.trim() === ''}>
+              {base === undefined ? 'Create the bead' : 'Save'}
+            </Button>
+          </div>
+        </>
       )}
-      <div className="flex flex-wrap justify-end gap-2">
-        <Button onClick={onCancel}>{stale ? 'Keep theirs' : 'Cancel'}</Button>
-        {stale ? (
-          <Button look="bad" onClick={() => void save(true)}>
-            Mine over theirs
-          </Button>
-        ) : (
-          <Button type="submit" look="primary" not={not} disabled={busy || title.trim() === ''}>
-            {base === undefined ? 'Create the bead' : 'Save'}
-          </Button>
-        )}
-      </div>
     </form>
   );
 }
