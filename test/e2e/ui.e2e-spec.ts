@@ -396,4 +396,25 @@ described('an empty supervisor', () => {
     await second.getByLabel('API key').waitFor();
     await context.close();
   });
+
+  it('keeps the key that an address has brought for its tab, and forgets it with the others', async () => {
+    const key = await putKey(stack.databaseUrl, 'by address', { scope: 'write' });
+    const context = await browser.newContext();
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    const signedIn = (): Promise<void> => page.getByRole('button', { name: 'Sign out' }).waitFor();
+    await page.goto(`${stack.urls[0]}/ui/settings#key=${key}`);
+    await signedIn();
+    expect(await page.evaluate('location.href')).not.toContain(key);
+    await page.reload();
+    await signedIn();
+    // The worker is gone with its last page, and comes back with the tab.
+    await page.goto('about:blank');
+    await page.goto(`${stack.urls[0]}/ui/settings`);
+    await signedIn();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    await context.close();
+  });
 });

@@ -28,11 +28,14 @@ export async function findKey(): Promise<void> {
   const given = fromFragment();
   const shared = await hub.ready;
   key = stored() ?? shared ?? given;
+  // The worker goes with the last page: one that is loaded anew has what its tab keeps.
+  if (key !== null) keepInTab(key);
   if (key !== shared) hub.useKey(key);
   hub.onKey((next) => {
     if (next === key) return;
     key = next;
     if (next === null) forgetStored();
+    else keepInTab(next);
     for (const tell of listeners) tell();
   });
 }
@@ -41,11 +44,11 @@ export const keyNow = (): string | null => key;
 
 export function useKey(next: string, remember: boolean): void {
   key = next;
+  keepInTab(next);
   try {
-    sessionStorage.setItem(NAME, next);
     if (remember) localStorage.setItem(NAME, next);
   } catch {
-    // Then it lasts as long as the page.
+    // Then it lasts as long as the tab.
   }
   hub.useKey(next);
   for (const tell of listeners) tell();
@@ -62,6 +65,14 @@ export function forgetKey(): void {
 export function onKeyChange(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
+}
+
+function keepInTab(next: string): void {
+  try {
+    sessionStorage.setItem(NAME, next);
+  } catch {
+    // Then it lasts as long as the page.
+  }
 }
 
 function forgetStored(): void {
