@@ -382,6 +382,17 @@ described('administration on the page', () => {
       [`${c}/providers?new=1`, 'Create the provider'],
       [`${c}/config`, 'Read the files again'],
       [`${c}/maintenance`, 'Begin a cycle'],
+      // Nor does it let anybody fill in what cannot be sent.
+      ['/ui/cities', 'New city'],
+      [`${c}/sessions`, 'New session'],
+      [`${c}/beads`, 'New bead'],
+      [`${c}/convoys`, 'New convoy'],
+      [`${c}/rigs`, 'New rig'],
+      [`${c}/packs`, 'Import a pack'],
+      [`${c}/providers`, 'New provider'],
+      [`${c}/patches`, 'New patch'],
+      [`${c}/messaging`, 'Bind a conversation'],
+      [`${c}/messaging?tab=adapters`, 'Register an adapter'],
     ] as const) {
       await reading.goto(`${guarded}${path}`);
       const one = reading.getByRole('button', { name, exact: false });
@@ -391,6 +402,12 @@ described('administration on the page', () => {
         why: expect.stringContaining('lacks the right'),
       });
     }
+    await reading.goto(`${guarded}${c}/beads`);
+    await reading.getByRole('button', { name: 'New bead' }).waitFor();
+    await reading.keyboard.press('c');
+    await reading.keyboard.press('?');
+    await reading.locator('dialog[open]').waitFor();
+    expect(await reading.locator('dialog[open]').getByText('new bead').count()).toBe(0);
     await reading.goto(`${guarded}/ui/keys`);
     await reading.getByRole('alert').waitFor();
     await own.close();

@@ -1,5 +1,6 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { memo, useCallback, useEffect, useMemo, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { useForbidden } from '../api/info.js';
 import { useStreamState } from '../app/connection.js';
 import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
@@ -72,8 +73,9 @@ export function Beads(): ReactNode {
       }),
     [navigate],
   );
+  const not = useForbidden('operate');
   useKeys('Beads of the city', [
-    { keys: 'c', label: 'new bead', run: () => create(true) },
+    ...(not === undefined ? [{ keys: 'c', label: 'new bead', run: () => create(true) }] : []),
     { keys: 'Escape', label: 'close the bead', run: () => show(undefined) },
     {
       keys: 'v',
@@ -102,7 +104,7 @@ export function Beads(): ReactNode {
             </span>
           )}
           <Filters filter={filter} sort={sorted} view={view} onView={setView} onChange={change} />
-          <Button look="primary" hotkey="c" className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
+          <Button look="primary" hotkey="c" not={not} className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
             New bead
           </Button>
         </header>
@@ -123,7 +125,7 @@ export function Beads(): ReactNode {
             ) : (
               <>
                 <p>A bead is a piece of work. Agents take those that nothing blocks.</p>
-                <Button look="primary" onClick={() => create(true)}>
+                <Button look="primary" not={not} onClick={() => create(true)}>
                   Write the first one
                 </Button>
               </>

@@ -21,7 +21,8 @@ export function Cities(): ReactNode {
   const navigate = useNavigate({ from: '/cities' });
   const [creating, setCreating] = useState(false);
   const fleet = useFleet();
-  useKeys('Cities', [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }]);
+  const not = useForbidden('configure');
+  useKeys('Cities', not === undefined ? [{ keys: 'c', label: 'create a city', run: () => setCreating(true) }] : []);
   const counts = useMemo(() => {
     const found = new Map<string, number>();
     for (const { city } of waiting.rows) found.set(city, (found.get(city) ?? 0) + 1);
@@ -41,7 +42,7 @@ export function Cities(): ReactNode {
             onChange={(event) => void navigate({ search: event.target.value === '' ? {} : { q: event.target.value }, replace: true })}
             className="field ml-auto max-w-48"
           />
-          <Button look="primary" hotkey="c" onClick={() => setCreating(true)}>
+          <Button look="primary" hotkey="c" not={not} onClick={() => setCreating(true)}>
             New city
           </Button>
         </header>

@@ -65,7 +65,8 @@ export function Convoys(): ReactNode {
     open,
     pick,
   );
-  useKeys('Convoys of the city', [{ keys: 'c', label: 'new convoy', run: () => create(true) }]);
+  const not = useForbidden('operate');
+  useKeys('Convoys of the city', not === undefined ? [{ keys: 'c', label: 'new convoy', run: () => create(true) }] : []);
   return (
     <CityPage
       city={city}
@@ -88,7 +89,7 @@ export function Convoys(): ReactNode {
             ]}
             onChange={(one) => void navigate({ search: (before) => ({ ...before, show: one }), replace: true })}
           />
-          <Button look="primary" hotkey="c" onClick={() => create(true)}>
+          <Button look="primary" hotkey="c" not={not} onClick={() => create(true)}>
             New convoy
           </Button>
         </>

@@ -64,7 +64,7 @@ export function Mail(): ReactNode {
   );
   const current = rows.find(({ id }) => id === at);
   useKeys('Mail of the city', [
-    { keys: 'c', label: 'write', run: () => set({ new: '1' }) },
+    ...(not === undefined ? [{ keys: 'c', label: 'write', run: () => set({ new: '1' }) }] : []),
     { keys: '/', label: 'search', run: () => search.current?.focus() },
     ...(current === undefined || not !== undefined || status === 'archived'
       ? []

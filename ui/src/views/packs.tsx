@@ -43,7 +43,7 @@ export function Packs(): ReactNode {
       return changed ? `${pins.length} pins are written anew` : 'Everything is there as it is pinned';
     });
   useKeys('Packs', [
-    { keys: 'c', label: 'import a pack', run: () => add(true) },
+    ...(not === undefined ? [{ keys: 'c', label: 'import a pack', run: () => add(true) }] : []),
     { keys: 'i', label: 'fetch what the files import', run: install },
   ]);
   return (
@@ -56,7 +56,7 @@ export function Packs(): ReactNode {
           <Button hotkey="i" not={not} disabled={act.busy !== undefined} onClick={install}>
             {act.busy === 'install' ? 'Fetching …' : 'Fetch imports'}
           </Button>
-          <Button look="primary" hotkey="c" onClick={() => add(true)}>
+          <Button look="primary" hotkey="c" not={not} onClick={() => add(true)}>
             Import a pack
           </Button>
         </>
@@ -86,7 +86,7 @@ export function Packs(): ReactNode {
               {packs.length === 0 && (
                 <Empty title="This city imports no pack">
                   <p>A pack brings agents, formulas and orders. It is a directory, or a repository that is pinned to a commit.</p>
-                  <Button look="primary" onClick={() => add(true)}>
+                  <Button look="primary" not={not} onClick={() => add(true)}>
                     Import the first one
                   </Button>
                 </Empty>

@@ -136,7 +136,7 @@ export function Patches(): ReactNode {
   const [, force] = useState(0);
   const show = (search: { new?: string; edit?: string }): void =>
     void navigate({ search: { ...(kind === 'agents' ? {} : { kind }), ...search }, replace: true });
-  useKeys('Patches', [{ keys: 'c', label: 'new patch', run: () => show({ new: '1' }) }]);
+  useKeys('Patches', not === undefined ? [{ keys: 'c', label: 'new patch', run: () => show({ new: '1' }) }] : []);
   const put = (body: unknown, ifMatch?: number): Promise<Schemas['PatchOKResponseBody']> =>
     request('PUT', inCity(city, `patches/${kind}`), { body, ifMatch });
   const remove = (patch: Stored): void =>
@@ -167,7 +167,7 @@ export function Patches(): ReactNode {
       city={city}
       about="What this city changes of what packs and the service bring"
       actions={
-        <Button look="primary" hotkey="c" onClick={() => show({ new: '1' })}>
+        <Button look="primary" hotkey="c" not={not} onClick={() => show({ new: '1' })}>
           New patch
         </Button>
       }
@@ -186,7 +186,7 @@ export function Patches(): ReactNode {
             {patches[kind].length === 0 && (
               <Empty title={`No patch of ${shape.one === 'agent' ? 'an agent' : `a ${shape.one}`}`}>
                 <p>{shape.about}</p>
-                <Button look="primary" onClick={() => show({ new: '1' })}>
+                <Button look="primary" not={not} onClick={() => show({ new: '1' })}>
                   Write one
                 </Button>
               </Empty>

@@ -88,7 +88,7 @@ export function Providers(): ReactNode {
   const [leaving, setLeaving] = useState<Provider>();
   const show = (search: { new?: string; edit?: string }): void => void navigate({ search, replace: true });
   useKeys('Providers', [
-    { keys: 'c', label: 'new provider', run: () => show({ new: '1' }) },
+    ...(not === undefined ? [{ keys: 'c', label: 'new provider', run: () => show({ new: '1' }) }] : []),
     { keys: 'r', label: 'ask the hosts again', run: () => setFresh((n) => n + 1) },
   ]);
   const states = readiness.data?.providers ?? {};
@@ -103,7 +103,7 @@ export function Providers(): ReactNode {
           <Button hotkey="r" onClick={() => setFresh((n) => n + 1)}>
             Ask the hosts again
           </Button>
-          <Button look="primary" hotkey="c" onClick={() => show({ new: '1' })}>
+          <Button look="primary" hotkey="c" not={not} onClick={() => show({ new: '1' })}>
             New provider
           </Button>
         </>

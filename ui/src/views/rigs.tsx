@@ -53,7 +53,7 @@ export function Rigs(): ReactNode {
   const [leaving, setLeaving] = useState<Rig>();
   const [restarting, setRestarting] = useState<Rig>();
   const show = (search: { new?: string; edit?: string }): void => void navigate({ search, replace: true });
-  useKeys('Rigs', [{ keys: 'c', label: 'new rig', run: () => show({ new: '1' }) }]);
+  useKeys('Rigs', not === undefined ? [{ keys: 'c', label: 'new rig', run: () => show({ new: '1' }) }] : []);
 
   const create = async (values: Readonly<Record<string, string>>, key: string): Promise<void> => {
     const body: Record<string, string> = {};
@@ -89,7 +89,7 @@ export function Rigs(): ReactNode {
       city={city}
       about="Repositories that the city works on"
       actions={
-        <Button look="primary" hotkey="c" onClick={() => show({ new: '1' })}>
+        <Button look="primary" hotkey="c" not={not} onClick={() => show({ new: '1' })}>
           New rig
         </Button>
       }
@@ -109,7 +109,7 @@ export function Rigs(): ReactNode {
             {rigs.length === 0 && (
               <Empty title="This city has no rig">
                 <p>A rig is a repository in which agents work: a directory that is there, or a clone.</p>
-                <Button look="primary" onClick={() => show({ new: '1' })}>
+                <Button look="primary" not={not} onClick={() => show({ new: '1' })}>
                   Add the first one
                 </Button>
               </Empty>

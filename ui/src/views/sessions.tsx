@@ -1,5 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, useSyncExternalStore, type ReactNode } from 'react';
+import { useForbidden } from '../api/info.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { sessionsOf } from '../live/sessions.js';
@@ -47,8 +48,9 @@ export function Sessions(): ReactNode {
       if (id !== undefined) void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
     },
   );
+  const not = useForbidden('operate');
   useKeys('Sessions of the city', [
-    { keys: 'c', label: 'new session', run: () => create(true) },
+    ...(not === undefined ? [{ keys: 'c', label: 'new session', run: () => create(true) }] : []),
     { keys: '/', label: 'filter', run: () => filter.current?.focus() },
   ]);
   const known = snapshot.phase !== 'first';
@@ -73,7 +75,7 @@ export function Sessions(): ReactNode {
             box={filter}
             onChange={(next) => void navigate({ search: (before) => ({ ...before, q: next }), replace: true })}
           />
-          <Button look="primary" hotkey="c" onClick={() => create(true)}>
+          <Button look="primary" hotkey="c" not={not} onClick={() => create(true)}>
             New session
           </Button>
         </>
@@ -87,7 +89,7 @@ export function Sessions(): ReactNode {
           'No session is open',
           <>
             <p>A session is an agent that you talk to, or that works on beads.</p>
-            <Button look="primary" onClick={() => create(true)}>
+            <Button look="primary" not={not} onClick={() => create(true)}>
               Start a session
             </Button>
           </>,

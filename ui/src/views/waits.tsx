@@ -58,7 +58,7 @@ export function Waits(): ReactNode {
     wait,
     pick,
   );
-  useKeys('Waits of the city', [{ keys: 'c', label: 'new wait', run: () => create(true) }]);
+  useKeys('Waits of the city', not === undefined ? [{ keys: 'c', label: 'new wait', run: () => create(true) }] : []);
   const keys = useRef(new Map<string, string>());
   const ready = (id: string): void => {
     const key = keys.current.get(id) ?? newKey();

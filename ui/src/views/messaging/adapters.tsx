@@ -32,7 +32,7 @@ export function Adapters({ city }: { city: string }): ReactNode {
   const [made, setMade] = useState<Made>();
   const [leaving, setLeaving] = useState<Adapter>();
   const show = (on: boolean): void => void navigate({ search: { tab: 'adapters', ...(on ? { new: '1' } : {}) }, replace: true });
-  useKeys('Adapters', [{ keys: 'c', label: 'register an adapter', run: () => show(true) }]);
+  useKeys('Adapters', not === undefined ? [{ keys: 'c', label: 'register an adapter', run: () => show(true) }] : []);
   const renew = ({ provider, account_id, callback_url, transport, name }: Adapter): void =>
     void act.run(`renew ${name}`, async (key) => {
       setMade(
@@ -54,7 +54,7 @@ export function Adapters({ city }: { city: string }): ReactNode {
     <Section
       title="Adapters"
       actions={
-        <Button look="primary" hotkey="c" onClick={() => show(true)}>
+        <Button look="primary" hotkey="c" not={not} onClick={() => show(true)}>
           Register an adapter
         </Button>
       }

@@ -43,7 +43,7 @@ export function Bindings({ city }: { city: string }): ReactNode {
     const next = on ? who : (bound.current ?? who);
     void navigate({ search: { ...(next === undefined ? {} : { who: next }), ...(on ? { new: '1' } : {}) }, replace: true });
   };
-  useKeys('Bindings', [{ keys: 'c', label: 'bind a conversation', run: () => show(true) }]);
+  useKeys('Bindings', not === undefined ? [{ keys: 'c', label: 'bind a conversation', run: () => show(true) }] : []);
   const bind = (
     conversation: Schemas['ConversationRef'],
     who: { agent_name: string } | { session_id: string },
@@ -53,7 +53,7 @@ export function Bindings({ city }: { city: string }): ReactNode {
     <Section
       title="Who answers where"
       actions={
-        <Button look="primary" hotkey="c" onClick={() => show(true)}>
+        <Button look="primary" hotkey="c" not={not} onClick={() => show(true)}>
           Bind a conversation
         </Button>
       }
