@@ -157,6 +157,12 @@ withBrowser("views of work on the operator's page", () => {
     for (let i = 0; i < 4; i++) await page.keyboard.press('j');
     await page.keyboard.press('Shift+X');
     expect(await page.locator('[data-marked]').count()).toBe(5);
+    // With a pointer it is the same, also on the words of a bead: none is opened by it.
+    await page.keyboard.press('Escape');
+    await page.getByRole('checkbox', { name: `Mark ${ids[5]}` }).click();
+    await page.getByRole('button', { name: 'Many 1', exact: true }).click({ modifiers: ['Shift'] });
+    expect(await page.locator('[data-marked]').count()).toBe(5);
+    expect(await page.locator('[data-bead-pane]').count()).toBe(0);
     await page.route(`**/bead/${ids[3]}/close`, async (route) => {
       await a.post(`${CITY}/bead/${ids[3]}/update`, { title: 'Changed meanwhile' });
       await route.continue();

@@ -181,7 +181,7 @@ const Row = memo(
           style={place === undefined ? undefined : { paddingLeft: `${Math.min(place.depth, DEEPEST) * 1.25}rem` }}
         >
           {place !== undefined && <Fold id={bead.id} place={place} onFold={onFold} />}
-          <button type="button" tabIndex={-1} className="truncate text-left" onClick={() => onOpen(bead.id)}>
+          <button type="button" tabIndex={-1} className="truncate text-left">
             {visible(bead.title)}
           </button>
           {bead.priority !== undefined && bead.priority < 2 && (
