@@ -188,6 +188,23 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('copies the id of a bead, by its button and by a key', async () => {
+    const page = await open(`/beads?bead=${made.second}`);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const copied = async (): Promise<string> => {
+      await page.locator('[data-done]').getByText(`${made.second} is copied`).first().waitFor();
+      const text = await page.evaluate<string>('navigator.clipboard.readText()');
+      await page.evaluate('navigator.clipboard.writeText("nothing")');
+      return text;
+    };
+    await page.getByRole('button', { name: `Copy ${made.second}` }).click();
+    expect(await copied()).toBe(made.second);
+    await page.keyboard.press('Shift+Y');
+    await page.locator('[data-done]').getByText(`${made.second} is copied`).nth(1).waitFor();
+    expect(await copied()).toBe(made.second);
+    await watcher.close(page);
+  });
+
   it('claims a bead and gives it back, slings it, and shows it over time', async () => {
     const id = await bead('To be claimed');
     const page = await open(`/beads/${id}`);

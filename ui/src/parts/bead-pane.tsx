@@ -12,6 +12,7 @@ import { AskFor } from './acting.js';
 import { Age, Button, Confirm, Modal, Problem } from './basics.js';
 import { BeadForm } from './bead-form.js';
 import { BeadState } from './bead-state.js';
+import { CopyId, copyId } from './copy-id.js';
 import { Icon } from './icons.js';
 import { BeadLink } from './links.js';
 import { SlingDialog } from './sling.js';
@@ -120,6 +121,7 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
   };
   const reopen = (): void => void act(post(`${path}/reopen`)).then(() => setUndo(false));
   const remove = (other: string): void => void act(request('DELETE', `${path}/dependencies/${part(other)}`, {})).then(again);
+  useKeys('This bead', [{ keys: 'Y', label: 'copy its id', run: () => copyId(id) }]);
   useKeys(
     'The bead',
     bead === undefined || not !== undefined
@@ -152,6 +154,7 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
             <Link to="/c/$city/beads/$id" params={{ city, id }} className="font-mono hover:underline">
               {id}
             </Link>
+            <CopyId id={id} />
             <BeadState bead={bead} />
           </p>
           <h2 className="words mt-1 text-base font-semibold">{visible(bead.title)}</h2>

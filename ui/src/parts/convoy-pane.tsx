@@ -10,6 +10,7 @@ import { kinds, useCityRead } from '../live/use-read.js';
 import { AskFor, useActing } from './acting.js';
 import { Age, Button, Confirm, Problem, State } from './basics.js';
 import { BeadState } from './bead-state.js';
+import { CopyId } from './copy-id.js';
 import { Icon } from './icons.js';
 import { BeadLink } from './links.js';
 import { Fact, Facts, Loading, Progress } from './page.js';
@@ -60,6 +61,7 @@ export function ConvoyPane({ city, id, onClose }: Props): ReactNode {
             <Link to="/c/$city/convoys/$id" params={{ city, id }} className="font-mono hover:underline">
               {id}
             </Link>
+            <CopyId id={id} />
             <BeadState bead={convoy} />
             {stranded.length > 0 && (
               <State tone="warn">{stranded.length === 1 ? '1 bead that nobody has' : `${stranded.length} beads that nobody has`}</State>

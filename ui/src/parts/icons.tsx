@@ -12,6 +12,7 @@ const PATHS = {
   moon: 'M20 14A8 8 0 0 1 10 4a8 8 0 1 0 10 10',
   back: 'M15 5l-7 7 7 7',
   plus: 'M12 5v14M5 12h14',
+  copy: 'M8 8h12v12H8zM16 8V4H4v12h4',
   close: 'M6 6l12 12M18 6 6 18',
   more: 'M5 12h.01M12 12h.01M19 12h.01',
   switch: 'M8 9l4-4 4 4M8 15l4 4 4-4',
