@@ -168,6 +168,45 @@ described('what somebody has typed', () => {
     watched.forgive(/412/);
   });
 
+  it('stays where a key is refused, until the same person signs in again', async () => {
+    const guarded = (await stack.add('api', { auth: 'keys' })).url;
+    const make = async (name: string): Promise<{ id: string; key: string }> => {
+      const made = await a.post('/v0/keys', { name, rights: ['operate'] });
+      expect(outcome(made)).toBe(201);
+      return made.body as { id: string; key: string };
+    };
+    const first = await make('ann');
+    const context = await watched.context();
+    const page = await watched.open(`${guarded}/ui/settings#key=${first.key}`, { context });
+    await page.goto(`${guarded}/ui/c/alpha/beads?new=1`);
+    const title = page.getByLabel('Title');
+    const key = page.getByLabel('API key');
+    const signIn = async ({ key: next }: { key: string }): Promise<void> => {
+      await key.fill(next);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await key.waitFor({ state: 'detached' });
+    };
+    await title.fill('A long thought');
+    expect(outcome(await a.send('DELETE', `/v0/keys/${first.id}`))).toBe(200);
+    // It is asked for by itself, and not before somebody has lost time.
+    await key.waitFor();
+    await page.keyboard.press('Escape');
+    const second = await make('ann');
+    await signIn(second);
+    expect(await title.inputValue()).toBe('A long thought');
+    await page.getByRole('button', { name: 'Create the bead' }).click();
+    await page.locator('[data-bead-pane]').getByRole('heading', { name: 'A long thought' }).waitFor();
+    await page.keyboard.press('e');
+    await title.fill('Hers alone');
+    expect(outcome(await a.send('DELETE', `/v0/keys/${second.id}`))).toBe(200);
+    await key.waitFor();
+    await signIn(await make('bob'));
+    await page.locator('[data-bead-pane]').waitFor();
+    expect(await title.count()).toBe(0);
+    await context.close();
+    watched.forgive(/401/);
+  });
+
   it('complains about nothing', () => {
     expect(watched.complaints).toEqual([]);
   });

@@ -1,6 +1,6 @@
 import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router';
-import { useEffect, useState, useSyncExternalStore, type ReactNode } from 'react';
-import { forgetKey } from '../api/key.js';
+import { useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { forgetKey, keyNow } from '../api/key.js';
 import { ask, useSigning } from '../api/info.js';
 import { useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
@@ -15,7 +15,7 @@ import { Connection } from './connection.js';
 import { KeysHelp } from './keys-help.js';
 import { Operations } from './operations.js';
 import { Palette } from './palette.js';
-import { SignIn } from './sign-in.js';
+import { SignIn, SignInAgain } from './sign-in.js';
 import { lastCity, rememberCity } from './last-city.js';
 import { groupsFor, INBOX, linkTo, type View } from './views.js';
 
@@ -46,9 +46,13 @@ export function Shell(): ReactNode {
     { keys: 't', label: 'light or dark', run: toggleTheme },
   ]);
 
-  if (signing.kind === 'out') return <SignIn why={signing.why} />;
+  // Who was signed in when the key was refused finds all as it was; who signs out, or is somebody else, does not.
+  const who = useRef<string>(undefined);
+  if (signing.kind === 'in') who.current = JSON.stringify(signing.info.caller.kind === 'key' ? signing.info.caller.name : null);
+  else if (signing.kind === 'out' && keyNow() === null) who.current = undefined;
+  if (signing.kind === 'out' && who.current === undefined) return <SignIn why={signing.why} />;
   return (
-    <div className="flex h-full flex-col md:flex-row">
+    <div key={who.current} className="flex h-full flex-col md:flex-row">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-panel focus:p-2">
         Skip to the view
       </a>
@@ -73,6 +77,7 @@ export function Shell(): ReactNode {
       {palette !== undefined && <Palette city={city} only={palette} onClose={() => setPalette(undefined)} />}
       {more && <More city={city} onClose={() => setMore(false)} />}
       {help && <KeysHelp onClose={() => setHelp(false)} />}
+      {signing.kind === 'out' && <SignInAgain why={signing.why} />}
     </div>
   );
 }

@@ -1,6 +1,7 @@
-import { useState, type ReactNode } from 'react';
+import { useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 import { ask } from '../api/info.js';
 import { keyNow, useKey } from '../api/key.js';
+import { blockKeys } from '../lib/keys.js';
 import { Button, Field } from '../parts/basics.js';
 
 export function SignIn({ why }: { why: string }): ReactNode {
@@ -45,5 +46,30 @@ export function SignIn({ why }: { why: string }): ReactNode {
         </Button>
       </form>
     </div>
+  );
+}
+
+/** Over all that is open: what was typed there is still there for who comes back with another key. */
+export function SignInAgain({ why }: { why: string }): ReactNode {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    const unblock = blockKeys();
+    dialog.current?.showModal();
+    return () => {
+      unblock();
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      aria-label="Sign in"
+      onCancel={(event) => event.preventDefault()}
+      onClose={() => dialog.current?.showModal()}
+      className="m-0 h-dvh max-h-none w-screen max-w-none bg-ground p-0 text-ink"
+    >
+      <SignIn why={why} />
+    </dialog>
   );
 }

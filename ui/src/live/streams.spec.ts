@@ -146,6 +146,12 @@ describe('a stream', () => {
     streams.handle(listener, { t: 'key', key: 'svc_x' });
     await settled();
     expect(around.last.headers.authorization).toBe('Bearer svc_x');
+    around.last.answer(status, { detail: 'no' });
+    await settled();
+    expect(stateOf(told)).toBe('refused');
+    // The same once more, by somebody who knows that it is good now.
+    streams.handle(listener, { t: 'key', key: 'svc_x' });
+    await settled();
     around.last.answer(200);
     await settled();
     expect(kinds()).toEqual(['live, read']);

@@ -64,7 +64,11 @@ export class Streams {
 
   /** Another key is somebody else: every stream begins anew, and what it had is read again. */
   #use(key: string | null): void {
-    if (key === this.#key) return;
+    if (key === this.#key) {
+      // Said once more it may be good by now.
+      for (const held of this.#held.values()) if (held.stream.state.kind === 'refused') this.#restart(held);
+      return;
+    }
     this.#key = key;
     for (const listener of this.#listeners) listener.tell({ t: 'key', key });
     for (const held of this.#held.values()) this.#restart(held);

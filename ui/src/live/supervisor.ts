@@ -1,3 +1,4 @@
+import { ask } from '../api/info.js';
 import { get } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
 import { onFrame } from './frame.js';
@@ -76,6 +77,10 @@ export function followSupervisor(): void {
         void asks.read();
         void cities.read();
         lookAgain();
+      },
+      // Nobody else may ask the service for anything for a while.
+      state: (state) => {
+        if (state.kind === 'refused' && state.status === 401) void ask();
       },
       frame: ({ event, data }) => {
         if (event !== 'tagged_event') return;
