@@ -199,4 +199,17 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().rows).toHaveLength(30);
     expect(list.snapshot().rows[0]!.id).toBe('n0');
   });
+
+  it('shows nothing before it was read, whatever events bring: some would be taken for all', async () => {
+    let answer: (page: Page<Thing>) => void = () => undefined;
+    const list = listOf(() => new Promise((resolve) => (answer = resolve)));
+    const reading = list.read();
+    list.put({ id: 't2', revision: 2, open: true });
+    list.flush();
+    expect([list.snapshot().phase, list.snapshot().rows, list.snapshot().total]).toEqual(['first', [], 0]);
+    answer({ items: [1, 2, 3].map((n) => ({ id: `t${n}`, revision: 1, open: true })), total: 3 });
+    await reading;
+    list.flush();
+    expect(list.snapshot().rows.map(({ id, revision }) => `${id} ${revision}`)).toEqual(['t1 1', 't2 2', 't3 1']);
+  });
 });

@@ -70,6 +70,7 @@ interface Row<T> {
 const shownOf = <T>(row: Row<T> | undefined): T | undefined => (row?.shown === true ? row.item : undefined);
 
 const MOST = 20_000;
+const NOTHING = { rows: [], ids: [] };
 
 /** What was read as of a position knows all up to there, and may know more of it than the event there. */
 export function asOf(index: number): number;
@@ -255,7 +256,8 @@ export class LiveList<T> {
     this.#touched.clear();
     this.#shown.apply(changes, () => [...this.#rows.values()].flatMap(({ shown, item }) => (shown ? [item] : [])));
     if (this.#phase === 'live') this.#forget();
-    const { rows, ids } = this.#shown;
+    // What events bring before anything was read is some of it, and would be taken for all.
+    const { rows, ids } = this.#phase === 'first' ? NOTHING : this.#shown;
     const whole = this.#phase === 'live' && !this.#cut;
     this.#snapshot = {
       rows,
