@@ -517,6 +517,40 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('moves nothing for who reads further down in a list of beads, and closes one once however often it is pressed', async () => {
+    for (let i = 0; i < 60; i++) await bead(`Row ${i}`, { labels: ['rows'] });
+    const page = await open('/beads?label=rows');
+    const row = page.locator('[data-bead]').filter({ hasText: /Row 30(?!\d)/ });
+    await page.locator('[data-bead]').first().waitFor();
+    await page.locator('[data-beads]').evaluate((box) => (box.scrollTop = 25 * 44));
+    await row.waitFor();
+    const { y } = (await row.boundingBox())!;
+    for (let i = 0; i < 5; i++) await bead(`New ${i}`, { labels: ['rows'] });
+    await page.locator('[data-total]').getByText('65', { exact: true }).waitFor();
+    expect((await row.boundingBox())!.y).toBe(y);
+    await row.click();
+    const close = page
+      .locator('[data-bead-pane]')
+      .getByRole('button', { name: /^Close/ })
+      .last();
+    let asked = 0;
+    let answer = (): void => undefined;
+    const held = new Promise<void>((resolve) => (answer = resolve));
+    await page.route('**/close', async (route) => {
+      asked++;
+      await held;
+      await route.continue();
+    });
+    await close.click();
+    await page.keyboard.press('Shift+C');
+    await page.keyboard.press('Shift+C');
+    answer();
+    await page.locator('[data-bead-pane]').getByRole('button', { name: 'Undo: reopen' }).waitFor();
+    expect(asked).toBe(1);
+    expect(await page.locator('[data-bead-pane] [role="alert"]').count()).toBe(0);
+    await watcher.close(page);
+  });
+
   it('tells of a question while nobody looks, and never what it is about', async () => {
     const page = await watcher.page('/ui/settings');
     await page.evaluate(`

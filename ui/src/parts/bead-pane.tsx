@@ -94,6 +94,7 @@ interface Props {
 export function BeadPane({ city, id, known, onClose, children }: Props): ReactNode {
   const { bead, around, error, again } = useBead(city, id, known);
   const [failed, setFailed] = useState<unknown>();
+  const [busy, setBusy] = useState(false);
   const [dialog, setDialog] = useState<'edit' | 'assign' | 'depend' | 'claim' | 'sling' | 'delete'>();
   const names = useAgentNames(city, dialog === 'assign' || dialog === 'claim');
   const signing = useSigning();
@@ -102,22 +103,26 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
   const path = inCity(city, `bead/${part(id)}`);
   const act = (work: Promise<unknown>): Promise<boolean> => {
     setFailed(undefined);
-    return work.then(
-      () => true,
-      (refused: unknown) => {
-        setFailed(
-          refused instanceof Refusal && refused.status === 412
-            ? new Error('Somebody has changed it meanwhile: look, and do it again.')
-            : refused,
-        );
-        again();
-        return false;
-      },
-    );
+    setBusy(true);
+    return work
+      .finally(() => setBusy(false))
+      .then(
+        () => true,
+        (refused: unknown) => {
+          setFailed(
+            refused instanceof Refusal && refused.status === 412
+              ? new Error('Somebody has changed it meanwhile: look, and do it again.')
+              : refused,
+          );
+          again();
+          return false;
+        },
+      );
   };
   const closed = bead?.status === 'closed';
   const close = (): void => {
-    if (bead !== undefined && !closed) void act(post(`${path}/close`, {}, { ifMatch: bead.revision })).then((done) => setUndo(done));
+    if (bead !== undefined && !closed && !busy)
+      void act(post(`${path}/close`, {}, { ifMatch: bead.revision })).then((done) => setUndo(done));
   };
   const reopen = (): void => void act(post(`${path}/reopen`)).then(() => setUndo(false));
   const remove = (other: string): void => void act(request('DELETE', `${path}/dependencies/${part(other)}`, {})).then(again);
@@ -184,6 +189,7 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
         {bead.status === 'in_progress' && bead.assignee !== undefined && (
           <Button
             not={not}
+            disabled={busy}
             onClick={() => void act(post(`${path}/release`, { assignee: bead.assignee, reason: 'given back by an operator' }))}
           >
             Give back
@@ -195,11 +201,11 @@ export function BeadPane({ city, id, known, onClose, children }: Props): ReactNo
           </Button>
         )}
         {closed ? (
-          <Button not={not} onClick={reopen}>
+          <Button not={not} disabled={busy} onClick={reopen}>
             {undo ? 'Undo: reopen' : 'Reopen'}
           </Button>
         ) : (
-          <Button hotkey="C" not={not} onClick={close}>
+          <Button hotkey="C" not={not} disabled={busy} onClick={close}>
             Close
           </Button>
         )}

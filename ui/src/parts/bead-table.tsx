@@ -1,8 +1,9 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useCallback, useMemo, useRef, useState, type ReactNode } from 'react';
+import { memo, useCallback, useLayoutEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import type { Bead } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { extend, toggle, type Selection } from '../lib/selection.js';
+import { movedBy } from '../lib/still.js';
 import { visible } from '../lib/text.js';
 import { Age } from './basics.js';
 import { BeadState } from './bead-state.js';
@@ -48,6 +49,8 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect,
     overscan: 12,
     useFlushSync: false,
   });
+  // Of a tree it is the branch that somebody has opened or folded that stays.
+  useStill(scroller, ids, places === undefined);
   const move = (by: number, mark = false): void => {
     const next = Math.max(0, Math.min(rows.length - 1, at + by));
     const row = rows[next];
@@ -126,6 +129,18 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect,
       </div>
     </div>
   );
+}
+
+/** What comes and goes above what somebody reads moves nothing of it; at the top there is what is new. */
+function useStill(scroller: { readonly current: HTMLDivElement | null }, ids: readonly string[], still: boolean): void {
+  const before = useRef(ids);
+  useLayoutEffect(() => {
+    const [was, box] = [before.current, scroller.current];
+    before.current = ids;
+    if (!still || was === ids || box === null || box.scrollTop === 0) return;
+    const by = movedBy(was, ids, Math.floor(box.scrollTop / ROW_PX), Math.ceil(box.clientHeight / ROW_PX));
+    if (by !== 0) box.scrollTop += by * ROW_PX;
+  }, [ids, scroller, still]);
 }
 
 interface RowProps {
