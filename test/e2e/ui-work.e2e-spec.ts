@@ -517,6 +517,24 @@ withBrowser("views of work on the operator's page", () => {
     await watcher.close(page);
   });
 
+  it('has room on a phone for what a session with a long name asks', async () => {
+    const title = 'A name that is longer than any line of a phone has room for, whatever is left out of it';
+    const reply = await a.post(`${CITY}/sessions`, { kind: 'provider', name: 'loopback', title, message: 'ask' });
+    expect(outcome(reply)).toBe(202);
+    const page = await open('', { width: 390 });
+    const row = page.getByRole('listitem').filter({ hasText: 'May I?' }).filter({ hasText: title });
+    await row.waitFor();
+    const right = async (one: ReturnType<Page['locator']>): Promise<number> => {
+      const { x, width } = (await one.boundingBox())!;
+      return x + width;
+    };
+    for (const inside of [row.getByRole('link'), row.getByText('May I?'), row.locator('time')])
+      expect(await right(inside)).toBeLessThanOrEqual(await right(row));
+    await a.post(`${CITY}/session/${reply.body.session_id}/respond`, { action: 'deny' });
+    await a.post(`${CITY}/session/${reply.body.session_id}/close`);
+    await watcher.close(page);
+  });
+
   it('moves nothing for who reads further down in a list of beads, and closes one once however often it is pressed', async () => {
     for (let i = 0; i < 60; i++) await bead(`Row ${i}`, { labels: ['rows'] });
     const page = await open('/beads?label=rows');

@@ -176,7 +176,7 @@ function Rail({ city, count, onPalette }: RailProps): ReactNode {
             <span className="truncate" title={caller.name}>
               {caller.name}
             </span>
-            <Button look="quiet" onClick={forgetKey}>
+            <Button look="quiet" className="shrink-0 whitespace-nowrap" onClick={forgetKey}>
               Sign out
             </Button>
           </div>

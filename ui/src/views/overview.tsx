@@ -105,10 +105,14 @@ export function Overview(): ReactNode {
           <ul className="flex flex-col divide-y divide-line">
             {mine.slice(0, 5).map((ask) => (
               <li key={`${ask.session_id} ${ask.request_id}`} className="flex items-baseline gap-3 px-4 py-2 text-sm">
-                <Link to="/c/$city/sessions/$id" params={{ city, id: ask.session_id }} className="shrink-0 font-medium hover:underline">
+                <Link
+                  to="/c/$city/sessions/$id"
+                  params={{ city, id: ask.session_id }}
+                  className="min-w-0 truncate font-medium hover:underline"
+                >
                   {visible([ask.alias, ask.agent, ask.title].find((one) => one !== undefined && one !== '') ?? ask.session_id)}
                 </Link>
-                <span className="min-w-0 flex-1 truncate">{visible(ask.prompt ?? ask.kind)}</span>
+                <span className="min-w-16 flex-1 truncate">{visible(ask.prompt ?? ask.kind)}</span>
                 <span className="text-xs text-muted">
                   <Age at={ask.opened_at} />
                 </span>
