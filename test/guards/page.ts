@@ -101,6 +101,27 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A city that does not run is shown as that while its stream is asked for again.',
+    file: 'ui/src/live/stream.ts',
+    find: "if (this.state.kind !== 'missing') this.#set({ kind: 'connecting' });",
+    replace: "this.#set({ kind: 'connecting' });",
+    test: STREAMS,
+  },
+  {
+    guard: 'What nobody knows the end of is sent again with its key.',
+    file: 'ui/src/lib/wishes.ts',
+    find: 'if (!isDecided(error)) this.#open.set(name, key);',
+    replace: 'if (isDecided(error)) this.#open.set(name, key);',
+    test: 'ui/src/lib/wishes.spec.ts',
+  },
+  {
+    guard: 'A list that was not read shows nothing that events bring.',
+    file: 'ui/src/live/list.ts',
+    find: "this.#phase === 'first' ? NOTHING : this.#shown",
+    replace: 'this.#shown',
+    test: LIST,
+  },
+  {
     guard: 'A stream that is silent between two heartbeats is not lost.',
     file: 'ui/src/live/streams.ts',
     find: 'everyMs * 2.5',
