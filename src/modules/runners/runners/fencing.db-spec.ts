@@ -105,9 +105,11 @@ describe('a runner that is gone', () => {
 
   // Guard: a runner is given up only when its lease has run out.
   it('is given up alone: who has his lease stays', async () => {
+    // Who renews his lease could do it right after it was ended here.
+    const gone = await fixture.runner('gone', { timings: FROZEN });
     const b = await fixture.runner('b', { timings: FROZEN });
-    const ids = [a, b].map(({ runner }) => runner.runnerId!);
-    await pause(a);
+    const ids = [gone, b].map(({ runner }) => runner.runnerId!);
+    await pause(gone);
     await fixture.db.transaction().execute((tx) => new RunnerRepository().loseExpired(tx as Tx));
     const { rows } = await sql<{ state: string }>`select state from runners where id in (${sql.join(ids)}) order by registered_at`.execute(
       fixture.db,
