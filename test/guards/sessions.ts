@@ -266,6 +266,13 @@ export const SESSIONS: readonly Guard[] = [
     unproven: 'the shares of cities end where the room does',
   },
   {
+    guard: 'What changes sessions is planned once.',
+    file: 'src/modules/sessions/session-store/session-changes.service.ts',
+    find: '    return preparing(() =>\n      this.transactions.run(',
+    replace: '    return ((work: () => Promise<T>) => work())(() =>\n      this.transactions.run(',
+    test: 'src/modules/sessions/session-store/session-moves.db-spec.ts',
+  },
+  {
     guard: 'A runner is given up only when its lease has run out.',
     file: 'src/modules/runners/runners/runner.repository.ts',
     find: "where state in ('active', 'draining') and lease_until < clock_timestamp() for update skip locked)\n        and lease_until < clock_timestamp()",

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { isPreparing } from '../../../platform/turns/preparing.js';
 import { sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
 import { MOVES, moveOf, SESSION_COMMANDS, SESSION_STATES, type SessionCommand } from './session-states.js';
 
@@ -32,6 +33,12 @@ describe('the state table', () => {
     expect([...MOVES.close.from].sort()).toEqual(SESSION_STATES.filter((state) => state !== 'closed').sort());
     expect(SESSION_COMMANDS.filter((command) => moveOf('closed', command) !== undefined)).toEqual([]);
     expect(legal.length + illegal.length).toBe(SESSION_STATES.length * SESSION_COMMANDS.length);
+  });
+
+  // To plan them was more than half of what the database worked for a session.
+  it('is gone through with statements that are planned once', async () => {
+    const { pk } = await fixture.session('active');
+    expect(await fixture.within(pk, async () => isPreparing())).toBe(true);
   });
 
   it.each(legal)('from %s with %s: one move, one event', async (state, command) => {
