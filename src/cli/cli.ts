@@ -49,7 +49,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
       // A word more takes a request, and a module that most never need.
       const more = error instanceof ApiError ? await (await import('./cities/missing-city.js')).aboutMissingCity(error, running, io) : '';
-      if (message !== '') io.err(`${pathOf(running)}: ${message}${more}\n`);
+      if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}\n`);
     }
     return exitCodeOf(error, io.asked);
   };

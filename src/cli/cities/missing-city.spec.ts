@@ -31,6 +31,8 @@ describe('a city that is not found', () => {
     ['gamma', [], '; there is none yet: see `svc city create --help`'],
     ['gamma', undefined, ''],
     ['alpha', [city('alpha')], ''],
+    // Names come from other people, and a terminal would carry out what some of them say.
+    ['alpha', [city('alph\u001b')], '; did you mean alph ?'],
   ])('%s', async (name, cities, expected) => {
     expect(await said(name, cities)).toBe(expected);
   });
