@@ -3,7 +3,7 @@ import { preparing } from '../../../platform/turns/preparing.js';
 
 /**
  * Does something whenever it is asked to, and every `everyMs` anyway as long as `needed` says so, never twice at once. A failure does not
- * end it.
+ * end it. What it asks of the database is the same each time and is planned once, also what is begun by it and goes on.
  */
 export class Poller {
   readonly #stop = new AbortController();

@@ -1,7 +1,6 @@
 import { StartError, UnconfirmedDead, type Exit, type RunningAgent } from '../../../platform/runtime/port.js';
 import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { preparing } from '../../../platform/turns/preparing.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import { createTarget } from '../../sessions/sessions/sessions.operations.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
@@ -59,7 +58,7 @@ export class SessionActor {
     this.pk = pk;
     this.#owner = new OwnedSession(claimed.city, { pk, generation, runnerId: lease.id }, lease, context.sessions);
     lease.signal.addEventListener('abort', this.#lost, { once: true });
-    this.done = preparing(() => this.#live()).finally(() => {
+    this.done = this.#live().finally(() => {
       this.#phase = 'gone';
       lease.signal.removeEventListener('abort', this.#lost);
     });
