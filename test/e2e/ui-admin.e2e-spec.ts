@@ -157,6 +157,7 @@ described('administration on the page', () => {
     await button('Import it').click();
     await dialog().getByRole('alert').getByText('a directory is imported by writing it into pack.toml').first().waitFor();
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
     await row('review').getByRole('button', { name: 'Remove' }).click();
     await button('Remove review').click();
     await row('review').waitFor({ state: 'detached' });

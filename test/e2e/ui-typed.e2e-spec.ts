@@ -48,7 +48,7 @@ described('what somebody has typed', () => {
     return made.body.session_id as string;
   };
 
-  it('stays when a selection is drawn out of its dialog, and when somebody clicks beside it', async () => {
+  it('stays when a selection is drawn out of its dialog, when somebody clicks beside it, and at the first Escape', async () => {
     const page = await open('/beads?new=1');
     const title = page.getByLabel('Title');
     const dialog = page.locator('dialog[open]');
@@ -61,6 +61,15 @@ described('what somebody has typed', () => {
     await title.fill('A long one');
     await page.mouse.click(5, 5);
     expect(await title.inputValue()).toBe('A long one');
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('alert').getByText('Escape once more discards what you have typed').waitFor();
+    // Who types on has not meant it.
+    await title.press('End');
+    await page.keyboard.type(' and longer');
+    await dialog.getByRole('alert').waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('alert').waitFor();
+    expect(await title.inputValue()).toBe('A long one and longer');
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
     // Where nothing was typed, a click beside it is enough.

@@ -781,12 +781,31 @@ withBrowser("views of work on the operator's page", () => {
     const id = await bead('Xylophone repairs');
     const page = await watcher.page('/ui/cities');
     const overview = (await a.get('/v0/overview')).body.items[0];
-    await page.locator('[data-city="alpha"] [data-numbers]').getByText(`${overview.ready} ready`).waitFor();
+    const row = page.locator('[data-city="alpha"]');
+    await row.locator('[data-numbers]').getByText(`${overview.ready} ready`).waitFor();
+    await row.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('dialog', { name: 'Stop alpha?' }).getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect((await a.get('/v0/city/alpha/status')).status).toBe(200);
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('xylo');
     await page.getByRole('option', { name: /Xylophone repairs/ }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(new RegExp(`/c/alpha/beads/${id}`));
+    await watcher.close(page);
+  });
+
+  it('says that a view is on its way where the network is slow', async () => {
+    const page = await watcher.page('/ui/c/alpha/beads');
+    let arrive!: () => void;
+    const slow = new Promise<void>((resolve) => (arrive = resolve));
+    await page.route('**/assets/orders-*.js', (route) => slow.then(() => route.continue()));
+    await page.getByRole('link', { name: 'Orders', exact: true }).click();
+    const sign = page.getByRole('progressbar', { name: 'Opening the view' });
+    await sign.waitFor();
+    arrive();
+    await page.getByRole('heading', { name: 'Orders' }).waitFor();
+    await sign.waitFor({ state: 'detached' });
     await watcher.close(page);
   });
 

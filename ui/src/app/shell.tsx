@@ -1,4 +1,4 @@
-import { Link, Outlet, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
 import { useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { forgetKey, keyNow } from '../api/key.js';
 import { ask, useSigning } from '../api/info.js';
@@ -64,7 +64,8 @@ export function Shell(): ReactNode {
             <Problem error={signing.error} onRetry={() => void ask()} />
           </div>
         )}
-        <main id="main" tabIndex={-1} className="min-h-0 flex-1 overflow-hidden outline-none">
+        <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-hidden outline-none">
+          <Going />
           <Outlet />
         </main>
       </div>
@@ -80,6 +81,14 @@ export function Shell(): ReactNode {
       {signing.kind === 'out' && <SignInAgain why={signing.why} />}
     </div>
   );
+}
+
+/** Where the network is slow a view is there only once its file is: what was asked for is on its way. */
+function Going(): ReactNode {
+  const going = useRouterState({ select: ({ isLoading }) => isLoading });
+  return going ? (
+    <div role="progressbar" aria-label="Opening the view" className="appears absolute inset-x-0 top-0 z-10 h-0.5 bg-accent" />
+  ) : null;
 }
 
 /** What is read again and again, for as long as somebody is signed in. */

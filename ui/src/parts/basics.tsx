@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useRef, type ButtonHTMLAttributes, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
 import { Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, shownKeys } from '../lib/keys.js';
@@ -46,12 +46,13 @@ interface ModalProps {
   readonly wide?: boolean;
 }
 
-/** The browser's own dialog: focus, escape and the backdrop come with it. */
+/** The browser's own dialog: focus, escape and the backdrop come with it. What was typed goes only when somebody means it. */
 export function Modal({ title, onClose, children, wide = false }: ModalProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   // A selection that is drawn out of the dialog ends on the backdrop and is no click on it; and no stray click takes away what was typed.
   const pressed = useRef(false);
   const typed = useRef(false);
+  const [warned, warn] = useState(false);
   const id = useId();
   // Once it cannot be seen any more, keys and focus are where they were.
   useLayoutEffect(() => {
@@ -68,7 +69,16 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
       ref={dialog}
       aria-labelledby={id}
       onClose={onClose}
-      onInput={() => (typed.current = true)}
+      onInput={({ target }) => {
+        // What is looked for is typed again in a moment.
+        typed.current ||= target instanceof Element && !target.matches('[role=combobox]');
+        warn(false);
+      }}
+      onCancel={(event) => {
+        if (!typed.current || warned) return;
+        event.preventDefault();
+        warn(true);
+      }}
       onPointerDown={(event) => (pressed.current = event.target === dialog.current)}
       onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && dialog.current.close()}
       className={`m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
@@ -78,6 +88,11 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
           {title}
         </h2>
         {children}
+        {warned && (
+          <p role="alert" className="text-sm text-warn">
+            Escape once more discards what you have typed.
+          </p>
+        )}
       </div>
     </dialog>
   );

@@ -101,7 +101,7 @@ interface RowProps {
 
 function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
   const [error, setError] = useState<unknown>();
-  const [leaving, setLeaving] = useState(false);
+  const [asked, ask] = useState<'stop' | 'unregister'>();
   const [about, setAbout] = useState<Schemas['CityGetResponse']>();
   const configure = useForbidden('configure');
   const operate = useForbidden('operate');
@@ -165,7 +165,7 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
               <Button onClick={look} aria-expanded={about !== undefined}>
                 Details
               </Button>
-              <Button not={operate} onClick={() => void run('stop', 'Stop')}>
+              <Button not={operate} onClick={() => ask('stop')}>
                 Stop
               </Button>
             </>
@@ -174,7 +174,7 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
               Start
             </Button>
           )}
-          <Button look="bad" not={configure} onClick={() => setLeaving(true)}>
+          <Button look="bad" not={configure} onClick={() => ask('unregister')}>
             Unregister
           </Button>
         </div>
@@ -192,12 +192,17 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
           </Button>
         </div>
       )}
-      {leaving && (
+      {asked === 'stop' && (
+        <Confirm title={`Stop ${name}?`} action={`Stop ${name}`} onYes={() => void run('stop', 'Stop')} onClose={() => ask(undefined)}>
+          Its agents are stopped where they are, and nothing of it can be read or changed until it is started again. What it has stays.
+        </Confirm>
+      )}
+      {asked === 'unregister' && (
         <Confirm
           title={`Unregister ${name}?`}
           action={`Unregister ${name}`}
           onYes={() => void run('unregister', 'Unregister')}
-          onClose={() => setLeaving(false)}
+          onClose={() => ask(undefined)}
         >
           Its agents are stopped and the supervisor forgets it. Its directory stays.
         </Confirm>

@@ -193,10 +193,10 @@ function Numbers({ city, status, today, asks: count }: NumbersProps): ReactNode 
         <Figure name="In progress" value={work.in_progress} of={work.open + work.in_progress} />
       </Link>
       <Link to="/c/$city/mail" params={params} search={{ agent: 'all' }} className={TILE}>
-        <Figure name="Unread mail" value={mail.unread} />
+        <Figure name="Unread mail (all)" value={mail.unread} />
       </Link>
       <div className={TILE}>
-        <Figure name="Turns today" value={today.invocations} />
+        <Figure name="Turns with usage" value={today.invocations} />
       </div>
       <div className={TILE}>
         <Figure
