@@ -445,6 +445,14 @@ export const HTTP: readonly Guard[] = [
     name: 'without walls',
   },
   {
+    guard: 'Nobody waits for the end of a body that does not come.',
+    file: 'src/platform/http/http-app.ts',
+    find: "if (hasNoBody(request)) delete request.headers['content-type'];",
+    replace: '',
+    test: 'src/platform/http/http-app.spec.ts',
+    name: 'body is missing',
+  },
+  {
     guard: 'Reads of a caller that writes without end get every other turn.',
     file: 'src/platform/turns/turns.ts',
     find: '(this.#reads.size > 0 && !this.#wasRead)',

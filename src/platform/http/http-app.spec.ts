@@ -81,6 +81,25 @@ describe('the front door', () => {
     expect(await raw(door.port, `${head}\r\nConnection: close\r\n\r\n`)).toMatch(/^HTTP\/1.1 (400|421) /);
   });
 
+  it.each([
+    ['says nothing of it', ''],
+    ['names its type', 'Content-Type: application/json\r\n'],
+    ['names a type that is not taken', 'Content-Type: text/plain\r\n'],
+    ['says that it has none', 'Content-Type: application/json\r\nContent-Length: 0\r\n'],
+    ['ends it at once', 'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n'],
+  ])('answers a request whose body is missing, and that %s', async (_, lines) => {
+    const end = lines.includes('chunked') ? '0\r\n\r\n' : '';
+    const head = 'POST /v0/things HTTP/1.1\r\nHost: localhost\r\nX-SVC-Request: 1\r\nConnection: close\r\n';
+    const answer = await raw(door.port, `${head}${lines}\r\n${end}`);
+    expect(answer).toMatch(/^HTTP\/1.1 422 /);
+  });
+
+  it('keeps a connection in order after requests without a body, sent at once', async () => {
+    const get = (id: string, last = ''): string => `GET /v0/things/${id} HTTP/1.1\r\nHost: localhost\r\n${last}\r\n`;
+    const answers = await raw(door.port, `${get('a')}${get('b')}${get('c', 'Connection: close\r\n')}`);
+    expect([...answers.matchAll(/"id":"(\w)"/g)].map(([, id]) => id)).toEqual(['a', 'b', 'c']);
+  });
+
   it.each(['LOCALHOST:1', '127.9.8.7', '[::1]:80', '[::ffff:127.0.0.1]', 'SVC.example.com', 'svc.example.com:1'])(
     'allows the Host %j',
     async (host) => {

