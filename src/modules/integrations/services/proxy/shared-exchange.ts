@@ -19,6 +19,8 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #why: Error | undefined;
   #said = false;
+  /** Of the whole answer, where the service has told it. */
+  #length: number | undefined;
 
   /** @param begins says what of the head goes on */
   constructor(
@@ -49,6 +51,8 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders, message = ''): void {
     // What comes before an answer is for the next hop.
     if (status < 200) return;
+    const { 'content-length': length } = headers;
+    if (length !== undefined) this.#length = Number(length);
     this.begins({ status, message, headers });
     // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
     setImmediate(() => {
@@ -57,7 +61,10 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    const isWhole = !this.#said && chunk.length === this.#length;
     this.#said = true;
+    // With its head in one go.
+    if (isWhole) return void this.response.end(chunk);
     if (this.response.write(chunk)) return;
     controller.pause();
     this.response.once('drain', () => controller.resume());
@@ -65,7 +72,7 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
 
   onResponseEnd(): void {
     this.#said = true;
-    this.response.end();
+    if (!this.response.writableEnded) this.response.end();
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {

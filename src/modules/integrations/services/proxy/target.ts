@@ -36,6 +36,8 @@ export function targetOf(url: string): ServiceTarget {
 
 /** Whether a program could read a step up, or none, in what is one segment of the path here. */
 function leadsOut(segment: string): boolean {
+  // Nearly all that are asked for.
+  if (!/[%;\\]/.test(segment)) return segment === '.' || segment === '..';
   let now = segment;
   for (let n = 0; n <= DECODINGS; n++) {
     // Some programs take off what follows a semicolon, and some take a backslash for a slash.
