@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { ApiError, CliError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from '../listing.js';
 import { historyTable, outcomeOf, statusDetails, type Run } from './view.js';
@@ -92,9 +93,11 @@ async function endOf(api: Api, city: string, startedAt: string): Promise<Run> {
 function hints(error: unknown): never {
   if (!(error instanceof ApiError)) throw error;
   const { message, status, code, retryAfterMs } = error;
-  const said = message.includes('[maintenance.dolt]')
-    ? `${message}; write \`enabled = true\` there`
-    : code === 'operation-in-progress'
+  // The service answers 503 and is available all the same: the city has said that it wants none.
+  if (message.includes('[maintenance.dolt]'))
+    throw new CliError(`${message}; write \`enabled = true\` there`, EXIT.refused, { cause: error });
+  const said =
+    code === 'operation-in-progress'
       ? `a cycle is in flight${/"started_at":"([^"]+)"/.exec(message)?.[1]?.replace(/^/, ' since ') ?? ''}; see \`svc maintenance status\``
       : message;
   throw new ApiError(said, status, code, retryAfterMs);
