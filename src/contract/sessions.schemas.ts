@@ -112,7 +112,7 @@ export const SessionCreateBody = contract(
   }),
   'What a session is made of.',
 );
-const title = text.min(1).max(1024);
+const title = text.min(1, { abort: true }).max(1024).regex(/\S/, 'must not be blank');
 export const SessionPatchBody = contract(
   'SessionPatchBody',
   z.strictObject({

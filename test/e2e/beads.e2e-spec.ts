@@ -224,6 +224,7 @@ describe('refusals', () => {
   const cases: [string, string, unknown, Parameters<typeof expectRefusal>[2], Record<string, string>?][] = [
     ['POST', BEADS, {}, invalid('body.title')],
     ['POST', BEADS, { title: '' }, invalid('body.title')],
+    ['POST', BEADS, { title: ' \t' }, invalid('body.title')],
     ['POST', BEADS, { title: 'x'.repeat(501) }, invalid('body.title')],
     ['POST', BEADS, { title: 'x', type: '' }, invalid('body.type')],
     ['POST', BEADS, { title: 'x', priority: 5 }, invalid('body.priority')],
@@ -265,6 +266,7 @@ describe('refusals', () => {
     ['PATCH', path(ID), { priority: null }, invalid('body.priority')],
     ['PATCH', path(ID), { status: 'blocked' }, invalid('body.status')],
     ['PATCH', path(ID), { title: '' }, invalid('body.title')],
+    ['PATCH', path(ID), { title: ' ' }, invalid('body.title')],
     ['PATCH', path(ID), { parent: 'al-0' }, nobody],
     ['PATCH', path(ID), { parent: ID }, { status: 409, detail: /^conflict: .* → / }],
     ['PATCH', path(ID), { ref: 'x' }, invalid('body.ref')],

@@ -238,6 +238,7 @@ describe('refusals', () => {
     const cases: readonly (readonly [method: string, path: string, body: object | undefined, field: string])[] = [
       ['POST', `${at}/convoys`, {}, 'body.title'],
       ['POST', `${at}/convoys`, { title: '' }, 'body.title'],
+      ['POST', `${at}/convoys`, { title: ' ' }, 'body.title'],
       ['POST', `${at}/convoys`, { title: 'x'.repeat(501) }, 'body.title'],
       ['POST', `${at}/convoys`, { title: 'nul \0' }, 'body.title'],
       ['POST', `${at}/convoys`, { title: 'x', description: 'x'.repeat(256 * 1024 + 1) }, 'body.description'],

@@ -201,6 +201,7 @@ describe('a refusal', () => {
     ['POST', `${mail}/ci-1/reply`, { to: 'mayor' }, invalid('body.to')],
     ['POST', mail, {}, invalid('body.subject', 'body.to')],
     ['POST', mail, { to: '', subject: '' }, invalid('body.subject', 'body.to')],
+    ['POST', mail, { to: 'mayor', subject: '  ' }, invalid('body.subject')],
     ['POST', mail, { to: 'mayor', subject: long }, invalid('body.subject')],
     ['POST', mail, { to: 'mayor', subject: 's', body: 'ü'.repeat(140_000) }, invalid('body.body')],
     ['POST', mail, { to: 'mayor', subject: 's', body: 'nul \0' }, invalid('body.body')],

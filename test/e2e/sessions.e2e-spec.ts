@@ -365,6 +365,7 @@ describe('changing sessions', () => {
   it.each<[object, number, string | RegExp]>([
     [{}, 422, "validation_failed: at least one of 'title' or 'alias' is required"],
     [{ title: '' }, 422, /^validation_failed/],
+    [{ title: '  ' }, 422, /^validation_failed/],
     [{ title: 'x', state: 'active' }, 422, /^validation_failed/],
     [{ alias: 'a b' }, 400, /^invalid: invalid alias/],
     [{ alias: 'deacon' }, 409, 'conflict: the name deacon belongs to a configured named session'],

@@ -13,7 +13,7 @@ const BROADCAST_MAX = 5000;
 
 const address = text.min(1).max(ADDRESS_MAX);
 const sender = text.max(ADDRESS_MAX).optional();
-const subject = text.min(1).max(SUBJECT_MAX);
+const subject = text.min(1, { abort: true }).max(SUBJECT_MAX).regex(/\S/, 'must not be blank');
 const body = text
   .max(BODY_BYTES)
   .refine((value) => Buffer.byteLength(value) <= BODY_BYTES, 'must not be longer than 256 KiB')
