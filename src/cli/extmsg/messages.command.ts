@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
-import { ask } from '../api.js';
+import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
-import { conversationOf, withConversation, type ConversationFlags } from './conversation.js';
+import { conversationOf, withConversation, type Conversation, type ConversationFlags } from './conversation.js';
 
 interface Flags extends ConversationFlags {
   readonly session?: string;
@@ -15,6 +15,9 @@ interface Flags extends ConversationFlags {
   readonly idempotencyKey?: string;
   readonly json?: boolean;
 }
+
+/** The service answers after 30 s, with what has become of it until then. */
+const SEND_MS = 45_000;
 
 export function addMessages(extmsg: Command, io: Io): void {
   addSend(extmsg, io);
@@ -41,7 +44,14 @@ function addSend(extmsg: Command, io: Io): void {
       ...defined({ explicit_target: flags.to, reply_to_message_id: flags.replyTo, idempotency_key: flags.idempotencyKey }),
     };
     const params = { path: { cityName: city } };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/outbound', { params, body, signal }));
+    const sent = new AbortController();
+    const telling = tellOfNobody(api, city, body.conversation, io, sent.signal);
+    const { data } = await ask(
+      api,
+      (signal) => api.http.POST('/v0/city/{cityName}/extmsg/outbound', { params, body, signal }),
+      SEND_MS,
+    ).finally(() => sent.abort());
+    await telling;
     const { Receipt: receipt, DeliveryID: id = '' } = data;
     if (flags.json === true) await printJson(io, data);
     else if (receipt.Delivered) return io.out(`published as ${receipt.MessageID} (${id})\n`);
@@ -49,6 +59,16 @@ function addSend(extmsg: Command, io: Io): void {
     if (receipt.Delivered || receipt.FailureKind === 'pending') return;
     throw new CliError(`not published: ${receipt.Error ?? receipt.FailureKind} (${id})`);
   });
+}
+
+/** Says why nothing is heard for half a minute; whoever may not look at adapters sends as well. */
+async function tellOfNobody(api: Api, city: string, { provider, account_id }: Conversation, io: Io, sent: AbortSignal): Promise<void> {
+  const init = { params: { path: { cityName: city } }, signal: AbortSignal.any([api.signal, sent]) };
+  const reply = await api.http.GET('/v0/city/{cityName}/extmsg/adapters', init).catch(() => undefined);
+  const adapter = reply?.data?.items?.find((each) => each.provider === provider && each.account_id === account_id);
+  if (sent.aborted || adapter?.health !== 'disconnected') return;
+  const connect = `svc extmsg connect ${provider}${account_id === 'default' ? '' : ` --account-id ${account_id}`}`;
+  io.err(`nobody is connected for ${provider}/${account_id} (\`${connect}\`): waiting for 30 s; the message itself waits for a day\n`);
 }
 
 function addReceive(extmsg: Command, io: Io): void {

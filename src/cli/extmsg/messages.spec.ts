@@ -1,0 +1,47 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../cli.js';
+import { fakeIo, type FakeIo } from '../testing/io.js';
+import { json, problem, testServer, type Handler, type TestServer } from '../testing/server.js';
+
+const EXTMSG = '/v0/city/alpha/extmsg';
+const SEND = ['extmsg', 'send', 'It is.', '--provider', 'chat', '--conversation-id', 'lobby', '--kind', 'room', '--session', 'mayor'];
+const PENDING = { DeliveryID: 'dlv-1', Receipt: { Delivered: false, MessageID: '', FailureKind: 'pending' } };
+let server: TestServer;
+afterEach(() => server.close());
+
+const list = (...adapters: object[]): Handler => {
+  const items = adapters.map((adapter) => ({ provider: 'chat', account_id: 'default', name: 'chat/default', ...adapter }));
+  return (_request, response) => json(response, { items, total: items.length });
+};
+
+async function send(adapters: Handler, until: (io: FakeIo) => boolean): Promise<{ code: number; io: FakeIo }> {
+  const io = fakeIo({});
+  let answer: (() => void) | undefined;
+  server = await testServer({
+    [`${EXTMSG}/adapters`]: adapters,
+    [`${EXTMSG}/outbound`]: (_request, response) => void (answer = () => json(response, PENDING)),
+  });
+  const ended = runCli([...SEND, '--api', server.url, '--city', 'alpha'], io);
+  const asked = (): boolean => answer !== undefined && server.requests.some(({ line }) => line.includes('/adapters'));
+  while (!asked() || !until(io)) await new Promise((resolve) => setTimeout(resolve, 5));
+  answer!();
+  return { code: await ended, io };
+}
+
+describe('svc extmsg send', () => {
+  it('says at once that nobody is connected who would take it, and what connects somebody', async () => {
+    const { code, io } = await send(list({ account_id: 'b', health: 'ok' }, { health: 'disconnected' }), (it) => it.stderr !== '');
+    expect(io.stderr).toBe(
+      'nobody is connected for chat/default (`svc extmsg connect chat`): waiting for 30 s; the message itself waits for a day\n',
+    );
+    expect([code, io.stdout]).toEqual([0, 'not published yet: it is tried on (dlv-1)\n']);
+  });
+
+  it.each<[string, Handler]>([
+    ['somebody is connected', list({ health: 'ok' }, { account_id: 'b', health: 'disconnected' })],
+    ['it may not look', (_request, response) => problem(response, 403, 'forbidden: no')],
+  ])('says nothing of it where %s', async (_where, adapters) => {
+    const { code, io } = await send(adapters, () => true);
+    expect([code, io.stderr, io.stdout]).toEqual([0, '', 'not published yet: it is tried on (dlv-1)\n']);
+  });
+});
