@@ -79,7 +79,7 @@ async function readFiles(run: Run, agent: Agent, digests: { located: Located; sh
     else if (text.trim() === '') run.error({ origin: { file: fileName(prompt.tree, prompt.path) }, at: '' }, 'is empty');
     else digests.push({ located: prompt, sha256: createHash('sha256').update(text).digest('hex') });
   } else if (table.get('prompt_template') === undefined && table.get('start_command') === undefined)
-    run.error(where, `the agent "${definition.name}" has no prompt`);
+    run.error(where, `the agent "${definition.name}" has no prompt: it is looked for in prompt.md beside it, or prompt_template names it`);
   const pool = locate(run, agent, 'namepool', definition.namepool);
   return {
     prompt,

@@ -1,0 +1,47 @@
+import '../../../../contract/events/all.js';
+import { knownEvents } from '../../../../contract/events/define.js';
+import { nearest } from '../../../../contract/nearest.js';
+import { Leaf, List, Table, type Node } from '../tree.js';
+import type { Agents } from './agents.js';
+import type { Run } from './run.js';
+
+/** A slot of a pool, as work may be sent to it. */
+const SLOT = /-\d+$/;
+
+/**
+ * Tells of orders that come to nothing: whose formula or pool there is not, and that wait for an event which nobody emits. All of that
+ * may come by another file, or by a program of somebody's: the order itself can be used.
+ */
+export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: Node): void {
+  const names = new Set(
+    [...agents.all].flatMap(({ qualifiedName }) => [qualifiedName, afterLast(qualifiedName, '/'), afterLast(qualifiedName, '.')]),
+  );
+  const known = tablesOf(formulas).map((entry) => [entry.text('name'), entry.text('rig')] as const);
+  for (const entry of tablesOf(orders)) {
+    const order = entry.table('order');
+    if (order === undefined) continue;
+    const [formula, pool, on] = [order.get('formula'), order.get('pool'), order.get('on')];
+    const rig = entry.text('rig');
+    // One of the city that is for each rig finds there what only the rig has.
+    const anywhere = order.text('scope') === 'rig';
+    if (formula instanceof Leaf && !known.some(([name, at]) => name === formula.value && (anywhere || at === '' || at === rig)))
+      run.warn(formula, `there is no formula "${String(formula.value)}"`);
+    if (formula !== undefined && pool instanceof Leaf && pool.value !== '') {
+      const name = String(pool.value);
+      if (!names.has(name) && !names.has(name.replace(SLOT, ''))) run.warn(pool, `there is no agent "${name}"`);
+    }
+    if (on instanceof Leaf) checkEvent(run, on);
+  }
+}
+
+/** Programs have kinds of events of their own; one that is nearly a kind of ours is a slip. */
+function checkEvent(run: Run, on: Leaf): void {
+  const kinds = knownEvents();
+  if (kinds.has(String(on.value))) return;
+  const meant = nearest(String(on.value), [...kinds.keys()]);
+  if (meant !== undefined) run.warn(on, `is no event of the service; did you mean ${meant}?`);
+}
+
+const tablesOf = (node: Node): Table[] => (node instanceof List ? node.items.filter((item): item is Table => item instanceof Table) : []);
+
+const afterLast = (text: string, mark: string): string => text.slice(text.lastIndexOf(mark) + 1);
