@@ -105,7 +105,7 @@ function recipeOf(formula: Formula, formulas: Formulas, options: CompileOptions,
   const flat = flattening.recipe(steps, formula.name);
   compilers(formula, weaving, v2, options.compiler, issues);
   const root = rootOf(formula, { v2, steps: flat.steps.length, words });
-  const ordered = flattening.doubled ? flat.steps : sorted(flat, issues, top);
+  const ordered = flattening.doubled ? flat.steps : sorted(flat, issues, { top, needs: flattening.needs });
   const rootOnly = root.kind === 'wisp';
   const { sources } = formulas;
   return {
@@ -160,12 +160,21 @@ function rootOf(formula: Formula, { v2, steps, words }: { v2: boolean; steps: nu
 }
 
 /** The steps in an order in which they can be done; fragments are looked at as well. */
-function sorted(fragment: Fragment, issues: Issues, top: Where): readonly RecipeStep[] {
+function sorted(fragment: Fragment, issues: Issues, at: { top: Where; needs: ReadonlyMap<string, Where> }): readonly RecipeStep[] {
   for (const { control } of fragment.steps)
-    if (control !== undefined && 'body' in control && control.body !== undefined) sorted(control.body, issues, top);
-  const ordered = inOrder(fragment.steps, withParents(fragment));
+    if (control !== undefined && 'body' in control && control.body !== undefined) sorted(control.body, issues, at);
+  const edges = withParents(fragment);
+  const ordered = inOrder(fragment.steps, edges);
   if (!('cycle' in ordered)) return inOrder(fragment.steps, fragment.edges) as readonly RecipeStep[];
-  const shown = ordered.cycle.slice(0, 5).join(', ');
-  issues.error(top, `steps wait for each other: ${shown}${ordered.cycle.length > 5 ? `, and ${ordered.cycle.length - 5} more` : ''}`);
+  // Looked at backwards, those go that only come after the circle.
+  const left = new Set(ordered.cycle);
+  const back = inOrder(
+    fragment.steps.filter(({ id }) => left.has(id)),
+    edges.map(({ from, to, kind }) => ({ from: to, to: from, kind })),
+  );
+  const cycle = 'cycle' in back ? back.cycle : ordered.cycle;
+  const where = cycle.flatMap((id) => at.needs.get(id) ?? [])[0] ?? at.top;
+  const shown = cycle.slice(0, 5).join(', ');
+  issues.error(where, `steps wait for each other: ${shown}${cycle.length > 5 ? `, and ${cycle.length - 5} more` : ''}`);
   return fragment.steps;
 }

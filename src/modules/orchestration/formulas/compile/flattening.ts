@@ -1,5 +1,5 @@
 import { controlMetadata, EMPTY } from './control-metadata.js';
-import type { Step } from './formula.js';
+import type { Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
 import { bareStep } from './read-advice.js';
@@ -75,6 +75,9 @@ export class Flattening {
     }
   }
 
+  /** Where steps say what they wait for, by their full ids. */
+  readonly needs = new Map<string, Where>();
+
   /** Whether two steps had one id, so that who waits for whom is not known. */
   doubled = false;
 
@@ -86,6 +89,7 @@ export class Flattening {
   #add(step: Step, parent: string | undefined, inherited: readonly string[], frame: Frame): void {
     const full = frame.ids.get(step.id)!;
     if (!this.options.v2) this.#onlyForGraphs(step);
+    if (step.needs.length > 0) this.needs.set(full, inside(step.where, 'needs'));
     const needs = [...new Set([...inherited, ...this.#needs(step, frame)])];
     const gate = step.gate && this.#gate(step, parent, needs, frame);
     const waited = gate === undefined ? needs : [...needs, gate];
