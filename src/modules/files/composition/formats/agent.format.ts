@@ -2,4 +2,4 @@ import { folderAgent } from './agent-keys.js';
 import type { Format } from './format.js';
 
 /** `agents/<name>/agent.toml`: the folder is the name. */
-export const AGENT_FORMAT: Format = { schema: folderAgent, unknown: 'ignore', meaningless: ['skills', 'mcp'] };
+export const AGENT_FORMAT: Format = { schema: folderAgent, unknown: 'warning', meaningless: ['skills', 'mcp'] };

@@ -27,7 +27,7 @@ export function check(document: Document, format: Format): { findings: Finding[]
     if (issue.code === 'unrecognized_keys') {
       const policy = unknownKeys(format, issue.path);
       for (const key of issue.keys) cuts.add([...issue.path, key]);
-      return policy === 'ignore' ? [] : issue.keys.map((key) => unknown(format, issue.path, key, policy, suggestions-- > 0));
+      return issue.keys.map((key) => unknown(format, issue.path, key, policy, suggestions-- > 0));
     }
     const { severity, keep } = traits(issue);
     if (keep !== true) cuts.add(unusable(format, document, issue.path));
@@ -36,7 +36,7 @@ export function check(document: Document, format: Format): { findings: Finding[]
   return { findings, cuts };
 }
 
-function unknown(format: Format, path: Path, key: string, severity: Exclude<UnknownKeys, 'ignore'>, suggest: boolean): Finding {
+function unknown(format: Format, path: Path, key: string, severity: UnknownKeys, suggest: boolean): Finding {
   const meant = suggest ? nearest(key, keysAt(format.schema, path)) : undefined;
   return { severity, key: dotted([...path, key]), message: `is not a known key${meant === undefined ? '' : `; did you mean ${meant}?`}` };
 }

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 
 /** What becomes of a key that the format does not have; it is left out in every case. */
-export type UnknownKeys = 'warning' | 'error' | 'ignore';
+export type UnknownKeys = 'warning' | 'error';
 
 /** A key that goes by another name now. `table` is a key with `[]` for every item of a list and `*` for every name. */
 export interface Renamed {

@@ -291,9 +291,10 @@ describe('what a key accepts', () => {
     ],
     [
       AGENT_FORMAT,
-      'whatever = 1\nsleep_after_idle = "never"',
-      'warning 2 sleep_after_idle: is neither a duration such as 90s nor off; the default applies',
+      'sleep_after_idle = "never"',
+      'warning 1 sleep_after_idle: is neither a duration such as 90s nor off; the default applies',
     ],
+    [AGENT_FORMAT, 'provder = "x"', 'warning 1 provder: is not a known key; did you mean provider?'],
     [AGENT_FORMAT, 'prompt_mode = "flag"', 'error - prompt_flag: is required with prompt_mode flag'],
     [SITE_FORMAT, '[[rig]]\nname = "x"', 'error 1 rig[0].path: is required'],
     [LOCK_FORMAT, 'schema = 2', 'error 1 schema: is not one of the accepted values: 1'],
