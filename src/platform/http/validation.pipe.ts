@@ -1,6 +1,7 @@
 import type { ArgumentMetadata, PipeTransform } from '@nestjs/common';
 import { z } from 'zod';
 import { problem, shortened, type ProblemField } from '../../contract/problems.js';
+import { sentenceOf } from './issue-sentence.js';
 
 const LOCATIONS: Readonly<Record<string, string>> = { body: 'body', query: 'query', param: 'path' };
 const MAX_ERRORS = 50;
@@ -28,18 +29,23 @@ export function invalid(error: z.ZodError, root: string, value: unknown): Error 
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys') {
       for (const key of issue.keys) errors.push(field('unexpected property', root, [...issue.path, key], value));
-    } else errors.push(field(issue.message, root, issue.path, value));
+    } else errors.push(field(sentenceOf(issue, valueAt(value, issue.path)), root, issue.path, value));
     if (errors.length >= MAX_ERRORS) break;
   }
   return problem('validation_failed', 'validation failed', { errors: errors.slice(0, MAX_ERRORS) });
 }
 
 function field(message: string, root: string, path: readonly PropertyKey[], value: unknown): ProblemField {
+  const at = valueAt(value, path);
+  const location = [root, ...path.map(String)].join('.');
+  return at === undefined ? { message, location } : { message, location, value: shortened(at) };
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   let at: unknown = value;
   for (const part of path)
     at = typeof at === 'object' && at !== null && Object.hasOwn(at, part) ? (at as Record<PropertyKey, unknown>)[part] : undefined;
-  const location = [root, ...path.map(String)].join('.');
-  return at === undefined ? { message, location } : { message, location, value: shortened(at) };
+  return at;
 }
 
 function withoutEmpty(value: unknown, schema: z.ZodType): unknown {
