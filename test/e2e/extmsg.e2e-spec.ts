@@ -174,7 +174,7 @@ describe('groups', () => {
     for (let n = 0; n < 2; n++) expect((await remove('chief')).body).toEqual({ status: 'removed' });
     expect(await members()).toEqual([two]);
     refused(await remove('nobody'), 422, /extmsg group route not found/);
-    refused(await participant(id, '@', one), 422, /extmsg invalid handle/);
+    refused(await participant(id, '@', one), 422, /extmsg invalid handle: it has to be one word/);
     refused(await participant('group-none', 'dev', one), 404, /extmsg group not found/);
     refused(await participant(id, 'dev', 'nobody'), 404, /session nobody not found/);
   });

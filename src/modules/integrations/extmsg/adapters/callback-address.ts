@@ -2,6 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../../contract/problems.js';
 import { OutgoingGuard, OutgoingRefused } from '../../../../platform/outgoing/outgoing-guard.js';
 
+/** Whoever tries an adapter on the same machine is refused first of all. */
+const ALLOWED_BY = ' (the operator allows it with SVC_ALLOWED_TARGETS)';
+
 /** Looks at the address under which an adapter wants to be called, as every call will again. */
 @Injectable()
 export class CallbackAddress {
@@ -19,7 +22,8 @@ export class CallbackAddress {
     try {
       await this.guard.resolve(hostOf(url), portOf(url));
     } catch (error) {
-      if (error instanceof OutgoingRefused) throw refused(`callback_url may not be called: ${error.message}`);
+      if (error instanceof OutgoingRefused)
+        throw refused(`callback_url may not be called: ${error.message}${error.reason === 'forbidden' ? ALLOWED_BY : ''}`);
       throw error;
     }
     return url.href.replace(/\/+$/, '');

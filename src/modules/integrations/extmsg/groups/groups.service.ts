@@ -149,7 +149,8 @@ export const handleOf = (text: string): string => text.trim().replace(/^@/, '').
 
 function requireHandle(text: string): string {
   const handle = handleOf(text);
-  if (handle === '' || /\s/.test(handle)) throw problem('validation_failed', 'extmsg invalid handle', { at: 'body.handle' });
+  if (handle === '' || /\s/.test(handle))
+    throw problem('validation_failed', 'extmsg invalid handle: it has to be one word, such as dev or @dev', { at: 'body.handle' });
   return handle;
 }
 
