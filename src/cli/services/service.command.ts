@@ -79,7 +79,8 @@ export function addService(program: Command, io: Io): void {
       const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params: { path }, signal }));
       const { state } = found.data;
       if (state === 'ready') return flags.json === true ? printJson(io, found.data) : io.out(`${name} is ready\n`);
-      if (state === 'degraded' || state === 'stopped') throw new CliError(`${name} is ${found.data.local_state}: ${why(found.data)}`);
+      if (state === 'degraded' || state === 'stopped')
+        throw new CliError(`${name} is ${found.data.local_state}: ${why(found.data)}; see \`svc service logs ${name}\``);
     }
     throw new CliError(`${name} is not ready after ${WAIT_MS / 1_000} s`);
   });
