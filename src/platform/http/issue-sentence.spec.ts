@@ -22,6 +22,7 @@ const schema = z.strictObject({
   on: z.boolean().optional(),
   meta: z.record(z.string(), z.string()).optional(),
   kind: z.enum(['dm', 'room']).optional(),
+  mode: z.enum(['', 'arg']).optional(),
   at: z.iso.datetime({ offset: true }).optional(),
   own: z.string().min(9, 'is too short for a secret').optional(),
 });
@@ -46,6 +47,7 @@ describe('what is wrong with a member', () => {
     [{ on: 'true' }, 'body.on must be true or false'],
     [{ meta: [] }, 'body.meta must be an object'],
     [{ kind: 'thread' }, 'body.kind must be dm or room'],
+    [{ mode: 'flag' }, 'body.mode must be "" or arg'],
     [{ at: 'yesterday' }, 'body.at must be a time such as 2026-03-01T09:00:00Z'],
     [{ own: 'x' }, 'body.own is too short for a secret'],
     [{ titel: 'x' }, 'body.titel unexpected property'],

@@ -29,7 +29,9 @@ export function sentenceOf(issue: z.core.$ZodIssue, given: unknown): string {
     case 'too_big':
       return limit(issue.origin, Number(issue.maximum), issue.inclusive === false ? 'less than' : 'at most');
     case 'invalid_value':
-      return issue.values.length > CHOICES ? 'is none of the accepted values' : `must be ${issue.values.map(String).join(' or ')}`;
+      return issue.values.length > CHOICES
+        ? 'is none of the accepted values'
+        : `must be ${issue.values.map((value) => (value === '' ? '""' : String(value))).join(' or ')}`;
     case 'invalid_format':
       if (issue.format === 'datetime') return 'must be a time such as 2026-03-01T09:00:00Z';
       return issue.pattern === '/\\S/' ? 'must not be blank' : issue.message.replace(/^Invalid string: /, '');
