@@ -1,12 +1,41 @@
 import type { AppConfig } from '../platform/config/config.js';
 import { DirectoryInUse } from '../platform/embedded/lock.js';
 
+type Named = Pick<AppConfig, 'host' | 'port' | 'logLevel' | 'databaseUrl'>;
+
+const DATABASE = 'the database of SVC_DATABASE_URL';
+/** What PostgreSQL refuses with has five of these. */
+const SQLSTATE = /^[0-9A-Z]{5}$/;
+/** A function, a table, a schema is not there. */
+const NO_SCHEMA = new Set(['42883', '42P01', '3F000']);
+
 /** Why a start has failed, in words for an operator. */
-export function explain(error: unknown, config: Pick<AppConfig, 'host' | 'port' | 'logLevel'>): string {
+export function explain(error: unknown, config: Named): string {
   if (error instanceof DirectoryInUse) return error.message;
-  const code = (error as { code?: unknown } | null)?.code;
-  if (code === 'EADDRINUSE') return `${config.host}:${config.port} is in use; choose another port with SVC_PORT`;
-  if (code === 'EACCES' || code === 'EADDRNOTAVAIL') return `cannot listen on ${config.host}:${config.port}: ${(error as Error).message}`;
   if (!(error instanceof Error)) return String(error);
-  return config.logLevel === 'debug' || error.message === '' ? String(error.stack) : error.message;
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return `${config.host}:${config.port} is in use; choose another port with SVC_PORT`;
+  if (syscall === 'listen' || (syscall === 'getaddrinfo' && 'hostname' in error && error.hostname === config.host))
+    return `cannot listen on ${config.host}:${config.port}: ${error.message}`;
+  if (config.logLevel === 'debug') return String(error.stack);
+  return (config.databaseUrl === undefined ? undefined : ofDatabase(error)) ?? (error.message === '' ? String(error.stack) : error.message);
+}
+
+/** The only server that a start waits for is the database: what is said of a connection is said of this one. */
+function ofDatabase(error: Error): string | undefined {
+  const { code = '', syscall } = error as NodeJS.ErrnoException;
+  if (NO_SCHEMA.has(code)) return `${DATABASE} has no schema of this release: run the migrate step first (${error.message})`;
+  if (
+    !(error instanceof AggregateError) &&
+    syscall !== 'connect' &&
+    syscall !== 'getaddrinfo' &&
+    !(SQLSTATE.test(code) && 'severity' in error)
+  )
+    return undefined;
+  return `${DATABASE} cannot be used: ${reason(error)}`;
+}
+
+/** A name with several addresses has a reason for each, and none of its own. */
+function reason(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map((each: Error) => each.message).join(', ') : error.message;
 }

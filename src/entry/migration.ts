@@ -1,14 +1,16 @@
-import { ConfigError, loadConfig } from '../platform/config/config.js';
+import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
+import { explain } from './explain.js';
 import { prepareDatabase } from './schema.js';
 
 /** The migrate step of a cluster: brings the database up to date, makes the first key where keys are asked for, and ends. */
 const env = process.argv[2] === undefined ? process.env : { ...process.env, SVC_DATABASE_URL: process.argv[2] };
+let config: AppConfig | undefined;
 try {
-  const config = loadConfig(env, process.cwd());
+  config = loadConfig(env, process.cwd());
   if (config.databaseUrl === undefined) throw new ConfigError('SVC_DATABASE_URL is not set');
   const done = await prepareDatabase(config, config.databaseUrl);
   console.log(done.length === 0 ? 'the database is up to date' : done.join('\n'));
 } catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error);
+  console.error(error instanceof ConfigError ? error.message : config === undefined ? error : explain(error, config));
   process.exitCode = 1;
 }
