@@ -30,3 +30,16 @@ describe('errors of a database that this process has closed', () => {
     expect(toProblem(other)).toBe(other);
   });
 });
+
+describe('a database that cannot just now', () => {
+  const coded = (code: string): Error => Object.assign(new Error('said by it'), { code });
+
+  it.each(['53100', '53200', '53300', 'EAI_AGAIN', 'ENETUNREACH'])('is a 503, and may be asked again: %s', (code) => {
+    expect(isRetryable(coded(code))).toBe(true);
+    expect((toProblem(coded(code)) as ProblemError).kind?.status).toBe(503);
+  });
+
+  it('says that its disk is full', () => {
+    expect((toProblem(coded('53100')) as ProblemError).message).toBe('unavailable: the disk of the database is full; nothing was changed');
+  });
+});

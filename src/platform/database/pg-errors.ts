@@ -7,12 +7,14 @@ const RETRYABLE = new Set([
   '55P03', // lock_not_available (lock_timeout)
   '57014', // query_canceled (statement_timeout)
   '25P03', // idle_in_transaction_session_timeout
+  '53100', // disk_full
+  '53200', // out_of_memory
   '53300', // too_many_connections
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
 ]);
-const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EHOSTUNREACH']);
+const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const POOL_MESSAGES = ['timeout exceeded when trying to connect', 'Connection terminated', 'Client has encountered a connection error'];
 
 function codeOf(error: unknown): string | undefined {
@@ -57,5 +59,6 @@ function isClosed(error: unknown): boolean {
 export function toProblem(error: unknown): unknown {
   if (isClosed(error)) return problem('unavailable', 'this process is stopping; nothing was changed, try again', { cause: error });
   if (error instanceof ProblemError || !isRetryable(error)) return error;
+  if (codeOf(error) === '53100') return problem('unavailable', 'the disk of the database is full; nothing was changed', { cause: error });
   return problem('unavailable', 'the database is busy or not reachable; nothing was changed, try again', { cause: error });
 }
