@@ -1,5 +1,6 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { LogOutput } from './log-output.js';
 
 export type { Logger } from 'pino';
 
@@ -28,11 +29,13 @@ export function createLogger(level: string, bindings: Record<string, unknown> = 
 const GATHER_MS = 50;
 const GATHER_CHARS = 64 * 1024;
 
+const output = new LogOutput(2);
 /** What waits in this process is written before it ends, whatever ends it. */
 const waiting = new Set<() => void>();
 for (const end of ['beforeExit', 'exit'] as const)
   process.on(end, () => {
     for (const flush of waiting) flush();
+    output.flushSync();
   });
 
 /**
@@ -40,30 +43,24 @@ for (const end of ['beforeExit', 'exit'] as const)
  * measures all that it has again with each line: a third of what a busy process allocates, measured.
  */
 function gathered(): DestinationStream & { flushSync(): void } {
-  const out = pino.destination({ fd: 2, sync: false, minLength: GATHER_CHARS, maxWrite: 2 * GATHER_CHARS });
   let lines: string[] = [];
   let chars = 0;
-  const handOver = (): void => {
-    if (lines.length === 0) return;
+  const taken = (): string => {
     const text = lines.join('');
     lines = [];
     chars = 0;
     waiting.delete(flushSync);
-    out.write(text);
+    return text;
   };
   const flush = (): void => {
-    handOver();
-    out.flush();
+    if (lines.length > 0) output.write(taken());
   };
-  const flushSync = (): void => {
-    handOver();
-    out.flushSync();
-  };
+  const flushSync = (): void => output.flushSync(taken());
   return {
     write: (line) => {
       lines.push(line);
       chars += line.length;
-      if (chars >= GATHER_CHARS) return handOver();
+      if (chars >= GATHER_CHARS) return flush();
       if (lines.length > 1) return;
       waiting.add(flushSync);
       setTimeout(flush, GATHER_MS).unref();
