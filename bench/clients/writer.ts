@@ -66,7 +66,7 @@ async function read(url: string, cities: readonly string[], arrived: Map<string,
   const pool: PgPool = createPool(url);
   const metrics = new Metrics();
   const lifecycle = new Lifecycle(logger);
-  const listener = new HintListener(new ListenUrl(url), pool, logger, lifecycle, new Readiness(), metrics);
+  const listener = new HintListener(new ListenUrl(url), pool, logger, lifecycle, new Readiness(logger), metrics);
   const config = loadConfig({ SVC_DATABASE_URL: url }, '/');
   const hub = new StreamHub(
     config,

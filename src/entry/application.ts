@@ -4,7 +4,7 @@ import type { AppConfig } from '../platform/config/config.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../platform/health/lifecycle.js';
 import { Metrics } from '../platform/health/metrics.js';
-import { measureReadiness, Readiness } from '../platform/health/readiness.js';
+import { measureReadiness, Readiness, STOPPING } from '../platform/health/readiness.js';
 import { createHttpApp } from '../platform/http/http-app.js';
 import { AppLogger, createLogger } from '../platform/logging/logger.js';
 import { serveDocs } from '../platform/openapi/docs.js';
@@ -57,7 +57,7 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
         await createHttpApp(root, config.with({ auth: 'off' }), logger)
       : await createHttpApp(root, config, logger, { extend: serveOthers, upgrades: isForService });
   const lifecycle = app.get(Lifecycle);
-  app.get(Readiness).register('lifecycle', () => (lifecycle.stopping ? 'the process is stopping' : undefined));
+  app.get(Readiness).register(STOPPING, () => (lifecycle.stopping ? 'the process is stopping' : undefined));
   measureReadiness(app.get(Readiness), app.get(Metrics));
   const url = options.listens === false ? '' : await listen(app, config, lifecycle);
   return { app, config, failpoints, lifecycle, url, stop: () => lifecycle.stop() };

@@ -61,7 +61,7 @@ export class SessionReplica {
     this.db = createDb(this.pool);
     this.lifecycle = new Lifecycle(logger);
     new Notifier(this.pool, moved, this.failpoints, this.lifecycle, logger, metrics).onModuleInit();
-    const listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(), metrics);
+    const listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(logger), metrics);
     this.signals = new Signals(moved, listener, this.lifecycle);
     this.signals.onModuleInit();
     this.log = new TranscriptLogService(new TranscriptLogRepository(this.pool), this.signals, NO_ENDS);

@@ -65,7 +65,7 @@ export class StreamReplica {
     this.transactions = new Transactions(this.db, this.failpoints);
     this.log = new EventLog(this.moved);
     new Notifier(this.pool, this.moved, this.failpoints, this.lifecycle, logger, metrics).onModuleInit();
-    this.listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(), metrics);
+    this.listener = new HintListener(new ListenUrl(url), this.pool, logger, this.lifecycle, new Readiness(logger), metrics);
     this.hub = new StreamHub(
       this.config,
       new StreamLogRepository(this.db, this.pool),

@@ -1,13 +1,20 @@
 import { Injectable } from '@nestjs/common';
+import { AppLogger } from '../logging/logger.js';
 import type { Metrics } from './metrics.js';
 
 /** Answers undefined when the part works, otherwise what is wrong with it, in words for an operator. */
 export type ReadinessCheck = () => Promise<string | undefined> | string | undefined;
 
+/** The part that fails while the process stops in order, which is no outage. */
+export const STOPPING = 'lifecycle';
+
 /** Every room registers its check here; the orchestrator's probe asks them all. */
 @Injectable()
 export class Readiness {
   readonly #checks = new Map<string, ReadinessCheck>();
+  readonly #failing = new Set<string>();
+
+  constructor(private readonly log: AppLogger) {}
 
   register(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
@@ -18,23 +25,34 @@ export class Readiness {
     const found: Record<string, string> = {};
     await Promise.all(
       [...this.#checks].map(async ([name, check]) => {
-        const why = await this.#ask(check, limitMs);
+        const why = await this.#ask(name, check, limitMs);
         if (why !== undefined) found[name] = why;
+        else if (this.#failing.delete(name)) this.log.info({ part: name }, `${name}: works again`);
       }),
     );
     return found;
+  }
+
+  /** Once until it works again: in the log of an outage one line has to say what it is. */
+  #tell(part: string, why: string): void {
+    if (this.#failing.has(part) || part === STOPPING) return;
+    this.#failing.add(part);
+    this.log.warn({ part, why }, `${part}: does not work, so this process is not ready: ${why}`);
   }
 
   get names(): string[] {
     return [...this.#checks.keys()].sort();
   }
 
-  async #ask(check: ReadinessCheck, limitMs: number): Promise<string | undefined> {
+  async #ask(name: string, check: ReadinessCheck, limitMs: number): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve(`no answer within ${limitMs} ms`), limitMs)));
     try {
-      return await Promise.race([Promise.resolve(check()), late]);
-    } catch {
+      const why = await Promise.race([Promise.resolve(check()), late]);
+      if (why !== undefined) this.#tell(name, why);
+      return why;
+    } catch (error) {
+      this.#tell(name, error instanceof Error ? error.message : String(error));
       return 'the check failed'; // the probe is open to everybody: what the error says belongs into the log
     } finally {
       clearTimeout(timer);

@@ -9,6 +9,7 @@ import { CityComposer } from './city-composer.js';
 import { ConfigEditsService } from './config-edits.service.js';
 import { ConfigKeeperRepository, type KeptCity } from './config-keeper.repository.js';
 import { ConfigReloadsService } from './config-reloads.service.js';
+import { summaryOf } from './refusals.js';
 import { DueLine } from './due-line.js';
 import { FileWatch, FileWatches } from './file-watch.js';
 import { KeptCities } from './kept-cities.js';
@@ -150,7 +151,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       if (!this.#isKept(kept)) return;
       kept.ledger = done.ledger;
       if (kept.watch.follow(done.ledger.paths())) this.#told.add(kept);
-      if ('errors' in done) this.log.warn({ city: kept.city.name, errors: done.errors.length }, 'changed files cannot be used');
+      if ('errors' in done) this.log.warn({ city: kept.city.name, why: summaryOf(done.errors) }, 'changed files cannot be used');
       else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
     } catch (error) {
       this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
