@@ -107,7 +107,9 @@ export const EnvSchema = z.object({
     .default('info')
     .describe('What is logged. An embedded start at a terminal begins at `warn`.'),
   SVC_HEARTBEAT_MS: positiveMs.default(15_000).describe('The longest silence of a stream, in milliseconds.'),
-  SVC_ALLOWED_HOSTS: list.describe('Further names in the header `Host`, with commas between them.'),
+  SVC_ALLOWED_HOSTS: list.describe(
+    'Further names in the header `Host`, with commas between them, beside those of loopback and, where it listens elsewhere, the addresses of the machine.',
+  ),
   SVC_ALLOWED_ORIGINS: list.describe('Further origins whose pages may call, with commas between them.'),
   SVC_AUTH: z.enum(['off', 'keys']).default('off').describe('`keys`: every call needs `Authorization: Bearer svc_…`.'),
   SVC_PROVIDER_CHECK: z.enum(['enforce', 'off']).default('enforce').describe('`off`: cities may be made whose provider is not ready.'),

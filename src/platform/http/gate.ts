@@ -10,7 +10,7 @@ import {
   SESSION_TOKEN_PREFIX,
   SessionPolicy,
 } from './authenticator.js';
-import { HostAllowList } from './host.js';
+import { HostAllowList, ownAddresses } from './host.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
@@ -58,7 +58,7 @@ export class Gate {
     private readonly inWork: RequestsInWork,
     private readonly unread: UnreadAnswers,
   ) {
-    this.#hosts = new HostAllowList(config.allowedHosts);
+    this.#hosts = new HostAllowList([...config.allowedHosts, ...ownAddresses(config)]);
     this.#origins = new OriginPolicy(config.allowedOrigins);
     this.#rates = new RateLimits(config.rateLimits);
     this.#foreignRates = new RateLimits(config.rateLimits);

@@ -1,8 +1,9 @@
-import { isLoopbackHost } from '../config/config.js';
+import { networkInterfaces } from 'node:os';
+import { isLoopbackHost, type AppConfig } from '../config/config.js';
 
 /**
  * The Host check that keeps a page on the internet from talking to a loopback service by rebinding its own name.
- * Loopback names and literals always pass, configured names pass, everything else is refused. Ports do not matter.
+ * Loopback names and literals always pass, configured names and own addresses pass, everything else is refused. Ports do not matter.
  */
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]@/\\?#,]+)(?::\d{1,5})?$/;
 const MAPPED_DOTTED = /^::ffff:127(\.\d{1,3}){3}$/;
@@ -25,6 +26,16 @@ export function isLoopbackName(host: string): boolean {
 
 function validOctets(ip: string): boolean {
   return ip.split('.').every((octet) => Number(octet) <= 255 && (octet.length === 1 || !octet.startsWith('0')));
+}
+
+/**
+ * Addresses of this machine, where it listens to the network: what scrapes a container knows it by nothing else. No page can have one as its
+ * name, which is what the check is against.
+ */
+export function ownAddresses({ loopback }: Pick<AppConfig, 'loopback'>): string[] {
+  if (loopback) return [];
+  const all = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
+  return all.map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
 }
 
 /** Answers from a small cache: a process sees few different Host headers. */
