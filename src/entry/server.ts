@@ -1,4 +1,5 @@
 import { ConfigError, loadConfig, type AppConfig } from '../platform/config/config.js';
+import { misspelled } from '../platform/config/misspelled.js';
 import { armedFailpoints } from '../platform/failpoints/arm.js';
 import { explain } from './explain.js';
 import { processesOf } from './processes/plan.js';
@@ -41,6 +42,9 @@ async function main(): Promise<void> {
       void end(1);
     },
   });
+
+  for (const { variable, meant } of misspelled(process.env))
+    supervisor.logger.warn({ variable }, `${variable} is no variable of the service, and nobody reads it: ${meant} is one`);
 
   const end = async (code: number): Promise<never> => {
     await supervisor.stop().catch((error: unknown) => supervisor.logger.error({ err: error }, 'the stop failed'));

@@ -11,6 +11,12 @@ const MENDS: Readonly<Record<string, string>> = {
   listener: 'psql "$SVC_DATABASE_URL" -c "listen probe"    # directly at the server: a pooler of transactions has no LISTEN',
 };
 
+/** Without these the server goes on, and a balancer that asks it `/ready` sends it nobody. */
+const MEANWHILE: Readonly<Record<string, string>> = {
+  queue: 'what is accepted meanwhile is taken from the database, later; /ready is 503 until it works',
+  listener: 'changes are looked for, and arrive later; /ready is 503 until it works',
+};
+
 /** Each part that the process which answers needs. Asked without a key. */
 export async function parts(api: Api): Promise<Found[]> {
   const { response, data, error } = await api.http.GET('/ready', { signal: AbortSignal.any([api.signal, AbortSignal.timeout(10_000)]) });
@@ -18,7 +24,7 @@ export async function parts(api: Api): Promise<Found[]> {
   const broken = error?.errors ?? [];
   if (broken.length === 0) return [failed('ready', error?.detail ?? `HTTP ${response.status}`)];
   return broken.map(({ location = 'ready', message = '' }) =>
-    failed(location, `${message}: the server answers 503 until it works`, MENDS[location]),
+    failed(location, `${message}: ${MEANWHILE[location] ?? 'the server answers 503 until it works'}`, MENDS[location]),
   );
 }
 
