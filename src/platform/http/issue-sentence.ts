@@ -4,13 +4,13 @@ import type { z } from 'zod';
 const ITS_OWN = /^(?:Invalid|Too (?:small|big))\b/;
 
 const KINDS: Readonly<Record<string, string>> = {
-  string: 'a text',
+  string: 'a string',
   number: 'a number',
   int: 'an integer',
   boolean: 'true or false',
   object: 'an object',
   record: 'an object',
-  array: 'a list',
+  array: 'an array',
   null: 'null',
 };
 
