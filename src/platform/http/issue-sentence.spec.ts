@@ -55,6 +55,13 @@ describe('what is wrong with a member', () => {
     expect(told(schema, value)).toEqual([expected]);
   });
 
+  it('is told with a name that is no longer than it may be', () => {
+    const vars = z.strictObject({ vars: z.record(z.string().max(3), z.string()) });
+    expect(told(vars, { vars: { ['k'.repeat(9_000)]: 'v' } })).toEqual([
+      `body.vars.${'k'.repeat(200)} this name must have at most 3 characters`,
+    ]);
+  });
+
   it('that is missing is that it is required', () => {
     expect(told(z.strictObject({ title: z.string(), kind: z.enum(['a']) }), {})).toEqual([
       'body.title is required',

@@ -35,6 +35,8 @@ export function sentenceOf(issue: z.core.$ZodIssue, given: unknown): string {
     case 'invalid_format':
       if (issue.format === 'datetime') return 'must be a time such as 2026-03-01T09:00:00Z';
       return issue.pattern === '/\\S/' ? 'must not be blank' : issue.message.replace(/^Invalid string: /, '');
+    case 'invalid_key':
+      return `this name ${issue.issues.map((inner) => sentenceOf(inner, '')).join(', ')}`;
     default:
       return issue.message;
   }

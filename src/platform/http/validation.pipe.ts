@@ -5,6 +5,8 @@ import { sentenceOf } from './issue-sentence.js';
 
 const LOCATIONS: Readonly<Record<string, string>> = { body: 'body', query: 'query', param: 'path' };
 const MAX_ERRORS = 50;
+/** Characters of a name in a location: keys of a body may be of any length. */
+const MAX_NAME = 200;
 
 /** Nest puts the schema given to @Body, @Query and @Param here. */
 type Metadata = ArgumentMetadata & { readonly schema?: unknown };
@@ -37,7 +39,7 @@ export function invalid(error: z.ZodError, root: string, value: unknown): Error 
 
 function field(message: string, root: string, path: readonly PropertyKey[], value: unknown): ProblemField {
   const at = valueAt(value, path);
-  const location = [root, ...path.map(String)].join('.');
+  const location = [root, ...path.map((part) => String(part).slice(0, MAX_NAME))].join('.');
   return at === undefined ? { message, location } : { message, location, value: shortened(at) };
 }
 
