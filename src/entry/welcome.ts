@@ -22,7 +22,7 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
     `  Docs    ${url}/docs`,
     `  Data    ${config.dataDir}`,
     `  Agents  ${kind === 'none' ? `NOT isolated, they can do what you can: ${why ?? 'SVC_RUNNER_ISOLATION=none'}` : `isolated by ${kind}`}`,
-    ...(config.auth === 'keys' ? [`  Key     ${keyFile(config)}`] : []),
+    ...(config.auth === 'keys' ? [`  Key     ${firstKey(keyFile(config))}`] : []),
     ...(config.readOnly ? ['', '  read only: open to the network without keys; set SVC_AUTH=keys to allow changes'] : []),
     '',
     ...(config.dataDir === join(cwd, '.svc') ? [] : [`  export SVC_DATA_DIR=${quoted(config.dataDir)}`]),
@@ -33,6 +33,11 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
     '',
   ];
   console.log(lines.join('\n'));
+}
+
+/** It is made once: whoever has lost it is not to look where it was. */
+function firstKey(file: string): string {
+  return existsSync(file) ? file : `${file} is not there any more; docs/how-to/keys.md says how to make another`;
 }
 
 /** The client as it is called from here without any installation: npm would cost seconds a call. */
