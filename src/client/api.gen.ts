@@ -17875,7 +17875,10 @@ export interface operations {
     };
     "get-ready": {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Parts that do not count, such as `queue`: what is accepted while Redis is away is done later, and a balancer that takes every process out has nobody left. A part that there is not is no error. */
+                exclude?: string[];
+            };
             header?: never;
             path?: never;
             cookie?: never;

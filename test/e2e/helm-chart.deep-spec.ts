@@ -49,6 +49,7 @@ interface Container {
   readonly name: string;
   readonly securityContext: Record<string, unknown> & { readonly capabilities: { readonly drop: string[] } };
   readonly env: { readonly name: string }[];
+  readonly readinessProbe: { readonly httpGet: { readonly path: string } };
 }
 interface Pods {
   readonly metadata: { readonly labels: Record<string, string> };
@@ -112,6 +113,14 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
       ['PersistentVolumeClaim', 'pre-install', -10],
       ['Job', 'pre-install,pre-upgrade', 0],
     ]);
+  });
+
+  // Guard: without Redis nobody is served, though each of them serves.
+  it('takes no api out of the service for what it serves without', async () => {
+    const manifests = await helm!.template(LEAST);
+    const asked = (kind: string, name: string): string =>
+      podsOf(found(manifests, kind, name))!.spec.containers[0]!.readinessProbe.httpGet.path;
+    expect([asked('Deployment', 'prod-svc-api'), asked('StatefulSet', 'prod-svc-worker')]).toEqual(['/ready?exclude=queue', '/ready']);
   });
 
   it('gives sandboxes what they need, and only where they are', async () => {

@@ -120,21 +120,21 @@ capabilities: { drop: [ALL] }
 {{- end }}
 
 {{/*
-  What a process says of itself. /health is about the process alone: a database that is away is no reason to begin it anew. Probes call by the
-  address of the pod, which its list of hosts has.
+  What a process says of itself. /health is about the process alone: a database that is away is no reason to begin it anew. An api that does not
+  reach Redis serves all the same: were it not ready, none of them would be. Probes call by the address of the pod, which its list of hosts has.
 */}}
 {{- define "svc.probes" -}}
 startupProbe:
-  httpGet: { path: /health, port: http, scheme: {{ include "svc.scheme" . | upper }} }
+  httpGet: { path: /health, port: http, scheme: {{ include "svc.scheme" .root | upper }} }
   periodSeconds: 2
   failureThreshold: 60
 livenessProbe:
-  httpGet: { path: /health, port: http, scheme: {{ include "svc.scheme" . | upper }} }
+  httpGet: { path: /health, port: http, scheme: {{ include "svc.scheme" .root | upper }} }
   periodSeconds: 10
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: /ready, port: http, scheme: {{ include "svc.scheme" . | upper }} }
+  httpGet: { path: {{ if eq .component "api" }}/ready?exclude=queue{{ else }}/ready{{ end }}, port: http, scheme: {{ include "svc.scheme" .root | upper }} }
   periodSeconds: 3
   timeoutSeconds: 3
   failureThreshold: 2

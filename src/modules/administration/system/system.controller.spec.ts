@@ -127,6 +127,14 @@ describe('health, readiness and metrics', () => {
     });
   });
 
+  // Guard: a balancer that takes all processes out for a part without which each of them serves.
+  it('is ready for who leaves out the part that fails', async () => {
+    expect(await client.get('/ready?exclude=database')).toMatchObject({ status: 200, body: { status: 'ready', parts: ['queue'] } });
+    expect((await client.get('/ready?exclude=queue,database&exclude=other')).body.parts).toEqual([]);
+    expect((await client.get('/ready?exclude=queue')).status).toBe(503);
+    expect((await client.get('/ready?without=database')).status).toBe(422);
+  });
+
   it('exposes requests by method, route and status', async () => {
     await client.get('/nope');
     const reply = await client.get('/metrics');

@@ -1,10 +1,16 @@
-import { Controller, Get, Header } from '@nestjs/common';
+import { Controller, Get, Header, Query } from '@nestjs/common';
 import { z } from 'zod';
 import type { Principal } from '../../../contract/principal.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
-import { SupervisorHealthOutputBody, SupervisorReadyOutputBody, type SupervisorHealth, type SupervisorReady } from './system.schemas.js';
+import {
+  ReadyQuery,
+  SupervisorHealthOutputBody,
+  SupervisorReadyOutputBody,
+  type SupervisorHealth,
+  type SupervisorReady,
+} from './system.schemas.js';
 import { SystemService } from './system.service.js';
 
 /** What an orchestrator, a scraper and a person ask first. No key needed. */
@@ -39,8 +45,8 @@ export class SystemController {
     public: true,
   })
   @Get('ready')
-  ready(): Promise<SupervisorReady> {
-    return this.system.ready();
+  ready(@Query({ schema: ReadyQuery }) query: ReadyQuery): Promise<SupervisorReady> {
+    return this.system.ready(query);
   }
 
   @Operation({

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { queryList } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { int64 } from '../../../contract/scalars.js';
 
@@ -29,6 +30,13 @@ export const SupervisorHealthOutputBody = contract(
 );
 export type SupervisorHealth = z.infer<typeof SupervisorHealthOutputBody>;
 
+export const ReadyQuery = z.strictObject({
+  exclude: queryList({ max: 20 }).describe(
+    'Parts that do not count, such as `queue`: what is accepted while Redis is away is done later, and a balancer that takes every process out has nobody left. ' +
+      'A part that there is not is no error.',
+  ),
+});
+export type ReadyQuery = z.infer<typeof ReadyQuery>;
 export const SupervisorReadyOutputBody = contract(
   'SupervisorReadyOutputBody',
   z.strictObject({

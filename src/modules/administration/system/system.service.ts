@@ -7,7 +7,7 @@ import { Db } from '../../../platform/database/database.js';
 import { Readiness } from '../../../platform/health/readiness.js';
 import { Clock } from '../../../platform/time/clock.js';
 import { SystemRepository, type CityCounts } from './system.repository.js';
-import type { SupervisorHealth, SupervisorReady } from './system.schemas.js';
+import type { ReadyQuery, SupervisorHealth, SupervisorReady } from './system.schemas.js';
 
 const FRESH_MS = 1_000;
 const WAIT_MS = 500;
@@ -38,10 +38,13 @@ export class SystemService {
     return this.#count().then(() => this.#health(all));
   }
 
-  /** @throws ProblemError `unavailable` naming every part that fails. */
-  async ready(): Promise<SupervisorReady> {
-    const failures = Object.entries(await this.readiness.failures()).sort();
-    if (failures.length === 0) return { status: 'ready', parts: this.readiness.names };
+  /** @throws ProblemError `unavailable` naming every part that fails, and counts. */
+  async ready({ exclude = [] }: ReadyQuery): Promise<SupervisorReady> {
+    const counts = (part: string): boolean => !exclude.includes(part);
+    const failures = Object.entries(await this.readiness.failures())
+      .filter(([part]) => counts(part))
+      .sort();
+    if (failures.length === 0) return { status: 'ready', parts: this.readiness.names.filter(counts) };
     throw problem('unavailable', `not ready: ${failures.map(([part]) => part).join(', ')}`, {
       errors: failures.map(([location, message]) => ({ location, message })),
     });
