@@ -1,4 +1,4 @@
-import { useId, useLayoutEffect, useRef, useState, type ButtonHTMLAttributes, type ReactNode } from 'react';
+import { useId, useLayoutEffect, useRef, useState, type ButtonHTMLAttributes, type ReactNode, type SyntheticEvent } from 'react';
 import { Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
 import { blockKeys, shownKeys } from '../lib/keys.js';
@@ -54,6 +54,11 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
   const typed = useRef(false);
   const [warned, warn] = useState(false);
   const id = useId();
+  const ask = (event: SyntheticEvent): void => {
+    if (!typed.current || warned) return;
+    event.preventDefault();
+    warn(true);
+  };
   // Once it cannot be seen any more, keys and focus are where they were.
   useLayoutEffect(() => {
     const before = document.activeElement;
@@ -74,11 +79,9 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
         typed.current ||= target instanceof Element && !target.matches('[role=combobox]');
         warn(false);
       }}
-      onCancel={(event) => {
-        if (!typed.current || warned) return;
-        event.preventDefault();
-        warn(true);
-      }}
+      onCancel={ask}
+      // A browser does not let each of its own requests to close be refused.
+      onKeyDown={(event) => event.key === 'Escape' && !event.nativeEvent.isComposing && ask(event)}
       onPointerDown={(event) => (pressed.current = event.target === dialog.current)}
       onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && dialog.current.close()}
       className={`m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
