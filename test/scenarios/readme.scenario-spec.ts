@@ -21,8 +21,8 @@ const HOME = '/home/you/supervisor-control-plane';
 const PORT = 'localhost:8372';
 /** Ids of the cities. They start sessions when they see work, which have ids as well: so what an id is, the line says that shows it first. */
 const ID = /\b(?:de|web)-\d+\b/g;
-/** How far a long operation is, which a fast one does not tell. */
-const PROGRESS = /^\w+ing \S+: \w+$/;
+/** How far a long operation is, and whom it waits for, which a fast one does not tell. */
+const PROGRESS = /^(?:\w+ing \S+: \w+|nobody is connected for \S+ .*)$/;
 /** Commands that only look. What they show may still be on its way, so they are asked again, as a person would do. */
 const LOOKS = /^svc (events|search|\w+ (list|ready|pending|inbox|revisions|validate|history))\b/;
 
@@ -134,6 +134,7 @@ describe('the README and the guide', () => {
       'docs/how-to/private-git.md: it starts another server',
       'docs/how-to/private-git.md: it starts another server',
       'docs/how-to/private-git.md: nobody may push there',
+      'docs/how-to/keys.md: it needs the containers of the cluster',
       'docs/how-to/keys.md: it has the keys of the block above',
       'docs/how-to/cluster.md: it builds an image and starts containers; `npm run test:cluster` does so',
       'docs/how-to/cluster.md: it starts a server',

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
@@ -18,6 +19,8 @@ interface Flags extends ConversationFlags {
 
 /** The service answers after 30 s, with what has become of it until then. */
 const SEND_MS = 45_000;
+/** Whoever was begun together with it is connected by then. */
+const TELL_AFTER_MS = 2_000;
 
 export function addMessages(extmsg: Command, io: Io): void {
   addSend(extmsg, io);
@@ -63,6 +66,8 @@ function addSend(extmsg: Command, io: Io): void {
 
 /** Says why nothing is heard for half a minute; whoever may not look at adapters sends as well. */
 async function tellOfNobody(api: Api, city: string, { provider, account_id }: Conversation, io: Io, sent: AbortSignal): Promise<void> {
+  await sleep(TELL_AFTER_MS, undefined, { signal: sent }).catch(() => undefined);
+  if (sent.aborted) return;
   const init = { params: { path: { cityName: city } }, signal: AbortSignal.any([api.signal, sent]) };
   const reply = await api.http.GET('/v0/city/{cityName}/extmsg/adapters', init).catch(() => undefined);
   const adapter = reply?.data?.items?.find((each) => each.provider === provider && each.account_id === account_id);

@@ -29,7 +29,7 @@ async function send(adapters: Handler, until: (io: FakeIo) => boolean): Promise<
 }
 
 describe('svc extmsg send', () => {
-  it('says at once that nobody is connected who would take it, and what connects somebody', async () => {
+  it('says in a moment that nobody is connected who would take it, and what connects somebody', async () => {
     const { code, io } = await send(list({ account_id: 'b', health: 'ok' }, { health: 'disconnected' }), (it) => it.stderr !== '');
     expect(io.stderr).toBe(
       'nobody is connected for chat/default (`svc extmsg connect chat`): waiting for 30 s; the message itself waits for a day\n',
