@@ -9,6 +9,8 @@ import { left } from './waiting.js';
 const CALM_MS = 180_000;
 const ALIVE = `
   select scoped_name as name from order_firings where created_at > $1 and cause = any('{cooldown,cron,condition}') and state = 'done'`;
+/** A worker follows the file of the city a moment after the answer: until then one more may be fired. */
+const ON = `select scoped_name as name from orders where enabled and scoped_name = any($1)`;
 
 /** After all harm: what comes by itself still does, and everything that was accepted has an end. */
 export async function calm(
@@ -27,6 +29,9 @@ export async function calm(
   for (const { name } of asleep) violations.push({ property: 'order alive', message: `${name} is not fired any more`, entries: [] });
   const on = await clients.disable();
   if (on.length > 0) violations.push({ property: 'order alive', message: 'orders cannot be switched off', entries: on });
+  const names = TIMED.map(({ name }) => name);
+  const following = await left(CALM_MS, () => postgres.query<{ name: string }>(ON, [names], database));
+  for (const { name } of following) violations.push({ property: 'order alive', message: `${name} stays on`, entries: [] });
   const open = await left(CALM_MS, () => readLeft(postgres, database));
   if (open.length > 0)
     violations.push({
