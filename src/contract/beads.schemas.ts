@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract } from './registry.js';
-import { dateTime, int64, text } from './scalars.js';
+import { dateTime, int64, text, titleOf } from './scalars.js';
 
 export const Dep = contract(
   'Dep',
@@ -90,7 +90,7 @@ export type Dep = z.infer<typeof Dep>;
 export type Bead = z.infer<typeof Bead>;
 
 /** What clients may put into a bead, with the bounds that keep rows, index entries and events small. */
-export const beadTitle = text.min(1, { abort: true }).max(500).regex(/\S/, 'must not be blank');
+export const beadTitle = titleOf(500);
 export const beadDescription = text.max(256 * 1024);
 export const beadType = text.min(1).max(255);
 /** A name: of a rig, an agent or a bead. */

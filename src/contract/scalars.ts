@@ -16,6 +16,9 @@ export const instant = dateTime.refine((value) => {
 /** Any text that can be stored: no NUL, no half of a surrogate pair. */
 export const text = z.string().refine((value) => value.isWellFormed() && !value.includes('\0'), 'holds characters that cannot be stored');
 
+/** A title or a subject: a list of blanks shows nothing. */
+export const titleOf = (max: number): z.ZodString => text.min(1, { abort: true }).max(max).regex(/\S/, 'must not be blank');
+
 /** Registered city names; never `__supervisor__`, never with `,` or `:` (cursor syntax). */
 export const CITY_NAME_PATTERN = /^[a-zA-Z0-9][a-zA-Z0-9._-]*$/;
 export const CITY_NAME_MAX = 63;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { contract, demanded } from './registry.js';
-import { dateTime, int64, text } from './scalars.js';
+import { dateTime, int64, text, titleOf } from './scalars.js';
 
 export const SubmissionCapabilities = contract(
   'SubmissionCapabilities',
@@ -112,7 +112,7 @@ export const SessionCreateBody = contract(
   }),
   'What a session is made of.',
 );
-const title = text.min(1, { abort: true }).max(1024).regex(/\S/, 'must not be blank');
+const title = titleOf(1024);
 export const SessionPatchBody = contract(
   'SessionPatchBody',
   z.strictObject({

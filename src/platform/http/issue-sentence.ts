@@ -34,7 +34,7 @@ export function sentenceOf(issue: z.core.$ZodIssue, given: unknown): string {
         : `must be ${issue.values.map((value) => (value === '' ? '""' : String(value))).join(' or ')}`;
     case 'invalid_format':
       if (issue.format === 'datetime') return 'must be a time such as 2026-03-01T09:00:00Z';
-      return issue.pattern === '/\\S/' ? 'must not be blank' : issue.message.replace(/^Invalid string: /, '');
+      return issue.message.replace(/^Invalid string: /, '');
     case 'invalid_key':
       return `this name ${issue.issues.map((inner) => sentenceOf(inner, '')).join(', ')}`;
     default:

@@ -3,7 +3,7 @@ import { parseDuration } from '../../../contract/duration.js';
 import { Message } from '../../../contract/mail.schemas.js';
 import { blockingRead, queryInt, queryText } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
-import { int64, text } from '../../../contract/scalars.js';
+import { int64, text, titleOf } from '../../../contract/scalars.js';
 
 export const SUBJECT_MAX = 500;
 const BODY_BYTES = 256 * 1024;
@@ -13,7 +13,7 @@ const BROADCAST_MAX = 5000;
 
 const address = text.min(1).max(ADDRESS_MAX);
 const sender = text.max(ADDRESS_MAX).optional();
-const subject = text.min(1, { abort: true }).max(SUBJECT_MAX).regex(/\S/, 'must not be blank');
+const subject = titleOf(SUBJECT_MAX);
 const body = text
   .max(BODY_BYTES)
   .refine((value) => Buffer.byteLength(value) <= BODY_BYTES, 'must not be longer than 256 KiB')
