@@ -3,8 +3,13 @@ import { knownEvents } from '../../../../contract/events/define.js';
 import { nearest } from '../../../../contract/nearest.js';
 import { Leaf, List, Table, type Node } from '../tree.js';
 import type { Agents } from './agents.js';
+import { bareName } from './collect.js';
 import type { Run } from './run.js';
 
+const CITY = '';
+/** No rig has such a name. */
+const ANYWHERE = '*';
+const key = (rig: string | undefined, name: string | undefined): string => `${rig ?? CITY}\n${name}`;
 /** A slot of a pool, as work may be sent to it. */
 const SLOT = /-\d+$/;
 
@@ -14,17 +19,20 @@ const SLOT = /-\d+$/;
  */
 export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: Node): void {
   const names = new Set(
-    [...agents.all].flatMap(({ qualifiedName }) => [qualifiedName, afterLast(qualifiedName, '/'), afterLast(qualifiedName, '.')]),
+    [...agents.all].flatMap(({ qualifiedName }) => [qualifiedName, withoutRig(qualifiedName), bareName(qualifiedName)]),
   );
-  const known = tablesOf(formulas).map((entry) => [entry.text('name'), entry.text('rig')] as const);
+  // By name for each rig, the city, and anywhere: there may be thousands of both.
+  const known = new Set(
+    tablesOf(formulas).flatMap((entry) => [key(entry.text('rig'), entry.text('name')), key(ANYWHERE, entry.text('name'))]),
+  );
   for (const entry of tablesOf(orders)) {
     const order = entry.table('order');
     if (order === undefined) continue;
     const [formula, pool, on] = [order.get('formula'), order.get('pool'), order.get('on')];
     const rig = entry.text('rig');
     // One of the city that is for each rig finds there what only the rig has.
-    const anywhere = order.text('scope') === 'rig';
-    if (formula instanceof Leaf && !known.some(([name, at]) => name === formula.value && (anywhere || at === '' || at === rig)))
+    const places = order.text('scope') === 'rig' ? [ANYWHERE] : [CITY, rig];
+    if (formula instanceof Leaf && !places.some((place) => known.has(key(place, String(formula.value)))))
       run.warn(formula, `there is no formula "${String(formula.value)}"`);
     if (formula !== undefined && pool instanceof Leaf && pool.value !== '') {
       const name = String(pool.value);
@@ -44,4 +52,4 @@ function checkEvent(run: Run, on: Leaf): void {
 
 const tablesOf = (node: Node): Table[] => (node instanceof List ? node.items.filter((item): item is Table => item instanceof Table) : []);
 
-const afterLast = (text: string, mark: string): string => text.slice(text.lastIndexOf(mark) + 1);
+const withoutRig = (name: string): string => name.slice(name.lastIndexOf('/') + 1);
