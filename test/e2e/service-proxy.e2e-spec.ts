@@ -147,6 +147,13 @@ describe('a request for a service', () => {
     expect((await ask(`http://localhost${BOARD}/../../../beta/svc/board/x`, 'localhost')).status).toBe(400);
   });
 
+  it.each(['POST', 'PUT', 'DELETE'])('is carried without a body, and without a word on it: %s', async (method) => {
+    const head = `${method} ${BOARD}/bare HTTP/1.1\r\nHost: localhost\r\nX-SVC-Request: 1\r\nConnection: close\r\n\r\n`;
+    const raw = await rawly(base, head);
+    expect(raw.status).toBe(200);
+    expect(JSON.parse(raw.text)).toMatchObject({ method, url: '/bare', length: 0 });
+  });
+
   it.each([
     ['two lengths', 'Content-Length: 4\r\nContent-Length: 40\r\n', 'POST', 400],
     ['a length and chunks', 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n', 'POST', 400],
