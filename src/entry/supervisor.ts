@@ -9,6 +9,7 @@ import { atMost } from '../platform/time/clock.js';
 import { startApplication, type Application } from './application.js';
 import type { Walls } from './processes/messages.js';
 import { prepareDatabase } from './schema.js';
+import { checkFolders } from './folders.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from './service.js';
 
 /**
@@ -75,6 +76,7 @@ export class Supervisor implements Service {
   async #start(belonging: Belonging | undefined): Promise<Started> {
     this.#telemetry = await startTelemetry(this.config, this.logger);
     await checkFiles(this.config);
+    await checkFolders(this.config);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);

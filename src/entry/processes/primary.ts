@@ -4,6 +4,7 @@ import { startEmbedded, type EmbeddedPostgres } from '../../platform/embedded/em
 import { removeServerFile } from '../../platform/embedded/server-file.js';
 import { Metrics } from '../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
+import { checkFolders } from '../folders.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from '../service.js';
 import { buryProcesses, prepareDatabase } from '../schema.js';
 import { forkApi, forkWorker } from './fork.js';
@@ -53,6 +54,7 @@ export class Primary implements Service {
   async #start(): Promise<Started> {
     const { config } = this;
     await checkFiles(config);
+    await checkFolders(config);
     const port = await freePort(config.host, config.port);
     const parts = partsOf(this.answering, config.role);
     const { databaseUrl, poolSize } = await this.#database(parts);

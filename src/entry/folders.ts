@@ -1,0 +1,42 @@
+import { mkdtemp, rmdir, stat } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import type { AppConfig } from '../platform/config/config.js';
+
+type Named = Pick<AppConfig, 'dataDir' | 'citiesRoot' | 'databaseUrl'>;
+
+/** What is there, and only has no room, is no matter of where it is. */
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
+
+/**
+ * Folders that are not there have to be ones that can be made. A recursive `mkdir` below /proc never returns: it is told that nothing is there, makes
+ * what is above, and tries again, and no signal reaches a process that does so.
+ *
+ * @throws Error naming the variable of the folder that cannot hold files.
+ */
+export async function checkFolders({ dataDir, citiesRoot, databaseUrl }: Named): Promise<void> {
+  await check('SVC_DATA_DIR', dataDir, databaseUrl === undefined);
+  await check('SVC_CITIES_ROOT', citiesRoot, false);
+}
+
+/** @param always also where it is there: the database is in it. */
+async function check(variable: string, directory: string, always: boolean): Promise<void> {
+  const there = await nearest(resolve(directory));
+  if (there === resolve(directory) && !always) return;
+  try {
+    await rmdir(await mkdtemp(join(there, '.svc-')));
+  } catch (error) {
+    const { code = '', message } = error as NodeJS.ErrnoException;
+    if (NO_ROOM.has(code)) return;
+    const why = code === 'ENOENT' ? `${there} takes no files` : message;
+    throw new Error(`${directory} cannot hold files (${why}); choose another directory with ${variable}`, { cause: error });
+  }
+}
+
+/** The folder itself, or what is there of the way to it. */
+async function nearest(directory: string): Promise<string> {
+  const found = await stat(directory).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT' && error.code !== 'ENOTDIR',
+  );
+  return found || dirname(directory) === directory ? directory : nearest(dirname(directory));
+}
