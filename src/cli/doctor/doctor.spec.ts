@@ -136,6 +136,12 @@ describe('svc doctor', () => {
     expect([statusOf(alone, 'processes'), statusOf(alone, 'runners')]).toEqual(['failed', 'failed']);
   });
 
+  it('has nobody install anything in a container, whose image has it', async () => {
+    const found = await doctor(info(), [runner({ isolation: 'none' }), runner({ host: '0a1b2c3d4e5f', isolation: 'none' })]);
+    const mends = found.filter(({ name }) => name.startsWith('runner ')).map(({ mend }) => mend);
+    expect(mends).toEqual([expect.stringContaining('apt-get'), expect.stringMatching(/^docker compose .*docker-compose\.isolation\.yml/)]);
+  });
+
   it('tells one look that fails and goes on with the others', async () => {
     const found = await doctor(info(), [], { '/v0/runners': (_request, response) => problem(response, 500, 'internal: broken') });
     expect(found).toContainEqual({ area: 'runners', name: 'runners', status: 'failed', message: 'internal: broken' });

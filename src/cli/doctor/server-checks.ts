@@ -17,6 +17,10 @@ const MEANWHILE: Readonly<Record<string, string>> = {
   listener: 'changes are looked for, and arrive later; /ready is 503 until it works',
 };
 
+/** What Docker calls a container that nobody has named. Nothing can be installed in it to stay, and its image has bubblewrap. */
+const CONTAINER = /^[0-9a-f]{12}$/;
+const ISOLATED = 'docker compose -f docker-compose.yml -f docker-compose.isolation.yml up -d worker    # it may not make sandboxes without';
+
 /** Each part that the process which answers needs. Asked without a key. */
 export async function parts(api: Api): Promise<Found[]> {
   const { response, data, error } = await api.http.GET('/ready', { signal: AbortSignal.any([api.signal, AbortSignal.timeout(10_000)]) });
@@ -120,7 +124,7 @@ function runner({ id, host, isolation, limits }: Schemas['Runner']): Found {
   return warning(
     name,
     `${id}: agents are NOT ISOLATED: they can do what the service can, its keys and all cities included`,
-    'sudo apt-get install bubblewrap    # then start the worker again; in containers docker-compose.isolation.yml',
+    CONTAINER.test(host) ? ISOLATED : 'sudo apt-get install bubblewrap    # then start the worker again',
   );
 }
 
