@@ -19,6 +19,7 @@ const rooms = {
   database: [...base, 'audit', 'turns'],
   'audit-log': [...base, 'audit', 'database'],
   'event-log': [...base, 'database', 'turns'],
+  disk: [...base],
   idempotency: [...base, 'database'],
   queue: [...base, 'database'],
   operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns'],

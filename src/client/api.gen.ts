@@ -6738,6 +6738,8 @@ export interface components {
             database: components["schemas"]["InfoDatabase"];
             /** @description There are more processes. */
             partial?: boolean;
+            /** @description Where the process that answers has files. */
+            places: components["schemas"]["InfoPlace"][];
             /** @description The processes that are alive. */
             processes: components["schemas"]["InfoProcess"][];
             /**
@@ -6745,6 +6747,23 @@ export interface components {
              * @enum {string}
              */
             queue: "redis" | "postgres";
+        };
+        /** @description A folder of the process that answers. */
+        InfoPlace: {
+            directory: string;
+            free_bytes: number;
+            /**
+             * @description By `SVC_DISK_WARN_MB` and `SVC_DISK_FLOOR_MB`.
+             * @enum {string}
+             */
+            level: "ok" | "warn" | "critical";
+            /**
+             * @description `cities`: the files of cities; `data`: those of the process, with the database where it brings its own.
+             * @enum {string}
+             */
+            place: "cities" | "data";
+            /** @description Whether the process may write there. */
+            writable: boolean;
         };
         /** @description A process that is alive. */
         InfoProcess: {

@@ -27,6 +27,7 @@ const info = (values: Partial<Info> = {}): Info => ({
   deployment: {
     database: { version: '18.1', schema: '0001_first', missing: [], unknown: [] },
     queue: 'postgres',
+    places: [],
     processes: [{ id: 'one', role: 'all', host: 'here', version: VERSION }],
   },
   ...values,
@@ -140,6 +141,24 @@ describe('svc doctor', () => {
     const found = await doctor(info(), [runner({ isolation: 'none' }), runner({ host: '0a1b2c3d4e5f', isolation: 'none' })]);
     const mends = found.filter(({ name }) => name.startsWith('runner ')).map(({ mend }) => mend);
     expect(mends).toEqual([expect.stringContaining('apt-get'), expect.stringMatching(/^docker compose .*docker-compose\.isolation\.yml/)]);
+  });
+
+  it('finds folders that are full, nearly full or read-only', async () => {
+    const places = (['ok', 'warn', 'critical'] as const).map((level) => ({
+      place: 'data' as const,
+      directory: '/data',
+      free_bytes: 2 ** 30,
+      level,
+      writable: true,
+    }));
+    const found = await doctor(
+      info({ deployment: { ...info().deployment!, places: [...places, { ...places[0]!, place: 'cities', writable: false }] } }),
+      [runner()],
+    );
+    expect(found.filter(({ name }) => name === 'data folder').map(({ status }) => status)).toEqual(['ok', 'warning', 'failed']);
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: 'cities folder', status: 'failed', message: '/data cannot be written by the service' }),
+    );
   });
 
   it('tells one look that fails and goes on with the others', async () => {

@@ -62,7 +62,7 @@ export function openness({ auth, read_only: readOnly, tls }: Info, url: URL): Fo
 export function deployment({ deployment: it, version }: Info): Found[] {
   if (it === undefined)
     return [skipped('deployment', 'the database, the queue and the runners are told to keys that are not limited to cities')];
-  return [database(it.database), queue(it), ...processes(it, version)];
+  return [database(it.database), queue(it), ...processes(it, version), ...(it.places ?? []).map(place)];
 }
 
 function database({ version, schema, missing: lacks, unknown: newer }: Deployment['database']): Found {
@@ -73,6 +73,16 @@ function database({ version, schema, missing: lacks, unknown: newer }: Deploymen
   if (unknown.length > 0)
     return warning('database', `${said}: a newer release has changed it (${unknown.at(-1)})`, 'svc serve    # of that release');
   return ok('database', said);
+}
+
+/** A server of a release before it says nothing of them. */
+function place({ place: name, directory, free_bytes: free, level, writable }: NonNullable<Deployment['places']>[number]): Found {
+  const said = `${(free / 2 ** 30).toFixed(1)} GB are free in ${directory}`;
+  if (!writable)
+    return failed(`${name} folder`, `${directory} cannot be written by the service`, `ls -ld '${directory}'; mount    # ro: read-only`);
+  if (level === 'ok') return ok(`${name} folder`, said);
+  const full = `${said}: cities, and a database that is there, stop when it is full`;
+  return (level === 'warn' ? warning : failed)(`${name} folder`, full, `df -h '${directory}'`);
 }
 
 function queue({ queue: kind, processes: all }: Deployment): Found {

@@ -52,8 +52,6 @@ export interface CycleEnd {
   readonly warnings?: readonly string[];
 }
 
-export type DiskLevel = 'ok' | 'warn' | 'critical';
-
 /** A city that cycles are for. */
 export interface KeptCity {
   readonly id: number;

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { CycleEnd, CycleRow, DiskLevel, KeptCity } from './cycle-row.js';
+import type { DiskLevel } from '../../../platform/disk/disk.js';
+import type { CycleEnd, CycleRow, KeptCity } from './cycle-row.js';
 import type { MaintenanceSettings } from './settings.js';
 
 /** What is known of a city's maintenance beside its cycles. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { DiskLevel } from './cycle-row.js';
+import type { DiskLevel } from '../../../platform/disk/disk.js';
 
 export interface WatchedCity {
   readonly streamId: number;

@@ -5,8 +5,8 @@ import { EventLog } from '../../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import { eachAlone } from '../../../platform/health/each-alone.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { SUPERVISOR, type DiskLevel } from './cycle-row.js';
-import { Disk, type DiskState } from './disk.js';
+import { SUPERVISOR } from './cycle-row.js';
+import { Disk, type DiskLevel, type DiskState } from '../../../platform/disk/disk.js';
 import { DiskWatchRepository, type WatchedCity } from './disk-watch.repository.js';
 
 const EVERY_MS = 10 * 60_000;

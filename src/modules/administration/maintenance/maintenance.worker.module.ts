@@ -9,7 +9,7 @@ import { WorkModule } from '../../work/work/work.module.js';
 import { Cycle } from './cycle.js';
 import { CycleRunner } from './cycle-runner.js';
 import { Cycles } from './cycles.service.js';
-import { Disk } from './disk.js';
+import { Disk } from '../../../platform/disk/disk.js';
 import { DiskWatch } from './disk-watch.js';
 import { DiskWatchRepository } from './disk-watch.repository.js';
 import { MaintenanceCoreModule } from './maintenance-core.module.js';

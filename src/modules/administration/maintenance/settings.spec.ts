@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CityConfig } from '../../files/composition/city-config.js';
-import { levelOf } from './disk.js';
+import { levelOf } from '../../../platform/disk/disk.js';
 import { maintenanceSettings, nextAfter, nextAfterEnd } from './settings.js';
 import { bloatOf } from './store-look.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Metrics } from '../../../platform/health/metrics.js';
-import { Disk } from './disk.js';
+import { Disk } from '../../../platform/disk/disk.js';
 import { StoreRepository } from './store.repository.js';
 
 /** How full it gets, for whoever scrapes: cities say it on their logs only when they have maintenance. */

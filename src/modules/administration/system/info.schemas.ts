@@ -41,11 +41,26 @@ export const InfoDatabase = contract(
   'The database and its migrations.',
 );
 
+const InfoPlace = contract(
+  'InfoPlace',
+  z.strictObject({
+    place: z
+      .enum(['cities', 'data'])
+      .describe('`cities`: the files of cities; `data`: those of the process, with the database where it brings its own.'),
+    directory: z.string(),
+    free_bytes: int64,
+    level: z.enum(['ok', 'warn', 'critical']).meta({ description: 'By `SVC_DISK_WARN_MB` and `SVC_DISK_FLOOR_MB`.' }),
+    writable: z.boolean().describe('Whether the process may write there.'),
+  }),
+  'A folder of the process that answers.',
+);
+
 const InfoDeployment = contract(
   'InfoDeployment',
   z.strictObject({
     database: InfoDatabase,
     queue: z.enum(['redis', 'postgres']).describe('What wakes workers.'),
+    places: z.array(InfoPlace).describe('Where the process that answers has files.'),
     processes: z.array(InfoProcess).describe('The processes that are alive.'),
     partial: z.boolean().optional().meta({ description: 'There are more processes.' }),
   }),

@@ -5,6 +5,7 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { knownMigrations } from '../../../platform/database/migrator.js';
 import { Clock } from '../../../platform/time/clock.js';
 import { InfoRepository } from './info.repository.js';
+import { placesOf } from './places.js';
 import type { InfoCaller, SupervisorInfo } from './info.schemas.js';
 
 const LISTED = 1_000;
@@ -49,10 +50,11 @@ export class InfoService {
   }
 
   async #deployment(): Promise<NonNullable<SupervisorInfo['deployment']>> {
-    const [{ version, migrations }, known, processes] = await Promise.all([
+    const [{ version, migrations }, known, processes, places] = await Promise.all([
       this.repository.database(),
       knownMigrations(),
       this.repository.processes(LISTED),
+      placesOf(this.config),
     ]);
     return {
       database: {
@@ -62,6 +64,7 @@ export class InfoService {
         unknown: migrations.filter((name) => !known.includes(name)),
       },
       queue: this.config.redisUrl === undefined ? 'postgres' : 'redis',
+      places,
       processes: processes.slice(0, LISTED),
       ...(processes.length > LISTED ? { partial: true } : {}),
     };

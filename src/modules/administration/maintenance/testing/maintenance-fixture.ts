@@ -31,7 +31,7 @@ import { Cycle } from '../cycle.js';
 import type { CycleRow } from '../cycle-row.js';
 import { Cycles } from '../cycles.service.js';
 import { CyclesRepository } from '../cycles.repository.js';
-import { Disk } from '../disk.js';
+import { Disk } from '../../../../platform/disk/disk.js';
 import { DiskWatch } from '../disk-watch.js';
 import { DiskWatchRepository } from '../disk-watch.repository.js';
 import { MaintenanceReconciler } from '../maintenance.reconciler.js';

@@ -1,8 +1,9 @@
 import { statfs } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
-import { AppConfig } from '../../../platform/config/config.js';
-import { sleep } from '../../../platform/time/clock.js';
-import type { DiskLevel } from './cycle-row.js';
+import { AppConfig } from '../config/config.js';
+import { sleep } from '../time/clock.js';
+
+export type DiskLevel = 'ok' | 'warn' | 'critical';
 
 /** The place with the least room of those that a city writes to. */
 export interface DiskState {

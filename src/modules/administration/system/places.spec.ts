@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { loadConfig, type AppConfig } from '../../../platform/config/config.js';
+import { Disk } from '../../../platform/disk/disk.js';
+import { placesOf } from './places.js';
+
+const MB = 2 ** 20;
+
+describe('the folders of a process', () => {
+  it('have their room and whether they can be written, and only where they are', async () => {
+    const config = loadConfig(
+      { SVC_DATA_DIR: '/proc', SVC_CITIES_ROOT: '/tmp', SVC_DISK_WARN_MB: '100', SVC_DISK_FLOOR_MB: '10' },
+      '/',
+    ) as AppConfig;
+    const disk = new Disk(config);
+    disk.freeAt = (directory) => Promise.resolve(directory === '/tmp' ? 50 * MB : 5 * MB);
+    expect(await placesOf(config, disk)).toEqual([
+      { place: 'cities', directory: '/tmp', free_bytes: 50 * MB, level: 'warn', writable: true },
+      expect.objectContaining({ place: 'data', directory: '/proc', level: 'critical' }),
+    ]);
+    disk.freeAt = () => Promise.reject(new Error('gone'));
+    expect(await placesOf(config, disk)).toEqual([]);
+  });
+});
