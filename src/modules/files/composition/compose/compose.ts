@@ -27,7 +27,7 @@ import { bindRigs, followRigs, rigsOf } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
 import { checkServices } from './services.js';
-import { checkOrders } from './orders.js';
+import { checkDefaultFormulas, checkOrders } from './orders.js';
 import { checkWebhooks } from './webhooks.js';
 import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 
@@ -151,6 +151,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   const texts = await readFormulaTexts(run, formulas, folders, (file) => contents.text(file));
   const orders = filesOf('orders');
   checkOrders(run, agents, orders, formulas);
+  checkDefaultFormulas(run, agents, formulas);
   checkWebhooks(run, city, orders);
   const lists = {
     formula_folders: foldersTree(folders),

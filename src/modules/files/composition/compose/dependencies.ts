@@ -5,6 +5,7 @@ import type { Run } from './run.js';
 /** Agents depend on agents that there are, not on themselves and not in a circle. */
 export function checkDependencies(run: Run, agents: Agents): void {
   const edges = new Map<Agent, { to: Agent; leaf: Leaf }[]>();
+  const names = [...agents.all].map(({ qualifiedName }) => qualifiedName);
   for (const agent of agents.all) {
     const list = agent.table.get('depends_on');
     if (!(list instanceof List)) continue;
@@ -13,7 +14,7 @@ export function checkDependencies(run: Run, agents: Agents): void {
       if (!(leaf instanceof Leaf)) continue;
       const name = String(leaf.value);
       const to = agents.resolve(name, agent.dir, agent.binding);
-      if (to === undefined) run.error(leaf, `there is no agent "${name}"`);
+      if (to === undefined) run.error(leaf, `there is no agent "${name}"${run.suggestions.of(name, names)}`);
       else if (to === agent) run.error(leaf, 'an agent cannot depend on itself');
       else found.push({ to, leaf });
     }

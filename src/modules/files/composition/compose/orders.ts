@@ -21,6 +21,7 @@ export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: No
   const names = new Set(
     [...agents.all].flatMap(({ qualifiedName }) => [qualifiedName, withoutRig(qualifiedName), bareName(qualifiedName)]),
   );
+  const [agentNames, formulaNames] = [[...names], namesOf(formulas)];
   // By name for each rig, the city, and anywhere: there may be thousands of both.
   const known = new Set(
     tablesOf(formulas).flatMap((entry) => [key(entry.text('rig'), entry.text('name')), key(ANYWHERE, entry.text('name'))]),
@@ -33,14 +34,32 @@ export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: No
     // One of the city that is for each rig finds there what only the rig has.
     const places = order.text('scope') === 'rig' ? [ANYWHERE] : [CITY, rig];
     if (formula instanceof Leaf && !places.some((place) => known.has(key(place, String(formula.value)))))
-      run.warn(formula, `there is no formula "${String(formula.value)}"`);
+      run.warn(formula, noFormula(run, String(formula.value), formulaNames));
     if (formula !== undefined && pool instanceof Leaf && pool.value !== '') {
       const name = String(pool.value);
-      if (!names.has(name) && !names.has(name.replace(SLOT, ''))) run.warn(pool, `there is no agent "${name}"`);
+      if (!names.has(name) && !names.has(name.replace(SLOT, '')))
+        run.warn(pool, `there is no agent "${name}"${run.suggestions.of(name, agentNames)}`);
     }
     if (on instanceof Leaf) checkEvent(run, on);
   }
 }
+
+/** Tells of agents whose work would be done by a formula that there is nowhere. */
+export function checkDefaultFormulas(run: Run, agents: Agents, formulas: Node): void {
+  const names = namesOf(formulas);
+  const known = new Set(names);
+  for (const { table, definition } of agents.all) {
+    const formula = table.get('default_sling_formula');
+    if (definition.origin === 'implicit' || !(formula instanceof Leaf) || formula.value === '') continue;
+    if (!known.has(String(formula.value))) run.warn(formula, noFormula(run, String(formula.value), names));
+  }
+}
+
+/** Each once, wherever it is. */
+const namesOf = (formulas: Node): string[] => [...new Set(tablesOf(formulas).map((entry) => entry.text('name')!))];
+
+const noFormula = (run: Run, name: string, names: readonly string[]): string =>
+  `there is no formula "${name}"${run.suggestions.of(name, names)}`;
 
 /** Programs have kinds of events of their own; one that is nearly a kind of ours is a slip. */
 function checkEvent(run: Run, on: Leaf): void {

@@ -46,7 +46,7 @@ export function placeOwn(run: Run, definitions: readonly AgentDefinition[], rigs
   for (const agent of definitions) {
     const dir = agent.table.text('dir') ?? '';
     if (dir !== '') {
-      if (!known.has(dir)) run.warn(agent.table.get('dir')!, `there is no rig "${dir}"`);
+      if (!known.has(dir)) run.warn(agent.table.get('dir')!, `there is no rig "${dir}"${run.suggestions.of(dir, rigs)}`);
       agents.add(agent, dir, '');
     } else if (agent.table.text('scope') === 'rig') for (const rig of rigs) agents.add(agent, rig, '');
     else agents.add(agent, '', '');

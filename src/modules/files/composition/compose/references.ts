@@ -1,3 +1,4 @@
+import { PRESET_NAMES } from '../presets/presets.js';
 import { Leaf, List, type Node, type Table } from '../tree.js';
 import type { Agents } from './agents.js';
 import { checkDependencies } from './dependencies.js';
@@ -23,17 +24,31 @@ const NOT_RUN = ['on_boot', 'on_death', 'work_query', 'sling_query'];
 export function checkAgents(run: Run, agents: Agents, city: Table): void {
   const catalogue = city.table('providers')!;
   const upstreams = city.table('upstreams');
+  const upstreamNames = [...(upstreams?.entries.keys() ?? [])];
+  const families = [...new Set([...catalogue.entries.keys(), ...PRESET_NAMES])];
   for (const { table, definition } of agents.all) {
     const [provider, upstream] = [table.get('provider'), table.get('upstream')];
     if (provider !== undefined) requireProvider(run, provider, catalogue);
     if (upstream instanceof Leaf && upstream.value !== '' && upstreams?.get(String(upstream.value)) === undefined)
-      run.warn(upstream, `the city has no upstream "${String(upstream.value)}"`);
+      run.warn(
+        upstream,
+        `the city has no upstream "${String(upstream.value)}"${run.suggestions.of(String(upstream.value), upstreamNames)}`,
+      );
+    checkHooks(run, table, families);
     if (asksTooMuch(table) && !asksTooMuch(definition.written))
       run.error(table.get('min_active_sessions')!, 'is more than max_active_sessions');
     for (const key of NOT_RUN) if ((table.text(key) ?? '') !== '') run.warn(table.get(key)!, 'has no effect: this command is never run');
     if (lacksFlag(table) && !lacksFlag(definition.written)) run.error(table.get('prompt_mode')!, 'needs prompt_flag');
   }
   checkDependencies(run, agents);
+}
+
+/** Whose hooks an agent wants: files of an overlay are found by the name of a preset or of a provider. */
+function checkHooks(run: Run, table: Table, families: readonly string[]): void {
+  const hooks = table.get('install_agent_hooks');
+  for (const hook of hooks instanceof List ? hooks.items : [])
+    if (hook instanceof Leaf && hook.value !== '' && !families.includes(String(hook.value)))
+      run.warn(hook, `there is no provider "${String(hook.value)}"${run.suggestions.of(String(hook.value), families)}`);
 }
 
 /** What packs need: an agent in the city, or in the rigs that have the pack. */
@@ -61,10 +76,11 @@ function has(agents: Agents, name: string, dir: string): boolean {
 
 /** Tells of work that would go nowhere. */
 export function checkTargets(run: Run, agents: Agents, rigs: readonly Rig[], city: Table): void {
+  const names = [...agents.all].map(({ qualifiedName }) => qualifiedName);
   const check = (node: Node | undefined, rig: string): void => {
     for (const item of node instanceof List ? node.items : node === undefined ? [] : [node])
       if (item instanceof Leaf && item.value !== '' && agents.resolve(String(item.value), rig) === undefined)
-        run.warn(item, `there is no agent "${String(item.value)}"`);
+        run.warn(item, `there is no agent "${String(item.value)}"${run.suggestions.of(String(item.value), names)}`);
   };
   for (const { name, table } of rigs) {
     check(table.get('default_sling_target'), name);
@@ -75,10 +91,12 @@ export function checkTargets(run: Run, agents: Agents, rigs: readonly Rig[], cit
 
 /** Tables that name a rig. */
 export function checkRigNames(run: Run, city: Table, rigs: readonly Rig[]): void {
-  const known = new Set(rigs.map(({ name }) => name));
+  const names = rigs.map(({ name }) => name);
+  const known = new Set(names);
   for (const table of [...city.tables('webhook'), ...(city.table('github')?.tables('pr_monitor') ?? [])]) {
     const rig = table.get('rig');
-    if (rig instanceof Leaf && rig.value !== '' && !known.has(String(rig.value))) run.warn(rig, `there is no rig "${String(rig.value)}"`);
+    if (rig instanceof Leaf && rig.value !== '' && !known.has(String(rig.value)))
+      run.warn(rig, `there is no rig "${String(rig.value)}"${run.suggestions.of(String(rig.value), names)}`);
   }
 }
 

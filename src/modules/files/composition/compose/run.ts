@@ -7,6 +7,7 @@ import { fileName, TreeFailure, type Allowance, type FileTree } from '../trees/f
 import type { Origin, Table } from '../tree.js';
 import { checkedFiles } from './checked-files.js';
 import { LIMITS, SMALL } from './limits.js';
+import { Suggestions } from './suggestions.js';
 
 export interface ComposeInput {
   /** The city's files. */
@@ -77,6 +78,7 @@ export class Run {
     private readonly budget: Budget = { ...(input.small === true ? SMALL : WHOLE) },
     /** What folders hold: many agents may share one. */
     private readonly digested = new Map<FileTree, Map<string, ReturnType<FileTree['digests']>>>(),
+    readonly suggestions = new Suggestions(),
   ) {}
 
   /** Uses something up, so that small files cannot ask for endless work. @throws TooMuch, Outgrown */
@@ -154,7 +156,7 @@ export class Run {
 
   /** Works on many items at a time. What is wrong with them is told in their order, whichever is done first. */
   async each<T, R>(items: readonly T[], work: (run: Run, item: T) => Promise<R>): Promise<R[]> {
-    const runs = items.map(() => new Run(this.input, this.sources, this.budget, this.digested));
+    const runs = items.map(() => new Run(this.input, this.sources, this.budget, this.digested, this.suggestions));
     const results = new Array<R>(items.length);
     await atOnce(READERS, items.entries(), async ([n, item]) => (results[n] = await work(runs[n]!, item)));
     for (const { issues } of runs) for (const issue of issues) this.push(issue);

@@ -83,11 +83,12 @@ export function sessionTable({ name, dir, binding, qualifiedName, template, pack
 /** Tells what keeps sessions from running: no template, or one that has no room for those that always run. */
 export function checkSessions(run: Run, sessions: Sessions, agents: Agents): void {
   const always = new Map<string, number>();
+  const names = [...agents.all].map(({ qualifiedName }) => qualifiedName);
   for (const { table, template, dir } of sessions.all) {
     const agent = agents.resolve(template, dir);
     const where = table.get('template')!;
     if (agent === undefined) {
-      run.warn(where, `there is no agent "${template}"`);
+      run.warn(where, `there is no agent "${template}"${run.suggestions.of(template, names)}`);
       continue;
     }
     if (table.text('mode') !== 'always') continue;

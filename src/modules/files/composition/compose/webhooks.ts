@@ -10,6 +10,7 @@ export function checkWebhooks(run: Run, city: Table, orders: Node): void {
   const byName = new Map<string, Table[]>();
   for (const entry of orders instanceof List ? orders.items : [])
     if (entry instanceof Table) byName.set(entry.text('name')!, [...(byName.get(entry.text('name')!) ?? []), entry]);
+  const names = [...byName.keys()];
   for (const hook of city.tables('webhook')) {
     const isPublic = hook.table('publication')?.text('visibility') === 'public';
     if (isPublic && !allowed.has(hook.text('name')!))
@@ -17,7 +18,8 @@ export function checkWebhooks(run: Run, city: Table, orders: Node): void {
     for (const rule of hook.tables('rule')) {
       const order = rule.get('order')!;
       const named = byName.get(rule.text('order')!);
-      if (named === undefined) run.warn(order, `there is no order "${rule.text('order')!}"`);
+      if (named === undefined)
+        run.warn(order, `there is no order "${rule.text('order')!}"${run.suggestions.of(rule.text('order')!, names)}`);
       else if (isPublic && named.some((entry) => entry.table('order')?.get('exec') !== undefined))
         run.error(order, `runs a command, which no public webhook may: "${rule.text('order')!}" has exec`);
     }
