@@ -5,6 +5,8 @@ import { filesBelow, foundFile, type Found } from './found.js';
 import type { Home } from './home.js';
 import { below, folderOf, type Run } from './run.js';
 
+const HTTP = /^https?:\/\//i;
+const VARIABLE = '{{';
 const OF_AGENT = /^[^/]+\/mcp\/([^/]+)$/;
 
 /**
@@ -23,6 +25,11 @@ export async function findMcpServers(run: Run, home: Home, digests: ReadonlyMap<
     const server = MCP_FILE.exec(name)![1]!;
     const written = table?.get('name');
     if (written instanceof Leaf && written.value !== server) each.error(written, `must be "${server}", the name of the file`);
+    const [url, command] = [table?.get('url'), table?.get('command')];
+    // In a template it may stand in a variable.
+    if (url instanceof Leaf && !HTTP.test(String(url.value)) && !String(url.value).startsWith(VARIABLE))
+      each.warn(url, 'agents reach http:// and https:// only');
+    if (command instanceof Leaf && isLine(String(command.value))) each.warn(command, 'is one program; what follows it belongs in args');
   });
   for (const { name, path } of [...shared, ...own]) {
     const key = below(folderOf(path), MCP_FILE.exec(name)![1]!);
@@ -33,3 +40,6 @@ export async function findMcpServers(run: Run, home: Home, digests: ReadonlyMap<
   }
   return shared.map(({ name, path }) => foundFile(home, MCP_FILE.exec(name)![1]!, path, digests.get(path)!));
 }
+
+/** A path may have blanks in it; a bare name that has some is a line of shell. */
+const isLine = (command: string): boolean => /^[^/{]+\s/.test(command.trim());

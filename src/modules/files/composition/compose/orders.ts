@@ -1,6 +1,7 @@
 import '../../../../contract/events/all.js';
 import { knownEvents } from '../../../../contract/events/define.js';
 import { nearest } from '../../../../contract/nearest.js';
+import { ONLY_WITH } from '../formats/order.format.js';
 import { Leaf, List, Table, type Node } from '../tree.js';
 import type { Agents } from './agents.js';
 import { bareName } from './collect.js';
@@ -14,8 +15,8 @@ const key = (rig: string | undefined, name: string | undefined): string => `${ri
 const SLOT = /-\d+$/;
 
 /**
- * Tells of orders that come to nothing: whose formula or pool there is not, and that wait for an event which nobody emits. All of that
- * may come by another file, or by a program of somebody's: the order itself can be used.
+ * Tells of orders that come to nothing: whose formula or pool there is not, that wait for an event which nobody emits, and that say what
+ * their trigger does not hear. All of that may come by another file, or by a program of somebody's: the order itself can be used.
  */
 export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: Node): void {
   const names = new Set(
@@ -41,6 +42,7 @@ export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: No
         run.warn(pool, `there is no agent "${name}"${run.suggestions.of(name, agentNames)}`);
     }
     if (on instanceof Leaf) checkEvent(run, on);
+    checkTrigger(run, order);
   }
 }
 
@@ -60,6 +62,15 @@ const namesOf = (formulas: Node): string[] => [...new Set(tablesOf(formulas).map
 
 const noFormula = (run: Run, name: string, names: readonly string[]): string =>
   `there is no formula "${name}"${run.suggestions.of(name, names)}`;
+
+function checkTrigger(run: Run, order: Table): void {
+  const trigger = order.text('trigger') ?? '';
+  for (const [key, triggers] of Object.entries(ONLY_WITH)) {
+    const written = order.get(key);
+    if (written !== undefined && !triggers.includes(trigger))
+      run.warn(written, `has no effect: it is for trigger ${triggers.join(' or ')}, and this is ${trigger}`);
+  }
+}
 
 /** Programs have kinds of events of their own; one that is nearly a kind of ours is a slip. */
 function checkEvent(run: Run, on: Leaf): void {

@@ -59,6 +59,18 @@ const NEEDS: Readonly<Record<string, string>> = {
   webhook: 'params',
 };
 
+/** Keys that say nothing with any other trigger. */
+export const ONLY_WITH: Readonly<Record<string, readonly string[]>> = {
+  interval: ['cooldown', 'condition'],
+  schedule: ['cron'],
+  tz: ['cron'],
+  catch_up: ['cron'],
+  check: ['condition'],
+  check_timeout: ['condition'],
+  on: ['event'],
+  delivery: ['event'],
+};
+
 const RULES: readonly (readonly [key: string, message: string, holds: (members: Members) => boolean])[] = [
   ['formula', 'either formula or exec is required', (it) => has(it, 'formula') || has(it, 'exec')],
   ['exec', 'formula and exec exclude each other', (it) => !has(it, 'formula') || !has(it, 'exec')],
