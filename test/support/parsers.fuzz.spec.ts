@@ -29,7 +29,8 @@ import { libraryOf } from '../../src/modules/orchestration/formulas/compile/test
 import { untilOf } from '../../src/modules/orchestration/formulas/compile/until.js';
 import { parsePosition } from '../../src/modules/administration/audit/audit-positions.js';
 import { fill, fillLine } from '../../src/modules/sessions/launch/variables.js';
-import { blocksOf, render } from '../../src/modules/sessions/launch/prompt-template.js';
+import { blocksOf } from '../../src/modules/files/composition/template-blocks.js';
+import { render } from '../../src/modules/sessions/launch/prompt-template.js';
 import { timesAfter } from '../../src/modules/orchestration/orders/wall-clock.js';
 import { parsePlace } from '../../src/modules/work/work/page-token.js';
 import { parseTarget } from '../../src/platform/config/target.js';

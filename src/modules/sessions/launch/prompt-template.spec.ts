@@ -3,7 +3,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
-import { blocksOf, fragmentsOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
+import { blocksOf } from '../../files/composition/template-blocks.js';
+import { fragmentsOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
 
 const render = (text: string, values: Values, fragments: Fragments): string => renderAll([text], values, fragments)[0]!;
 

@@ -1,20 +1,16 @@
 import { StartError } from '../../../platform/runtime/port.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
+import { blocksOf, FRAGMENT, MAX_FRAGMENT_FILES, parted } from '../../files/composition/template-blocks.js';
 import { readNamedFile } from './named-file.js';
 import type { Roots } from './work-dir.js';
 
-const COMMENT = { open: /\{\{-?\s*\/\*/g, close: /\*\/\s*-?\}\}/g };
-const DEFINED = { open: /\{\{-?\s*define\s+"([^"]+)"\s*-?\}\}/g, close: /\{\{-?\s*end\s*-?\}\}/g };
 const PLACE = /\{\{-?\s*(?:template\s+"([^"]+)"(?:\s+\.)?|\.([A-Za-z]\w*))\s*-?\}\}/g;
 const MAX_DEPTH = 8;
 /** Characters of a prompt. */
 export const MAX_LENGTH = 1024 * 1024;
 /** Blocks and variables that are filled in: blocks that include each other would multiply without end. */
 const MAX_PLACES = 10_000;
-/** What is read for every prompt: which file has a block is known only from all of them. */
-const MAX_FRAGMENT_FILES = 4_000;
 const MAX_FRAGMENTS_LENGTH = 4 * 1024 * 1024;
-const FRAGMENT = /(^|[/:])template-fragments\/[^/]+\.template\.md$/;
 
 export type Values = Readonly<Record<string, string>>;
 /** Named blocks of text by their names. */
@@ -53,40 +49,6 @@ function fill(text: string, values: Values, fragments: Scope, allowance: Allowan
     if (found === undefined || (block !== undefined && depth === MAX_DEPTH) || !allowance.take(found.length)) return whole;
     return block === undefined ? found : fill(found, values, own, allowance, depth + 1);
   });
-}
-
-export function blocksOf(text: string): Map<string, string> {
-  return parted(text)[1];
-}
-
-/** A text without its comments and blocks, and these blocks by their names. */
-function parted(text: string): [rest: string, blocks: Map<string, string>] {
-  const blocks = new Map<string, string>();
-  const rest = cut(cut(text, COMMENT), DEFINED, (name, block) => blocks.set(name!, block));
-  return [rest, blocks];
-}
-
-/** Takes out what stands between two marks. An expression for both would look through the whole rest for each mark that is open. */
-function cut(
-  text: string,
-  { open, close }: { readonly open: RegExp; readonly close: RegExp },
-  each?: (name: string | undefined, inner: string) => void,
-): string {
-  const kept: string[] = [];
-  let at = 0;
-  for (;;) {
-    open.lastIndex = at;
-    const begin = open.exec(text);
-    if (begin === null) break;
-    close.lastIndex = open.lastIndex;
-    const end = close.exec(text);
-    if (end === null) break;
-    kept.push(text.slice(at, begin.index));
-    each?.(begin[1], text.slice(open.lastIndex, end.index));
-    at = close.lastIndex;
-  }
-  kept.push(text.slice(at));
-  return kept.join('');
 }
 
 /**

@@ -8,6 +8,7 @@ import { Collector } from './collect.js';
 import { contentsOf } from './contents.js';
 import { placesOfPacks, withContributions } from './contributions.js';
 import { readConventions } from './conventions.js';
+import { checkFragments } from './fragment-names.js';
 import type { Home } from './home.js';
 import { foldersTree, readFormulaTexts } from './formula-texts.js';
 import { addImplicit, FORMULA } from './implicit-agents.js';
@@ -140,9 +141,13 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   checkStorage(run, city);
   checkScripts(run, city);
   checkServices(run, city);
-  const contents = contentsOf(run, [
+  const conventional = [
     { tree: home.tree, digests: own.digests },
     ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),
+  ];
+  await checkFragments(run, agents, workspace, conventional);
+  const contents = contentsOf(run, [
+    ...conventional,
     { tree: home.tree, digests: rigFormulas.digests },
     ...prompts.map(({ located: { tree, path }, sha256 }) => ({ tree, digests: new Map([[path, sha256]]) })),
   ]);
