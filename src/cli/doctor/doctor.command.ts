@@ -77,8 +77,9 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
   const health = await tried('server', () => ask(api, (signal) => api.http.GET('/health', { signal })));
   const shown = url.protocol === 'https:' ? [await certificate(api, Date.now())] : [];
   if ('found' in health) {
-    await tell('client', [node(), isLocal(url) ? { ...health.found, mend: 'svc serve' } : health.found]);
-    return tell('server', shown);
+    const [server, seen] = onceOf(health.found, shown);
+    await tell('client', [node(), isLocal(url) && server.status === 'failed' ? { ...server, mend: 'svc serve' } : server]);
+    return tell('server', seen);
   }
   const told = await tried('key', () => information(api));
   const file = await tried('key file', () => keyFile(api));
@@ -95,6 +96,15 @@ async function examine(command: Command, io: Io, asked: readonly string[], tell:
   if (info === undefined) return;
   if (info.deployment !== undefined) await tell('runners', await checked('runners', () => runners(api)));
   await cities(context, asked, tell);
+}
+
+/** Nobody answers and no certificate can be read: that is one fault. It is told where it says what is to be mended. */
+function onceOf(server: Found, shown: readonly Found[]): [server: Found, shown: readonly Found[]] {
+  const [seen] = shown;
+  if (seen?.status !== 'failed') return [server, shown];
+  return seen.message === server.message
+    ? [skipped(server.name, 'not asked: see its certificate'), shown]
+    : [server, [skipped(seen.name, 'not read: the server cannot be reached')]];
 }
 
 /** @returns also by how much the server's clock is ahead of this one, taken in the middle of the request */

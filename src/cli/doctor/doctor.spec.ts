@@ -161,6 +161,24 @@ describe('svc doctor', () => {
     );
   });
 
+  it.each([
+    ['a name that nobody knows', async () => 'https://svc.invalid:1', ['server']],
+    [
+      'something that speaks no TLS',
+      async () => {
+        server = await testServer({});
+        return server.url.replace('http:', 'https:');
+      },
+      ['certificate'],
+    ],
+  ])('counts one fault once: %s', async (_what, address, broken) => {
+    const io = fakeIo();
+    await runCli(['doctor', '--json', '--api', await address()], io);
+    const { checks } = JSON.parse(io.stdout) as { checks: Finding[] };
+    expect(checks.filter(({ status }) => status === 'failed').map(({ name }) => name)).toEqual(broken);
+    expect(checks.map(({ name }) => name)).toEqual(['node', 'server', 'certificate']);
+  });
+
   it('tells one look that fails and goes on with the others', async () => {
     const found = await doctor(info(), [], { '/v0/runners': (_request, response) => problem(response, 500, 'internal: broken') });
     expect(found).toContainEqual({ area: 'runners', name: 'runners', status: 'failed', message: 'internal: broken' });
