@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { ensureBootstrapKey } from '../modules/administration/keys/bootstrap-key.js';
 import type { AppConfig } from '../platform/config/config.js';
 import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/database.js';
-import { migrate } from '../platform/database/migrator.js';
+import { compareSchema, migrate } from '../platform/database/migrator.js';
 import { Transactions } from '../platform/database/transactions.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
@@ -14,6 +14,23 @@ export async function migrateAll(url: string): Promise<string[]> {
   await migrateQueue(url);
   return applied;
 }
+
+/**
+ * A release may be started on the schema of the one after it, not on that of the one before. Answers what to warn of.
+ *
+ * @throws Error where the database has to be migrated first
+ */
+export async function checkSchema(url: string): Promise<string | undefined> {
+  const { missing, unknown } = await compareSchema(url);
+  if (missing.length > 0)
+    throw new Error(
+      `the database of SVC_DATABASE_URL has not all of the schema of this release: run the migrate step first (${missing.length} migrations are missing, from ${missing[0]} on)`,
+    );
+  return unknown.length > 0 ? newer(unknown) : undefined;
+}
+
+const newer = (unknown: readonly string[]): string =>
+  `a newer release has changed the database (${unknown.at(-1)}): the one just before that one runs with it, an older one does not`;
 
 /** Where the first key of a supervisor with `SVC_AUTH=keys` is left. */
 export function keyFile(config: Pick<AppConfig, 'dataDir'>): string {
@@ -43,6 +60,8 @@ export async function buryProcesses(url: string): Promise<void> {
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = config.databaseListenUrl ?? given;
   const applied = await migrateAll(url);
+  const { unknown } = await compareSchema(url);
+  if (unknown.length > 0) applied.push(newer(unknown));
   if (config.databaseListenUrl !== undefined) await setRole(url);
   if (config.auth === 'keys') {
     const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));

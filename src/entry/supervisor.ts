@@ -8,7 +8,7 @@ import { startTelemetry, tapOf, type Telemetry } from '../platform/telemetry/tel
 import { atMost } from '../platform/time/clock.js';
 import { startApplication, type Application } from './application.js';
 import type { Walls } from './processes/messages.js';
-import { prepareDatabase } from './schema.js';
+import { checkSchema, prepareDatabase } from './schema.js';
 import { checkFolders } from './folders.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from './service.js';
 
@@ -80,6 +80,8 @@ export class Supervisor implements Service {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
+    const newer = await checkSchema(url);
+    if (newer !== undefined) this.logger.warn({}, newer);
     const { failpoints, listens } = this.options;
     this.#application = await startApplication(this.config.with({ databaseUrl: url, alone: this.config.databaseUrl === undefined }), {
       logger: this.logger,

@@ -45,6 +45,24 @@ describe('the migrations', () => {
     expect(valid).toEqual([{ indisvalid: true }]);
   });
 
+  it('are left as they are by the release before, which is started again after an upgrade', async () => {
+    const all = await allMigrations();
+    const before = Object.fromEntries(Object.entries(all).slice(0, -1));
+    await migrate(database.url);
+    const schema = await dumpSchema(database.url);
+    expect(await migrate(database.url, 'latest', before)).toEqual([]);
+    expect(await dumpSchema(database.url)).toBe(schema);
+  });
+
+  it('are not carried out below those of a newer release', async () => {
+    const tomorrow: Migrations = { ...(await allMigrations()), '9999_tomorrow': { up: () => Promise.resolve() } };
+    await migrate(database.url, 'latest', tomorrow);
+    const others: Migrations = { ...(await allMigrations()), '9998_of_another': { up: () => Promise.resolve() } };
+    await expect(migrate(database.url, 'latest', others)).rejects.toThrow(
+      'a newer release has changed the database (9999_tomorrow), and this one has 1 migrations that the newer one has not (from 9998_of_another on)',
+    );
+  });
+
   it('are numbered without a number used twice', async () => {
     const numbers = (await readdir('db/migrations')).map((file) => file.slice(0, 4));
     expect(numbers).toEqual([...new Set(numbers)].sort());

@@ -50,10 +50,51 @@ export async function migrate(url: string, target: MigrateTarget = 'latest', giv
   }
 }
 
-/** All at once, in one transaction; what is concurrent alone, after what stands before it. */
+/** How a schema and a release differ, in the order of the migrations. */
+export interface SchemaDifference {
+  /** What the release has and the database has not. */
+  readonly missing: readonly string[];
+  /** What a newer release has done. */
+  readonly unknown: readonly string[];
+}
+
+/** Compares the database at `url` with this release. */
+export async function compareSchema(url: string): Promise<SchemaDifference> {
+  const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));
+  try {
+    return differenceOf(await executedIn(db), await knownMigrations());
+  } finally {
+    await db.destroy();
+  }
+}
+
+const differenceOf = (executed: readonly string[], known: readonly string[]): SchemaDifference => ({
+  missing: known.filter((name) => !executed.includes(name)),
+  unknown: executed.filter((name) => !known.includes(name)),
+});
+
+async function executedIn(db: Db): Promise<string[]> {
+  const { rows: there } = await sql`select where to_regclass('kysely_migration') is not null`.execute(db);
+  if (there.length === 0) return [];
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db);
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * All at once, in one transaction; what is concurrent alone, after what stands before it. What a newer release has done stays: this one may run
+ * with it, which is how one goes back after an upgrade.
+ *
+ * @throws Error where something would have to be done below what a newer release has done
+ */
 export async function carryOut(db: Db, migrations: Migrations): Promise<string[]> {
+  const { missing: pending, unknown } = differenceOf(await executedIn(db), Object.keys(migrations).sort());
+  if (unknown.length > 0) {
+    if (pending.length === 0) return [];
+    throw new Error(
+      `a newer release has changed the database (${unknown.at(-1)}), and this one has ${pending.length} migrations that the newer one has not (from ${pending[0]} on): start the newer release`,
+    );
+  }
   const migrator = migratorOf(db, migrations);
-  const pending = (await migrator.getMigrations()).flatMap(({ name, executedAt }) => (executedAt === undefined ? [name] : []));
   if (!pending.some(isConcurrent)) return namesOf(await migrator.migrateToLatest());
   const done: string[] = [];
   for (const [n, name] of pending.entries()) {

@@ -1,0 +1,28 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { adminAt, cloneDatabase, type TestDatabase } from '../../test/support/database.js';
+import { spawnSupervisor } from '../../test/support/supervisor-process.js';
+import { checkSchema } from './schema.js';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await cloneDatabase();
+});
+afterEach(() => database.drop());
+
+describe('the schema that a process finds at its start', () => {
+  it('is the one of its release', async () => {
+    expect(await checkSchema(database.url)).toBeUndefined();
+  });
+
+  it('may be that of a newer release, which is told', async () => {
+    await adminAt(database.url, `insert into kysely_migration (name, timestamp) values ('9999_tomorrow', '')`);
+    expect(await checkSchema(database.url)).toContain('a newer release has changed the database (9999_tomorrow)');
+  });
+
+  it('ends the start where the migrate step was left out: what is asked would be answered with 500', async () => {
+    await adminAt(database.url, `delete from kysely_migration where name = '0002_create_operations'`);
+    const api = spawnSupervisor({ SVC_DATABASE_URL: database.url, SVC_ROLE: 'api' });
+    expect((await api.exited).code).toBe(1);
+    expect(api.output()).toContain('run the migrate step first (1 migrations are missing, from 0002_create_operations on)');
+  });
+});
