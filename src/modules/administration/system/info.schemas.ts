@@ -47,8 +47,8 @@ const InfoPlace = contract(
     place: z
       .enum(['cities', 'data'])
       .describe('`cities`: the files of cities; `data`: those of the process, with the database where it brings its own.'),
-    directory: z.string(),
-    free_bytes: int64,
+    directory: z.string().describe('Its path on the machine of the process.'),
+    free_bytes: int64.describe('What is free there for the process.'),
     level: z.enum(['ok', 'warn', 'critical']).meta({ description: 'By `SVC_DISK_WARN_MB` and `SVC_DISK_FLOOR_MB`.' }),
     writable: z.boolean().describe('Whether the process may write there.'),
   }),
