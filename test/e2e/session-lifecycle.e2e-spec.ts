@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { expectRefusal } from '../support/refusal.js';
 import { patience, SESSION_STATES, SessionsCity, StandIn, type SessionState } from '../support/sessions-city.js';
 import { eventually } from '../support/sse.js';
@@ -107,6 +107,21 @@ describe('every verb in every state', () => {
 
   it.each(['wake', 'suspend', 'stop', 'kill', 'reset', 'drain', 'close'])('%s of nobody', async (name) => {
     expectRefusal(await verb('nobody', name), crew.path(`session/nobody/${name}`), { status: 404, detail: /^not_found: session / });
+  });
+
+  it('drain by the clock of the database: one of an api that is behind would end the turn at once', async () => {
+    const { id } = await crew.make();
+    await crew.putState(id, 'active');
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now - 3_600_000);
+    try {
+      expect(await verb(id, 'drain')).toMatchObject({ status: 200 });
+    } finally {
+      clock.mockRestore();
+    }
+    // Its agent has 90 s.
+    const left = 'extract(epoch from stop_deadline - clock_timestamp()) between 0 and 90 as in_time';
+    expect(await crew.sql(`select ${left} from sessions where id = $1`, [id])).toEqual([{ in_time: true }]);
   });
 
   it('drain: of what runs, and of what does not run nothing', async () => {

@@ -256,7 +256,7 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A part of the log is dropped when those who read it have ended.',
     file: 'src/platform/event-log/parts.ts',
-    find: 'return Date.now() - this.#left.get(name)! >= this.graceMs;',
+    find: 'return performance.now() - this.#left.get(name)! >= this.graceMs;',
     replace: 'return true;',
     test: 'src/platform/event-log/parts.db-spec.ts',
     name: 'takes a part from its readers first',

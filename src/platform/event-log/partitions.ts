@@ -57,6 +57,12 @@ export class EventPartitions {
     };
   }
 
+  /** The clock by which events have their times. */
+  async now(tx: Tx): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
+    return rows[0]!.now;
+  }
+
   /** Begins every transaction that changes parts; false when another one is at it. */
   async begin(tx: Tx): Promise<boolean> {
     await sql`set local lock_timeout = ${sql.lit(LOCK_MS)}`.execute(tx);

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { registerCity } from '../../../test/support/registry.js';
@@ -124,6 +124,23 @@ describe('a log of which something is to go at some time', () => {
       (await found()).partitions.map(({ name }) => name).sort(),
     );
     expect((await parts.round(KEPT)).dropped).toBe(0);
+  });
+
+  it('keeps what is to be kept by the clock of the database, however wrong that of the worker is', async () => {
+    const parts = worker(HOUR);
+    await parts.round(KEPT);
+    await past(20, 5);
+    await past(2, 3);
+    await parts.round(KEPT);
+    const now = Date.now();
+    const clock = jest.spyOn(Date, 'now').mockImplementation(() => now + 400 * DAY);
+    try {
+      // Neither is what is young old, nor have those who read ended sooner.
+      expect((await parts.round(KEPT)).dropped).toBe(0);
+      expect(await stream()).toEqual({ head: 8, floor: 5 });
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   it('notes the segments that go with a part', async () => {

@@ -25,7 +25,7 @@ export class EventParts {
   graceMs = 60_000;
   /** A rest of so many bytes is looked through while its lock is held; a larger one before. */
   smallBytes = 16 * 1024 * 1024;
-  /** Since when nothing of a part is above a floor, as far as this process has seen. */
+  /** Since when nothing of a part is above a floor, as far as this process has seen, by its own clock that nobody sets. */
   readonly #left = new Map<string, number>();
 
   constructor(
@@ -33,18 +33,24 @@ export class EventParts {
     private readonly partitions: EventPartitions,
   ) {}
 
-  /** Makes the parts that come next, and drops those that are too old. Answers how many, and from when on events are in parts. */
+  /**
+   * Makes the parts that come next, and drops those that are too old, by the clock that gave the events their times: a worker whose own goes wrong
+   * would drop what is to be kept. Answers how many, and from when on events are in parts.
+   */
   async round(keptMs: number | undefined, signal?: AbortSignal): Promise<{ dropped: number; since: Date | undefined }> {
-    let log = await this.transactions.run((tx) => this.partitions.find(tx));
+    let { log, now } = await this.transactions.run(async (tx) => ({
+      log: await this.partitions.find(tx),
+      now: (await this.partitions.now(tx)).getTime(),
+    }));
     if (log?.keepsFree === true) await this.#alone((tx) => this.partitions.keepFreeNoMore(tx), signal);
-    if (keptMs !== undefined && keptMs >= LEAST_MS) log = await this.#ahead(log, keptMs / PARTS, signal);
+    if (keptMs !== undefined && keptMs >= LEAST_MS) log = await this.#ahead(log, now, keptMs / PARTS, signal);
     if (log === undefined) return { dropped: 0, since: undefined };
     const since = log.partitions[0]?.from;
-    return { dropped: keptMs === undefined ? 0 : await this.#drop(log, new Date(Date.now() - keptMs), signal), since };
+    return { dropped: keptMs === undefined ? 0 : await this.#drop(log, new Date(now - keptMs), signal), since };
   }
 
   /** There is always one more than is written to. The first begins later: until then events go where they always went. */
-  async #ahead(found: PartedLog | undefined, widthMs: number, signal?: AbortSignal): Promise<PartedLog | undefined> {
+  async #ahead(found: PartedLog | undefined, now: number, widthMs: number, signal?: AbortSignal): Promise<PartedLog | undefined> {
     let log = found;
     if (log === undefined) {
       await this.#alone(async (tx) => {
@@ -54,8 +60,8 @@ export class EventParts {
     }
     for (let n = 0; n < 2 && log !== undefined; n++) {
       const last = log.partitions.at(-1)?.to.getTime() ?? 0;
-      if (last > Date.now() + widthMs) break;
-      const from = Math.max(last, Math.ceil((Date.now() + (log.restBytes > this.smallBytes ? widthMs : HOUR_MS)) / HOUR_MS) * HOUR_MS);
+      if (last > now + widthMs) break;
+      const from = Math.max(last, Math.ceil((now + (log.restBytes > this.smallBytes ? widthMs : HOUR_MS)) / HOUR_MS) * HOUR_MS);
       await this.#add(log, { from: new Date(from), to: new Date(from + Math.ceil(widthMs / HOUR_MS) * HOUR_MS) }, signal);
       log = await this.transactions.run((tx) => this.partitions.find(tx));
     }
@@ -140,8 +146,8 @@ export class EventParts {
       });
     }
     const since = this.#left.get(name);
-    if (since === undefined || streams.length > 0) this.#left.set(name, Date.now());
-    return Date.now() - this.#left.get(name)! >= this.graceMs;
+    if (since === undefined || streams.length > 0) this.#left.set(name, performance.now());
+    return performance.now() - this.#left.get(name)! >= this.graceMs;
   }
 
   /** In a transaction that gives way soon, again and again for some time; false when it has come to nothing. */

@@ -45,7 +45,7 @@ export class OrderSweeper {
   }
 
   async forget(): Promise<void> {
-    await this.repository.forget(new Date(), KEEP_MS, KEPT, BATCH * 10);
+    await this.repository.forget(await this.repository.now(), KEEP_MS, KEPT, BATCH * 10);
     await this.deliveries.forget(KEEP_MS, BATCH * 10);
   }
 }

@@ -92,6 +92,11 @@ export class SessionChanges {
     readonly work?: Work,
   ) {}
 
+  /** By the clock of the database, as all times that a session waits for. */
+  async now(): Promise<Date> {
+    return this.store.now(this.tx);
+  }
+
   /** The session, locked until the commit. Undefined when it is not there, or not of this city. */
   async lock(pk: number): Promise<SessionRow | undefined> {
     return this.store.lock(this.tx, this.city.streamId, pk);

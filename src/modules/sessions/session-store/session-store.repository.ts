@@ -58,6 +58,12 @@ export class SessionStore {
     await sql`select pg_advisory_xact_lock(5, ${streamId})`.execute(tx);
   }
 
+  /** The clock by which runners see that a time is over. */
+  async now(tx: Tx): Promise<Date> {
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
+    return rows[0]!.now;
+  }
+
   /** False when the city does not run. */
   async cityRuns(tx: Tx, streamId: number): Promise<boolean> {
     const { rows } = await sql`select 1 from cities c where c.stream_id = ${streamId} and c.running`.execute(tx);

@@ -93,7 +93,8 @@ export class SessionStopping {
     await this.changes.run(city, actor, async (changes) => {
       const row = await changes.require(found.pk, text);
       if (row.runner_id === null && row.state !== 'start-pending' && row.state !== 'closed') return;
-      const wish = stopWish(row, 'drain', { reason: 'drained', deadline: new Date(Date.now() + ms) });
+      const now = await changes.now();
+      const wish = stopWish(row, 'drain', { reason: 'drained', deadline: new Date(now.getTime() + ms), now });
       // What is asked of it already ends it sooner.
       if (wish !== undefined) await changes.move(row, 'drain', { reason: 'drained', set: wish });
     });
