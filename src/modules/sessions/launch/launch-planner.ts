@@ -28,7 +28,7 @@ import { SessionSandboxes } from './session-sandbox.js';
 import { startupMs } from './startup.js';
 import { execScript, templateOf } from './template.js';
 import { variablesOf, type Values } from './variables.js';
-import { makeRuntimeDirectory, workDirectory, type Places } from './work-dir.js';
+import { checkWritable, makeRuntimeDirectory, type Places, workDirectory } from './work-dir.js';
 
 /** The city of a session that is started. */
 export interface LaunchCity {
@@ -75,6 +75,7 @@ export class LaunchPlanner {
     const { citiesRoot, allowedPaths } = this.app;
     const places = { cityName: city.name, cityPath, citiesRoot, allowedPaths, rig: rigOf(config, template), isOthers };
     const directories = await workDirectory(template, actingName(row), places);
+    await checkWritable(directories.city, city.name);
     const runtimeDir = await makeRuntimeDirectory(directories.city);
     const options = chosenOptions(template, row.options);
     const identity = identityOf({

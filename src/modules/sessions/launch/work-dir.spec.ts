@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import type { Template } from './launch.js';
-import { makeRuntimeDirectory, workDirectory, type Directories, type Places } from './work-dir.js';
+import { checkWritable, makeRuntimeDirectory, workDirectory, type Directories, type Places } from './work-dir.js';
 
 let root: string;
 let city: string;
@@ -101,6 +101,15 @@ describe('the working directory', () => {
   ])('is refused: %j', async (written, message) => {
     await writeFile(path.join(city, 'file'), '');
     expect(await refused(find(written))).toMatchObject({ failure: 'unsupported', message: expect.stringMatching(message) });
+  });
+
+  it('says that a city is on a file system that has become read-only', async () => {
+    await checkWritable(city, 'harbor');
+    const readOnly = (): Promise<void> => Promise.reject(Object.assign(new Error('EROFS: read-only file system'), { code: 'EROFS' }));
+    expect(await refused(checkWritable(city, 'harbor', readOnly))).toEqual({
+      failure: 'timeout',
+      message: `the directory of the city harbor cannot be written by the service: EROFS, ${city}`,
+    });
   });
 
   it('is not there when the city or the rig is not', async () => {

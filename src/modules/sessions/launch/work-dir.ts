@@ -1,4 +1,5 @@
-import { lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
@@ -61,6 +62,18 @@ export async function workDirectory(template: Template, name: string, places: Pl
     within.find((at) => at === workDir || isBelow(at, workDir))!,
   );
   return { city, rigRoot, workDir };
+}
+
+/**
+ * A file system that has become read-only fails a start with `ENOENT`, of a folder in it, where folders are made with those above them.
+ *
+ * @throws StartError `timeout`: it may pass
+ */
+export async function checkWritable(at: string, cityName: string, look: typeof access = access): Promise<void> {
+  await look(at, constants.W_OK).catch((error: unknown) => {
+    const why = `the directory of the city ${cityName} cannot be written by the service: ${errnoOf(error) ?? String(error)}, ${at}`;
+    throw new StartError('timeout', why, '', { cause: error });
+  });
 }
 
 /** The directory for what agents of a city keep between their processes. @throws StartError */
