@@ -38,10 +38,8 @@ export class EventParts {
    * would drop what is to be kept. Answers how many, and from when on events are in parts.
    */
   async round(keptMs: number | undefined, signal?: AbortSignal): Promise<{ dropped: number; since: Date | undefined }> {
-    let { log, now } = await this.transactions.run(async (tx) => ({
-      log: await this.partitions.find(tx),
-      now: (await this.partitions.now(tx)).getTime(),
-    }));
+    const now = (await this.transactions.run((tx) => this.partitions.now(tx))).getTime();
+    let log = await this.transactions.run((tx) => this.partitions.find(tx));
     if (log?.keepsFree === true) await this.#alone((tx) => this.partitions.keepFreeNoMore(tx), signal);
     if (keptMs !== undefined && keptMs >= LEAST_MS) log = await this.#ahead(log, now, keptMs / PARTS, signal);
     if (log === undefined) return { dropped: 0, since: undefined };
