@@ -56,6 +56,7 @@ afterAll(async () => {
 describe('svc doctor', () => {
   it('finds a host without walls loud, and nothing broken', async () => {
     const { code, stdout, stderr } = await run(['--city', 'alpha']);
+    expect(stdout).not.toMatch(/^ {2}failed /m);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatch(/^client\n {2}ok +node +svc \S+ on Node v\d+/);
     expect(stdout).toMatch(
