@@ -6750,7 +6750,9 @@ export interface components {
         };
         /** @description A folder of the process that answers. */
         InfoPlace: {
+            /** @description Its path on the machine of the process. */
             directory: string;
+            /** @description What is free there for the process. */
             free_bytes: number;
             /**
              * @description By `SVC_DISK_WARN_MB` and `SVC_DISK_FLOOR_MB`.
