@@ -25,7 +25,7 @@ export function checkAgents(run: Run, agents: Agents, city: Table): void {
   const catalogue = city.table('providers')!;
   const upstreams = city.table('upstreams');
   const upstreamNames = [...(upstreams?.entries.keys() ?? [])];
-  const families = [...new Set([...catalogue.entries.keys(), ...PRESET_NAMES])];
+  const families = new Set([...catalogue.entries.keys(), ...PRESET_NAMES]);
   for (const { table, definition } of agents.all) {
     const [provider, upstream] = [table.get('provider'), table.get('upstream')];
     if (provider !== undefined) requireProvider(run, provider, catalogue);
@@ -44,11 +44,12 @@ export function checkAgents(run: Run, agents: Agents, city: Table): void {
 }
 
 /** Whose hooks an agent wants: files of an overlay are found by the name of a preset or of a provider. */
-function checkHooks(run: Run, table: Table, families: readonly string[]): void {
+function checkHooks(run: Run, table: Table, families: ReadonlySet<string>): void {
+  const names = [...families];
   const hooks = table.get('install_agent_hooks');
   for (const hook of hooks instanceof List ? hooks.items : [])
-    if (hook instanceof Leaf && hook.value !== '' && !families.includes(String(hook.value)))
-      run.warn(hook, `there is no provider "${String(hook.value)}"${run.suggestions.of(String(hook.value), families)}`);
+    if (hook instanceof Leaf && hook.value !== '' && !families.has(String(hook.value)))
+      run.warn(hook, `there is no provider "${String(hook.value)}"${run.suggestions.of(String(hook.value), names)}`);
 }
 
 /** What packs need: an agent in the city, or in the rigs that have the pack. */
