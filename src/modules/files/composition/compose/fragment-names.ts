@@ -6,19 +6,22 @@ import type { Run } from './run.js';
 
 /** Tells of texts that prompts are to be given and that no file has: an agent would start without them, and nobody would know. */
 export async function checkFragments(run: Run, agents: Agents, workspace: Table, parts: readonly Digests[]): Promise<void> {
-  const asked = [
+  // Agents share what defaults give them.
+  const asked = new Set([
     ...leaves(workspace.get('global_fragments')),
     ...[...agents.all].flatMap(({ table }) => [...leaves(table.get('inject_fragments')), ...leaves(table.get('append_fragments'))]),
-  ];
-  if (asked.length === 0) return;
+  ]);
+  if (asked.size === 0) return;
   const files = parts.flatMap(({ tree, digests }) =>
     [...digests.keys()].filter((path) => FRAGMENT.test(path)).map((path) => ({ tree, path })),
   );
   // No session starts with so many, and says so.
   if (files.length > MAX_FRAGMENT_FILES) return;
-  const read = await run.each(files, async (each, file) => [...blocksOf((await each.text(file)) ?? '').keys()]);
-  const names = [...new Set(read.flat())];
-  const known = new Set(names);
+  const texts = await run.each(files, (each, file) => each.text(file, 'warning'));
+  // Whatever one has that cannot be read.
+  if (texts.includes(undefined)) return;
+  const known = new Set(texts.flatMap((text) => [...blocksOf(text!).keys()]));
+  const names = [...known];
   for (const leaf of asked) {
     const name = String(leaf.value);
     if (!known.has(name)) run.warn(leaf, `no {{define}} of template-fragments/ has "${name}"${run.suggestions.of(name, names)}`);

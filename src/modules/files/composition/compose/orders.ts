@@ -64,7 +64,8 @@ const noFormula = (run: Run, name: string, names: readonly string[]): string =>
   `there is no formula "${name}"${run.suggestions.of(name, names)}`;
 
 function checkTrigger(run: Run, order: Table): void {
-  const trigger = order.text('trigger') ?? '';
+  const trigger = order.text('trigger');
+  if (trigger === undefined) return;
   for (const [key, triggers] of Object.entries(ONLY_WITH)) {
     const written = order.get(key);
     if (written !== undefined && !triggers.includes(trigger))

@@ -124,9 +124,12 @@ export class Run {
     return table;
   }
 
-  /** The text of a file; undefined when there is none or it cannot be read, which is an issue. */
-  async text({ tree, path }: Located): Promise<string | undefined> {
-    const text = await this.#guarded({ tree, path }, () => tree.read(path));
+  /**
+   * The text of a file; undefined when there is none or it cannot be read, which is an issue.
+   * @param severity `warning` for a file without which the city can be used
+   */
+  async text({ tree, path }: Located, severity: Issue['severity'] = 'error'): Promise<string | undefined> {
+    const text = await this.#guarded({ tree, path }, () => tree.read(path), severity);
     this.spend('bytes', text?.length ?? 0);
     return text;
   }
@@ -164,12 +167,12 @@ export class Run {
   }
 
   /** A failure that another try may not have is nobody's mistake, so it goes to the caller. */
-  async #guarded<T>({ tree, path }: Located, read: () => Promise<T>): Promise<T | undefined> {
+  async #guarded<T>({ tree, path }: Located, read: () => Promise<T>, severity: Issue['severity'] = 'error'): Promise<T | undefined> {
     try {
       return await read();
     } catch (error) {
       if (!(error instanceof TreeFailure) || error.transient) throw error;
-      this.push({ severity: 'error', file: fileName(tree, error.path === '' ? path : error.path), key: '', message: error.message });
+      this.push({ severity, file: fileName(tree, error.path === '' ? path : error.path), key: '', message: error.message });
       return undefined;
     }
   }
