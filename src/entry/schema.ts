@@ -26,11 +26,9 @@ export async function checkSchema(url: string): Promise<string | undefined> {
     throw new Error(
       `the database of SVC_DATABASE_URL has not all of the schema of this release: run the migrate step first (${missing.length} migrations are missing, from ${missing[0]} on)`,
     );
-  return unknown.length > 0 ? newer(unknown) : undefined;
+  if (unknown.length === 0) return undefined;
+  return `a newer release has changed the database (${unknown.at(-1)}): the one just before that one runs with it, an older one does not`;
 }
-
-const newer = (unknown: readonly string[]): string =>
-  `a newer release has changed the database (${unknown.at(-1)}): the one just before that one runs with it, an older one does not`;
 
 /** Where the first key of a supervisor with `SVC_AUTH=keys` is left. */
 export function keyFile(config: Pick<AppConfig, 'dataDir'>): string {
@@ -60,8 +58,6 @@ export async function buryProcesses(url: string): Promise<void> {
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = config.databaseListenUrl ?? given;
   const applied = await migrateAll(url);
-  const { unknown } = await compareSchema(url);
-  if (unknown.length > 0) applied.push(newer(unknown));
   if (config.databaseListenUrl !== undefined) await setRole(url);
   if (config.auth === 'keys') {
     const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));

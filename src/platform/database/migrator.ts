@@ -53,9 +53,9 @@ export async function migrate(url: string, target: MigrateTarget = 'latest', giv
 /** How a schema and a release differ, in the order of the migrations. */
 export interface SchemaDifference {
   /** What the release has and the database has not. */
-  readonly missing: readonly string[];
+  readonly missing: string[];
   /** What a newer release has done. */
-  readonly unknown: readonly string[];
+  readonly unknown: string[];
 }
 
 /** Compares the database at `url` with this release. */
@@ -68,7 +68,8 @@ export async function compareSchema(url: string): Promise<SchemaDifference> {
   }
 }
 
-const differenceOf = (executed: readonly string[], known: readonly string[]): SchemaDifference => ({
+/** The same of names, each list in the order of the migrations. */
+export const differenceOf = (executed: readonly string[], known: readonly string[]): SchemaDifference => ({
   missing: known.filter((name) => !executed.includes(name)),
   unknown: executed.filter((name) => !known.includes(name)),
 });

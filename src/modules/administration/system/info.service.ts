@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { may, RIGHTS, type Principal } from '../../../contract/principal.js';
 import { VERSION } from '../../../contract/version.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { knownMigrations } from '../../../platform/database/migrator.js';
+import { differenceOf, knownMigrations } from '../../../platform/database/migrator.js';
 import { Clock } from '../../../platform/time/clock.js';
 import { InfoRepository } from './info.repository.js';
 import { placesOf } from './places.js';
@@ -60,8 +60,7 @@ export class InfoService {
       database: {
         version,
         schema: migrations.at(-1) ?? '',
-        missing: known.filter((name) => !migrations.includes(name)),
-        unknown: migrations.filter((name) => !known.includes(name)),
+        ...differenceOf(migrations, known),
       },
       queue: this.config.redisUrl === undefined ? 'postgres' : 'redis',
       places,
