@@ -447,8 +447,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'What work has left behind is collected only while the process has little to do.',
     file: 'src/platform/health/memory-return.ts',
-    find: 'this.#isQuiet = busy < QUIET;',
-    replace: 'this.#isQuiet = true;',
+    find: 'busy < QUIET ? this.#quietLooks + 1 : 0',
+    replace: 'this.#quietLooks + 1',
     test: 'src/platform/health/memory-return.spec.ts',
     name: 'while the process has something to do',
   },

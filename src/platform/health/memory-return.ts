@@ -4,6 +4,10 @@ import { AppLogger } from '../logging/logger.js';
 import { Lifecycle } from './lifecycle.js';
 
 const LOOK_MS = 5_000;
+/** Looks of a minute, without anything to do. */
+const RESTED = 12;
+/** Looks of ten minutes. */
+const MOST_OFTEN = 120;
 const MB = 2 ** 20;
 /** Less is not worth a collection. */
 const MUCH = 64 * MB;
@@ -25,25 +29,30 @@ export interface MemoryReason {
   look(look: MemoryLook): boolean;
 }
 
-/** A process that has taken more memory than it had once, and has had nothing to do for two looks in a row. */
+/**
+ * A process that has taken more memory than it had once, and has had nothing to do for a minute. Once in ten minutes, as it has its price: V8 drops the code
+ * that it has compiled, too. Whoever comes next waits up to half a second, and the process works at half its speed for three.
+ */
 export class MuchWasTaken implements MemoryReason {
   readonly why = 'after much was done';
-  #isQuiet = false;
+  #quietLooks = 0;
+  #looksSince = MOST_OFTEN;
 
   /** @param least what the process has had at the least until now: its start is work too */
   constructor(private least: number) {}
 
   look({ rss, busy }: MemoryLook): boolean {
     this.least = Math.min(this.least, rss);
-    const wasQuiet = this.#isQuiet;
-    this.#isQuiet = busy < QUIET;
-    return this.#isQuiet && wasQuiet && rss - this.least >= MUCH;
+    this.#looksSince++;
+    this.#quietLooks = busy < QUIET ? this.#quietLooks + 1 : 0;
+    return this.#quietLooks >= RESTED && this.#looksSince >= MOST_OFTEN && rss - this.least >= MUCH;
   }
 
   /** What is there after a collection is in use. */
   collected(rss: number): void {
     this.least = rss;
-    this.#isQuiet = false;
+    this.#quietLooks = 0;
+    this.#looksSince = 0;
   }
 }
 
