@@ -491,8 +491,6 @@ create table extmsg_deliveries (
   claim text collate "C",
   constraint extmsg_deliveries_pkey PRIMARY KEY (pk),
   constraint extmsg_deliveries_id_key UNIQUE (id),
-  constraint extmsg_deliveries_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
-  constraint extmsg_deliveries_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint extmsg_deliveries_direction_check CHECK (direction = ANY (ARRAY['inbound'::text, 'peer'::text, 'outbound'::text])),
   constraint extmsg_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'queued'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))
 );
@@ -526,7 +524,6 @@ create table extmsg_entries (
   created_at timestamp with time zone default clock_timestamp() not null,
   constraint extmsg_entries_pkey PRIMARY KEY (conversation_pk, sequence),
   constraint extmsg_entries_id_key UNIQUE (id),
-  constraint extmsg_entries_conversation_pk_fkey FOREIGN KEY (conversation_pk) REFERENCES extmsg_conversations(pk) ON DELETE CASCADE,
   constraint extmsg_entries_kind_check CHECK (kind = ANY (ARRAY['inbound'::text, 'outbound'::text]))
 );
 CREATE INDEX extmsg_entries_created_idx ON public.extmsg_entries USING btree (created_at);
@@ -2570,8 +2567,9 @@ AS $function$
       ), free as materialized (
         select s.stream from (select distinct stream from given g where g.same) s where p_wait or pg_try_advisory_xact_lock(1, s.stream)
       ), taken as materialized (
-        select g.* from (select g.*, bool_and(g.same) over (partition by g.conversation) as good from given g) g
-        where g.good and g.stream = any(array(select f.stream from free f))
+        select g.* from given g
+        where g.same and g.conversation <> all(array(select o.conversation from given o where not o.same))
+          and g.stream = any(array(select f.stream from free f))
       ), moved as (
         update extmsg_conversations c set head = m.head
         from (select t.conversation, max(t.sequence) as head from taken t group by t.conversation) m where c.pk = m.conversation
@@ -2599,8 +2597,9 @@ AS $function$
         on conflict (request_id) where request_id is not null do nothing
       )
       select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.city order by t.ord),
-             (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
-              from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e),
+             case when count(*) = jsonb_array_length(p_items) then jsonb_path_query_array(p_items, '$[*].events[*]')
+                  else (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
+                        from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e) end,
              jsonb_agg(t.addressed order by t.ord) filter (where t.addressed ->> 'group' is not null),
              array_agg(distinct t.adapter) filter (where t.adapter is not null)
       into v_ords, v_times, v_cities, v_events, v_addressed, v_adapters

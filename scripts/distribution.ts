@@ -61,7 +61,6 @@ export const KEYS: Readonly<Record<string, string>> = {
     [
       'extmsg_bindings_active_key',
       'extmsg_bindings_conversation_pk_fkey',
-      'extmsg_deliveries_conversation_pk_fkey',
       'extmsg_deliveries_member_key',
       'extmsg_deliveries_once_key',
       'extmsg_deliveries_told_key',

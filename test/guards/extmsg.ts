@@ -51,11 +51,27 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What is remembered of a conversation decides nothing.',
-    file: 'db/migrations/0103_count_extmsg_routing.ts',
+    file: 'db/migrations/0113_take_extmsg_inbound_sooner.ts',
     find: 'coalesce(c.routing = g.routing and c.head',
     replace: 'coalesce(c.head',
     test: BATCHES,
     name: 'is nothing where who is told has changed',
+  },
+  {
+    guard: 'Of a conversation that has changed nothing is taken.',
+    file: 'db/migrations/0113_take_extmsg_inbound_sooner.ts',
+    find: 'g.conversation <> all(array(select o.conversation from given o where not o.same))',
+    replace: 'true',
+    test: BATCHES,
+    name: 'is nothing where somebody else has moved it',
+  },
+  {
+    guard: 'Messages that are not taken have no events.',
+    file: 'db/migrations/0113_take_extmsg_inbound_sooner.ts',
+    find: 'case when count(*) = jsonb_array_length(p_items) then',
+    replace: 'case when count(*) > 0 then',
+    test: BATCHES,
+    name: 'has an event where it is taken',
   },
   {
     guard: 'What was taken by what is remembered does not come again with what was not.',

@@ -1,5 +1,5 @@
 -- Appends messages from outside to their conversations, with a delivery for everybody who is to be told, and the events of it. An item:
---   ord                  its place, in which it comes after others
+--   ord                  its place, in which it comes after others: items are given in that order
 --   city, stream         whose it is, and the id of its event stream
 --   conversation         its pk; sequence, the entry's place: in a conversation items come one after the other from its head on
 --   entry, deliveries    what extmsg_entries and extmsg_deliveries have of it
@@ -46,8 +46,9 @@ begin
   ), free as materialized (
     select s.stream from (select distinct stream from given g where g.same) s where p_wait or pg_try_advisory_xact_lock(1, s.stream)
   ), taken as materialized (
-    select g.* from (select g.*, bool_and(g.same) over (partition by g.conversation) as good from given g) g
-    where g.good and g.stream = any(array(select f.stream from free f))
+    select g.* from given g
+    where g.same and g.conversation <> all(array(select o.conversation from given o where not o.same))
+      and g.stream = any(array(select f.stream from free f))
   ), moved as (
     update extmsg_conversations c set head = m.head
     from (select t.conversation, max(t.sequence) as head from taken t group by t.conversation) m where c.pk = m.conversation
@@ -75,8 +76,9 @@ begin
     on conflict (request_id) where request_id is not null do nothing
   )
   select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.city order by t.ord),
-         (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
-          from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e),
+         case when count(*) = jsonb_array_length(p_items) then jsonb_path_query_array(p_items, '$[*].events[*]')
+              else (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
+                    from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e) end,
          jsonb_agg(t.addressed order by t.ord) filter (where t.addressed ->> 'group' is not null),
          array_agg(distinct t.adapter) filter (where t.adapter is not null)
   into v_ords, v_times, v_cities, v_events, v_addressed, v_adapters

@@ -229,7 +229,7 @@ describe('what is known of a conversation', () => {
     expect(moved.at(-1)).toEqual({ stream: 'alpha', head: 7 });
   });
 
-  // Guard: what is only remembered decides nothing.
+  // Guard: what is only remembered decides nothing, and of a conversation that has changed nothing is taken.
   it('is nothing where somebody else has moved it, and what comes once comes once', async () => {
     const [a, b] = [aProcess(), aProcess()];
     expect(sequence(await a.receive(message('alpha', 'm-1')))).toBe(1);
@@ -243,6 +243,19 @@ describe('what is known of a conversation', () => {
     ]);
     expect(a.guesses.map(({ taken }) => taken)).toEqual([0, 0]);
     expect(await texts('alpha')).toHaveLength(4);
+  });
+
+  // Guard: messages that are not taken have no events.
+  it('has an event where it is taken, and none where it has come before', async () => {
+    const [a, b] = [aProcess(), aProcess()];
+    for (const city of ['alpha', 'beta']) await a.receive(message(city, 'm-1'));
+    await b.receive(message('alpha', 'm-2'));
+    await Promise.all([a.receive(message('alpha', 'm-2')), a.receive(message('beta', 'm-2'))]);
+    expect(a.guesses.at(-1)).toEqual({ expected: 2, taken: 1 });
+    const { rows } = await pool.query(
+      `select y.name, count(*)::integer as events from events e join cities y using (stream_id) where e.type = 'extmsg.inbound' group by 1 order by 1`,
+    );
+    expect(rows).toEqual(['alpha', 'beta'].map((name) => ({ name, events: 2 })));
   });
 
   // Guard: who has a conversation now is told, and not who had it.
