@@ -172,8 +172,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Time never goes back in streams that are written together.',
     file: 'db/migrations/0114_append_events_of_one_stream_sooner.ts',
-    find: 'c(id, count, last, at)\n      ), timed as (\n        select c.*, max(greatest(clock_timestamp(), s.last_ts)',
-    replace: 'c(id, count, last, at)\n      ), timed as (\n        select c.*, max(clock_timestamp()',
+    find: 'c(id, count, last, at)\n        ), timed as (\n          select c.*, max(greatest(clock_timestamp(), s.last_ts)',
+    replace: 'c(id, count, last, at)\n        ), timed as (\n          select c.*, max(clock_timestamp()',
     test: EVENT_LOG,
   },
   {
