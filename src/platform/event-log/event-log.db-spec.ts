@@ -93,6 +93,8 @@ describe('the event log of two processes', () => {
     await sql`update event_streams set last_ts = now() + interval '1 hour' where name = ${name}`.execute(a.db);
     const { last_ts: newest } = await stream(name);
     expect((await append(a, ...events(name)))[0]!.ts).toEqual(newest);
+    const together = await append(a, ...events(await join()), ...events(name));
+    expect(together[1]!.ts.getTime()).toBeGreaterThanOrEqual(newest.getTime());
   });
 
   // Guard: of streams that are written together, one that ends later has the later time, whatever the clocks of the streams say.
