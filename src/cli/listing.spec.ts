@@ -46,6 +46,13 @@ describe('a list', () => {
     expect(io.stderr).toBe('svc bead list: 50 of at least 60 beads shown; --limit 0 shows all\n');
   });
 
+  it('does not take what is in a page for all there is, where the service counts no further', async () => {
+    server = await testServer({ '/v0/city/alpha/beads': pages(60, { total: 50 }) });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect(await runCli(['bead', 'list'], io)).toBe(0);
+    expect(io.stderr).toBe('svc bead list: 50 beads shown; --limit 0 shows all\n');
+  });
+
   it('says nothing when the limit is all there is', async () => {
     const io = await list(50);
     expect([lines(io), io.stderr]).toEqual([51, '']);

@@ -89,7 +89,7 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
     });
     const items = page.items ?? [];
     count += items.length;
-    of ??= page.total === undefined ? '' : ` of ${page.total_is_estimate === true ? 'at least ' : ''}${page.total}`;
+    of ??= ofTotal(page);
     cursor = page.next_cursor;
     if (flags.json === true) await io.out(items.map((item) => `${JSON.stringify(item)}\n`).join(''));
     else rows.push(...items);
@@ -99,6 +99,12 @@ export async function list<T>(context: CityContext<ListFlags>, listing: Listing<
   if (cursor !== undefined) {
     io.err(`${path}: ${count}${of ?? ''} ${listing.plural} shown; --limit 0 shows all\n`);
   }
+}
+
+/** How many there are of what is shown. A total that ends with a page before the list does counts that page alone. */
+function ofTotal({ items, total, total_is_estimate, next_cursor }: ListPage<unknown>): string {
+  if (total === undefined || (next_cursor !== undefined && total <= (items?.length ?? 0))) return '';
+  return ` of ${total_is_estimate === true ? 'at least ' : ''}${total}`;
 }
 
 /** What happens together is shown together. */
