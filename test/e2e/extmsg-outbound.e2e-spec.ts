@@ -106,7 +106,7 @@ describe('what a session publishes', () => {
       { posting_session: one, owner_session: two },
     ]);
     const free = city.conversation();
-    refused(await send(free, 'x'), 422, new RegExp(`no active binding for conversation slack/${free.conversation_id}$`));
+    refused(await send(free, 'x'), 422, new RegExp(`no active binding for conversation slack/${free.conversation_id} \\(${free.kind}\\)$`));
     refused(await send(free, 'x', { session_id: 'nobody' }), 404, /session nobody not found/);
     const none = city.conversation({ account_id: 'none' });
     await bind(none, { session_id: one });

@@ -5,7 +5,7 @@ import { cityCommand, cityContextOf, printJson, withExamples } from '../command.
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
-import { conversationOf, withConversation, type Conversation, type ConversationFlags } from './conversation.js';
+import { conversationOf, shown, withConversation, type Conversation, type ConversationFlags } from './conversation.js';
 
 interface Flags extends ConversationFlags {
   readonly session?: string;
@@ -70,10 +70,12 @@ async function tellOfNobody(api: Api, city: string, { provider, account_id }: Co
   if (sent.aborted) return;
   const init = { params: { path: { cityName: city } }, signal: AbortSignal.any([api.signal, sent]) };
   const reply = await api.http.GET('/v0/city/{cityName}/extmsg/adapters', init).catch(() => undefined);
-  const adapter = reply?.data?.items?.find((each) => each.provider === provider && each.account_id === account_id);
+  // The list is whole. Adapters have the names that the service has made of what was written: `Slack` is slack.
+  const [name, account] = [provider.trim().toLowerCase(), account_id.trim()];
+  const adapter = reply?.data?.items?.find((each) => each.provider === name && each.account_id === account);
   if (sent.aborted || adapter?.health !== 'disconnected') return;
-  const connect = `svc extmsg connect ${provider}${account_id === 'default' ? '' : ` --account-id ${account_id}`}`;
-  io.err(`nobody is connected for ${provider}/${account_id} (\`${connect}\`): waiting for 30 s; the message itself waits for a day\n`);
+  const connect = `svc extmsg connect ${name}${account === 'default' ? '' : ` --account-id ${account}`}`;
+  io.err(`nobody is connected for ${name}/${account} (\`${connect}\`): waiting for 30 s; the message itself waits for a day\n`);
 }
 
 function addReceive(extmsg: Command, io: Io): void {
@@ -98,9 +100,15 @@ function addReceive(extmsg: Command, io: Io): void {
     const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/inbound', { params, body: { message }, signal }));
     if (flags.json === true) return printJson(io, data);
-    if (data.TranscriptEntry === null) return io.out('nobody answers in this conversation; bind it with `svc extmsg bind`\n');
+    if (data.TranscriptEntry === null) return io.out(nobodyIn(message.conversation, flags.to));
     const whom = data.TargetAgentName === '' ? data.TargetSessionID : `agent ${data.TargetAgentName}`;
     const again = data.Duplicate === true ? ', as before' : '';
     return io.out(`entry ${data.TranscriptEntry.Sequence}, for ${whom}${again}\n`);
   });
+}
+
+/** With the kind of the conversation: a room that is bound and a dm of the same id are two. */
+function nobodyIn(conversation: Conversation, to: string | undefined): string {
+  if (to !== undefined) return `nobody is @${to.replace(/^@/, '')} in ${shown(conversation)}; see \`svc extmsg group show\`\n`;
+  return `nobody answers in ${shown(conversation)}; bind it with \`svc extmsg bind\`\n`;
 }

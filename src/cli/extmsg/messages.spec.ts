@@ -14,14 +14,18 @@ const list = (...adapters: object[]): Handler => {
   return (_request, response) => json(response, { items, total: items.length });
 };
 
-async function send(adapters: Handler, until: (io: FakeIo) => boolean): Promise<{ code: number; io: FakeIo }> {
+async function send(
+  adapters: Handler,
+  until: (io: FakeIo) => boolean,
+  more: readonly string[] = [],
+): Promise<{ code: number; io: FakeIo }> {
   const io = fakeIo({});
   let answer: (() => void) | undefined;
   server = await testServer({
     [`${EXTMSG}/adapters`]: adapters,
     [`${EXTMSG}/outbound`]: (_request, response) => void (answer = () => json(response, PENDING)),
   });
-  const ended = runCli([...SEND, '--api', server.url, '--city', 'alpha'], io);
+  const ended = runCli([...SEND, ...more, '--api', server.url, '--city', 'alpha'], io);
   const asked = (): boolean => answer !== undefined && server.requests.some(({ line }) => line.includes('/adapters'));
   while (!asked() || !until(io)) await new Promise((resolve) => setTimeout(resolve, 5));
   answer!();
@@ -37,11 +41,32 @@ describe('svc extmsg send', () => {
     expect([code, io.stdout]).toEqual([0, 'not published yet: it is tried on (dlv-1)\n']);
   });
 
+  it('finds the adapter under the name that the service has made of what was written, among as many as a city may have', async () => {
+    const others = Array.from({ length: 999 }, (_, at) => ({ provider: `other-${at}`, health: 'ok' }));
+    const written = ['--provider', 'Chat', '--account-id', ' b '];
+    const { io } = await send(list(...others, { account_id: 'b', health: 'disconnected' }), (it) => it.stderr !== '', written);
+    expect(io.stderr).toContain('nobody is connected for chat/b (`svc extmsg connect chat --account-id b`)');
+  });
+
   it.each<[string, Handler]>([
     ['somebody is connected', list({ health: 'ok' }, { account_id: 'b', health: 'disconnected' })],
     ['it may not look', (_request, response) => problem(response, 403, 'forbidden: no')],
   ])('says nothing of it where %s', async (_where, adapters) => {
     const { code, io } = await send(adapters, () => true);
     expect([code, io.stderr, io.stdout]).toEqual([0, '', 'not published yet: it is tried on (dlv-1)\n']);
+  });
+});
+
+describe('svc extmsg receive', () => {
+  const RECEIVE = ['extmsg', 'receive', 'Hello.', '--provider', 'chat', '--conversation-id', 'lobby', '--from', 'Ann'];
+
+  it.each([
+    ['the conversation, with its kind', [], 'nobody answers in chat/lobby (dm); bind it with `svc extmsg bind`\n'],
+    ['the handle', ['--kind', 'room', '--to', '@dev'], 'nobody is @dev in chat/lobby (room); see `svc extmsg group show`\n'],
+  ])('that nobody takes names %s', async (_what, more, said) => {
+    server = await testServer({ [`${EXTMSG}/inbound`]: (_request, response) => json(response, { TranscriptEntry: null }) });
+    const io = fakeIo({});
+    expect(await runCli([...RECEIVE, ...more, '--api', server.url, '--city', 'alpha'], io)).toBe(0);
+    expect(io.stdout).toBe(said);
   });
 });

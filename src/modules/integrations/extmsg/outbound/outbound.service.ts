@@ -18,7 +18,7 @@ import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.reposi
 import { BindingsRepository, type BindingRow } from '../bindings/bindings.repository.js';
 import { BindingsService } from '../bindings/bindings.service.js';
 import { OffersRepository } from '../connected/offers.repository.js';
-import { conversationOf, factsOf, requireOwn, shown, type ConversationRow } from '../conversations/conversation.js';
+import { conversationOf, factsOf, requireOwn, shown, type Conversation, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { deliveryFailed } from '../deliveries/delivery-failed.js';
 import { GroupsRepository, type GroupRow } from '../groups/groups.repository.js';
@@ -85,7 +85,7 @@ export class OutboundService {
       async (tx) => {
         if (!(await this.config.isRunning(city, tx))) throw notRunning(city.name);
         const at = await this.conversations.lock(tx, city.streamId, conversation);
-        if (at === undefined) throw notBound(shown(conversation));
+        if (at === undefined) throw notBound(conversation);
         const key = body.idempotency_key?.trim() ?? '';
         const hash = bodyHash({
           session: sender.id,
@@ -130,7 +130,7 @@ export class OutboundService {
     const isParticipant = participants.some(({ session_pk, agent_name }) =>
       session_pk === null ? sender.named_identity === agent_name : session_pk === sender.pk,
     );
-    if (!isParticipant) throw notBound(shown(at));
+    if (!isParticipant) throw notBound(at);
     return { generation: 0, group };
   }
 
@@ -207,6 +207,7 @@ function notOwner(city: CityScope, at: ConversationRow, sender: SessionRow, bind
   };
 }
 
-function notBound(conversation: string): Error {
-  return problem('validation_failed', `no active binding for conversation ${conversation}`, { at: 'body.conversation' });
+/** With its kind: a room and a dm of one id are two conversations. */
+function notBound(at: Conversation): Error {
+  return problem('validation_failed', `no active binding for conversation ${shown(at)} (${at.kind})`, { at: 'body.conversation' });
 }
