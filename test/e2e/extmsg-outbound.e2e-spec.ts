@@ -170,11 +170,11 @@ describe('an adapter', () => {
   });
 
   it.each([
-    [401, 'auth'],
-    [404, 'not_found'],
-    [400, 'permanent'],
-    [302, 'permanent'],
-  ])('that answers %d is not called again, nor anything it points to: %s', async (status, kind) => {
+    [401, 'auth', ' {"why":"no"}'],
+    [404, 'not_found', ' {"why":"no"}'],
+    [400, 'permanent', ' {"why":"no"}'],
+    [302, 'permanent', ': redirects are not followed; register where it leads'],
+  ])('that answers %d is not called again, nor anything it points to: %s', async (status, kind, why) => {
     const c = await bound();
     city.adapter.does = (_published, response) => answer(response, status, { why: 'no' }, { location: `${city.adapter.url}/elsewhere` });
     const { Receipt, TranscriptEntry } = (await send(c, 'x')).body;
@@ -182,7 +182,7 @@ describe('an adapter', () => {
       Receipt: { Delivered: false, FailureKind: kind, MessageID: '' },
       TranscriptEntry: null,
     });
-    expect(Receipt.Error).toBe(`${status} {"why":"no"}`);
+    expect(Receipt.Error).toBe(`${status}${why}`);
     expect(city.adapter.published).toHaveLength(1);
     const [failed] = await city.events('extmsg.delivery_failed', c.conversation_id);
     expect(failed.payload).toMatchObject({ direction: 'outbound', session: one, error_code: kind });
@@ -192,7 +192,7 @@ describe('an adapter', () => {
   it('that hangs, drips, floods or answers nonsense has failed, and others are published', async () => {
     const [hung, dripped, flooded, odd] = [await bound(), await bound(), await bound(), await bound()];
     const timers: NodeJS.Timeout[] = [];
-    city.adapter.does = ({ body }, response) => {
+    const slow: typeof city.adapter.does = ({ body }, response) => {
       const id = body.conversation.conversation_id as string;
       if (id === hung.conversation_id) return;
       response.writeHead(200);
@@ -200,6 +200,7 @@ describe('an adapter', () => {
       else if (id === dripped.conversation_id) timers.push(setInterval(() => response.write(' '), 20));
       else for (let n = 0; n < 40; n++) response.write(' '.repeat(65_536));
     };
+    city.adapter.does = slow;
     const errors = async (...conversations: Conversation[]): Promise<[string, string][]> =>
       (await Promise.all(conversations.map((c) => send(c, 'x')))).map(({ body }) => [body.Receipt.FailureKind, body.Receipt.Error]);
     city.timings({ attempts: 1 });
@@ -208,6 +209,11 @@ describe('an adapter', () => {
         ['transient', 'its answer is longer than 1048576 bytes'],
         ['transient', '200, and its answer is not what was agreed: <html>'],
       ]);
+      city.adapter.does = (_call, response) => void response.end('{"delivered":true,"message_id":12}');
+      expect(await errors(odd)).toEqual([
+        ['transient', expect.stringMatching(/^200, and its answer is not what was agreed \(message_id: .*string.*\): \{"delivered"/)],
+      ]);
+      city.adapter.does = slow;
       city.timings({ callMs: 1_000 });
       expect(await errors(hung, dripped)).toEqual(Array(2).fill(['transient', 'no answer within 1000 ms']));
     } finally {

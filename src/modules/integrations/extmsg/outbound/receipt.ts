@@ -37,9 +37,11 @@ export function outcomeOf(called: Called): Outcome {
   if (called.status === 0)
     return 'why' in called ? failed(called.refused ? 'permanent' : 'transient', called.why) : failed('transient', 'no answer');
   const { status, body, retryAfter } = called as Extract<Called, { body: string }>;
+  if (status >= 300 && status < 400) return failed('permanent', `${status}: redirects are not followed; register where it leads`);
   if (status < 200 || status > 299) return failed(kindOf(status), `${status} ${excerpt(body)}`.trim(), pauseOf(retryAfter));
   const parsed = Answer.safeParse(jsonOf(body));
-  if (!parsed.success) return failed('transient', `${status}, and its answer is not what was agreed: ${excerpt(body)}`);
+  if (!parsed.success)
+    return failed('transient', `${status}, and its answer is not what was agreed${wrongIn(parsed.error)}: ${excerpt(body)}`);
   const { message_id, delivered, failure_kind, retry_after, metadata, conversation } = parsed.data;
   const common = { messageId: message_id ?? '', metadata: metadata ?? null, conversation: conversation ?? undefined };
   if (delivered === true) return { ...common, delivered: true, kind: '', error: undefined, retryAfterMs: 0 };
@@ -56,7 +58,6 @@ function kindOf(status: number): string {
   if (status === 401 || status === 403) return 'auth';
   if (status === 404) return 'not_found';
   if (status === 429) return 'rate_limited';
-  // A redirect is not followed: who is called is who was registered.
   return status >= 500 ? 'transient' : 'permanent';
 }
 
@@ -73,6 +74,12 @@ function jsonOf(body: string): unknown {
   } catch {
     return undefined;
   }
+}
+
+/** Whoever writes an adapter sees which member it is; of what is no object at all, the text says enough. */
+function wrongIn({ issues: [first] }: z.ZodError): string {
+  if (first === undefined || first.path.length === 0) return '';
+  return ` (${first.path.join('.')}: ${first.message})`;
 }
 
 const excerpt = (body: string): string =>
