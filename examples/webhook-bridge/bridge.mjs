@@ -31,7 +31,9 @@ async function hook(body) {
 
 /** What the answer of the other side means for the service: which failures are worth another try, and when. */
 async function publish(body) {
-  const { conversation, text, idempotency_key: id, reply_to_message_id: reply } = JSON.parse(body);
+  const { conversation, text, idempotency_key: key, reply_to_message_id: reply } = JSON.parse(body);
+  // A session may publish under one key in several conversations: what a receiver keeps has to tell them apart.
+  const id = `${conversation.conversation_id}/${key}`;
   const sent = JSON.stringify({
     conversation: conversation.conversation_id,
     id,

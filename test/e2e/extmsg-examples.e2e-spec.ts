@@ -130,7 +130,7 @@ describe('the bridge', () => {
     expect((await hook(message)).body).toEqual({ sequence: 1, duplicate: false });
     expect((await hook(message)).body).toEqual({ sequence: 1, duplicate: true });
     const [sent] = await eventually(() => other.published.length > 0 && other.published);
-    expect(sent!.body).toEqual({ conversation: 'ops', id: 'echo-1', text: 'echo: Is it done?' });
+    expect(sent!.body).toEqual({ conversation: 'ops', id: 'ops/echo-1', text: 'echo: Is it done?' });
     const { 'x-timestamp': at, 'x-signature': signature } = sent!.headers;
     expect(signature).toBe(signed(sent!.text, SECRET, Number(at))['X-Signature']);
     const { items } = await eventually(async () => {
@@ -138,6 +138,17 @@ describe('the bridge', () => {
       return (body.items as any[]).some(({ conversation }) => conversation.provider === 'hooks') && body;
     });
     expect(items.filter(({ conversation }: any) => conversation.provider === 'hooks')).toMatchObject([{ state: 'delivered', sequence: 2 }]);
+  });
+
+  it('posts under an id that no other conversation has, also where a session publishes under one key in both', async () => {
+    const conversation = { scope_id: 'alpha', provider: 'hooks', account_id: 'default', conversation_id: 'dev', kind: 'room' };
+    expect(outcome(await a.post(path('extmsg/bind'), { conversation, agent_name: 'mayor' }))).toBe(200);
+    other.reset();
+    other.does = (_published, response) => void response.writeHead(200).end('{}');
+    expect((await hook({ ...ops, conversation: 'dev', id: 'm-1', text: 'And there?' })).status).toBe(200);
+    const [sent] = await eventually(() => other.published.length > 0 && other.published);
+    // In `ops` its key was `echo-1` as well.
+    expect(sent!.body).toEqual({ conversation: 'dev', id: 'dev/echo-1', text: 'echo: And there?' });
   });
 
   it('refuses what is not signed, or was long ago, and says which failures are worth another try', async () => {
@@ -153,6 +164,6 @@ describe('the bridge', () => {
     other.does = (_published, response) => void response.writeHead(answers[other.published.length - 1] ?? 200).end('{"id":"theirs-2"}');
     expect((await hook({ ...ops, id: 'm-4', text: 'again' })).status).toBe(200);
     const tries = await eventually(() => other.published.length >= 3 && other.published);
-    expect(tries.map(({ body }) => body)).toEqual(Array(3).fill(expect.objectContaining({ id: 'echo-3', text: 'echo: again' })));
+    expect(tries.map(({ body }) => body)).toEqual(Array(3).fill(expect.objectContaining({ id: 'ops/echo-3', text: 'echo: again' })));
   });
 });
