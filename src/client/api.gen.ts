@@ -1223,7 +1223,7 @@ export interface paths {
         put?: never;
         /**
          * Register an adapter
-         * @description The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry `X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. One without an address connects with `transport: stream`. Registering again changes it, and says that it is there.
+         * @description The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry `X-SVC-Timestamp`, in seconds, and `X-SVC-Signature`, `sha256=` and, in hexadecimal, the HMAC-SHA-256 of the timestamp, a point and the body as it comes, under the whole `secret`. The address has to be public, or allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. One without an address connects with `transport: stream`. Registering again changes it, and says that it is there.
          */
         post: operations["register-extmsg-adapter"];
         /**
@@ -1351,7 +1351,7 @@ export interface paths {
         put?: never;
         /**
          * Hand over a message from outside
-         * @description It goes to whoever has the conversation, else to a participant of its group, else along a default route of the configuration; all members are told once, however often it is sent. The answer is given once it is stored. 400 and 404 say that no repetition helps; 429 and 503 say when to try again.
+         * @description It goes to whoever has the conversation, else to a participant of its group, else along a default route of the configuration; all members are told once, however often it is sent. The answer is given once it is stored. 429 and 503 say when to try again; every other 4xx says that no repetition helps.
          */
         post: operations["post-v0-city-by-city-name-extmsg-inbound"];
         delete?: never;

@@ -24,7 +24,7 @@ export function addLogs(service: Command, io: Io): void {
   const logs = cityCommand(service, 'logs', 'show what a service has written')
     .argument('<name>', 'the service')
     .option('-f, --follow', 'go on with what it writes, until Ctrl-C')
-    .option('--tail <n>', 'the last n lines', '100')
+    .option('--tail <n>', 'the last n lines, 1000 at the most', '100')
     .option('--json', 'print one JSON line for each');
   withExamples(logs, 'svc service logs board', 'svc service logs board --follow');
   logs.action(async (name: string, _options, action: Command) => {

@@ -50,7 +50,8 @@ export class AdaptersController {
     summary: 'Register an adapter',
     description:
       'The first answer has a `token`, with which the adapter calls for its own account only, and a `secret`: calls to `callback_url` carry ' +
-      '`X-SVC-Timestamp` and `X-SVC-Signature`, `sha256=` and the HMAC-SHA-256 of the timestamp, a point and the body. The address has to be public, or ' +
+      '`X-SVC-Timestamp`, in seconds, and `X-SVC-Signature`, `sha256=` and, in hexadecimal, the HMAC-SHA-256 of the timestamp, a point and the body as it ' +
+      'comes, under the whole `secret`. The address has to be public, or ' +
       'allowed by the operator (`SVC_ALLOWED_TARGETS`); redirects are not followed. One without an address connects with `transport: stream`. Registering again changes it, and says that it is there.',
     tag,
     status: 201,

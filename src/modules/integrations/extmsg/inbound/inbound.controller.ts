@@ -27,7 +27,7 @@ export class InboundController {
     summary: 'Hand over a message from outside',
     description:
       'It goes to whoever has the conversation, else to a participant of its group, else along a default route of the configuration; all members are told ' +
-      'once, however often it is sent. The answer is given once it is stored. 400 and 404 say that no repetition helps; 429 and 503 say when to try again.',
+      'once, however often it is sent. The answer is given once it is stored. 429 and 503 say when to try again; every other 4xx says that no repetition helps.',
     tag: 'extmsg',
     response: InboundResult,
     problems: ['city_not_found', 'invalid_request', 'validation_failed', 'unavailable'],
