@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
-import { age } from '../duration.js';
+import { age, showDuration } from '../duration.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { table } from '../table.js';
@@ -36,7 +36,7 @@ export function addDeliveries(extmsg: Command, io: Io): void {
           shown(one.conversation),
           one.session,
           age(one.created_at),
-          one.error ?? one.error_code ?? '',
+          why(one),
         ]);
         return table(['ID', 'DIRECTION', 'STATE', 'CONVERSATION', 'WHO', 'AGE', 'WHY'], rows, io);
       },
@@ -58,4 +58,13 @@ export function addDeliveries(extmsg: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/delivery/{id}/retry', { params, signal }));
     return flags.json === true ? printJson(io, data) : io.out(`${data.id} is ${data.state}\n`);
   });
+}
+
+/** Of what is tried again: how often it was, and how long it waits for the next time. */
+function why({ error, error_code, state, attempts, next_attempt_at: next }: Delivery): string {
+  const said = error ?? error_code ?? '';
+  if (state !== 'pending' || attempts === 0) return said;
+  const ms = next === undefined ? 0 : Date.parse(next) - Date.now();
+  const again = ms > 0 ? `, again in ${showDuration(ms)}` : '';
+  return `${said} (${attempts === 1 ? '1 try' : `${attempts} tries`}${again})`.trim();
 }
