@@ -58,7 +58,8 @@ function addSend(extmsg: Command, io: Io): void {
     const { Receipt: receipt, DeliveryID: id = '' } = data;
     if (flags.json === true) await printJson(io, data);
     else if (receipt.Delivered) return io.out(`published as ${receipt.MessageID} (${id})\n`);
-    else if (receipt.FailureKind === 'pending') return io.out(`not published yet: it is tried on (${id})\n`);
+    else if (receipt.FailureKind === 'pending')
+      return io.out(`not published yet: it is tried on (${id})${receipt.Error === undefined ? '' : `; the last try: ${receipt.Error}`}\n`);
     if (receipt.Delivered || receipt.FailureKind === 'pending') return;
     throw new CliError(`not published: ${receipt.Error ?? receipt.FailureKind} (${id})`);
   });

@@ -57,6 +57,16 @@ describe('svc extmsg send', () => {
   });
 });
 
+describe('what svc extmsg send says of a message that is tried on', () => {
+  it('has what the last try has come to', async () => {
+    const Receipt = { ...PENDING.Receipt, Error: '503 closed for lunch' };
+    server = await testServer({ [`${EXTMSG}/outbound`]: (_request, response) => json(response, { ...PENDING, Receipt }) });
+    const io = fakeIo({});
+    expect(await runCli([...SEND, '--api', server.url, '--city', 'alpha'], io)).toBe(0);
+    expect(io.stdout).toBe('not published yet: it is tried on (dlv-1); the last try: 503 closed for lunch\n');
+  });
+});
+
 describe('svc extmsg receive', () => {
   const RECEIVE = ['extmsg', 'receive', 'Hello.', '--provider', 'chat', '--conversation-id', 'lobby', '--from', 'Ann'];
 
