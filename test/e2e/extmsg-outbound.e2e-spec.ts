@@ -538,7 +538,9 @@ describe('svc extmsg', () => {
     expect(await said('handoff', ...about, '--to', 'mayor')).toMatch(/is bound to agent mayor \(generation 2\)\n$/);
     expect(await said('bindings', 'mayor', '--json')).toContain(`"conversation_id":"${c.conversation_id}"`);
     expect(await said('unbind', ...about)).toMatch(/is bound to agent mayor no more\n$/);
-    expect(await said('unbind', ...about)).toBe('nothing was bound\n');
+    const named = `slack/${c.conversation_id} \\(${c.kind}\\)`;
+    expect(await said('unbind', ...about)).toMatch(new RegExp(`^nothing was bound in ${named}\n$`));
+    expect(await said('group', 'show', ...about)).toMatch(new RegExp(`not_found: group not found for conversation ${named}\n$`));
     expect(await said('group', 'make', ...about, '--default', 'ops', '--max-deliveries', '5')).toMatch(/^group-\w+\n$/);
     expect(await said('participant', 'add', 'ops', one, ...about)).toBe(`@ops is ${one}\n`);
     expect(await said('group', 'show', ...about)).toMatch(/20 publications, 5 deliveries\n[^]*@ops +/);

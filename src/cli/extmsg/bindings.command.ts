@@ -65,7 +65,7 @@ export function addBindings(extmsg: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/extmsg/unbind', { params, body, signal }));
     const ended = data.unbound ?? [];
     if (flags.json === true) return io.out(ended.map((one) => `${JSON.stringify(one)}\n`).join(''));
-    if (ended.length === 0) return io.out('nothing was bound\n');
+    if (ended.length === 0) return io.out(`nothing was bound in ${shown(body.conversation)}\n`);
     return io.out(ended.map((one) => `${shown(one.Conversation)} is bound to ${who(one)} no more\n`).join(''));
   });
 

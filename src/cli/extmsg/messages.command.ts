@@ -38,6 +38,8 @@ function addSend(extmsg: Command, io: Io): void {
   withExamples(send, 'svc extmsg send --provider slack --conversation-id C1 --kind room --session mayor "On it."');
   send.action(async (text: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    // A variable that was never set: what is published is nothing that anybody takes back.
+    if (text.trim() === '') throw new CliError('the text is empty');
     const session = flags.session ?? (io.env.SVC_SESSION_ID || undefined);
     if (session === undefined) throw new CliError('who publishes? name the session with --session');
     const body = {

@@ -67,6 +67,26 @@ describe('what svc extmsg send says of a message that is tried on', () => {
   });
 });
 
+describe('a message without a word', () => {
+  it('is not published', async () => {
+    server = await testServer({});
+    const io = fakeIo({});
+    const words = SEND.map((word) => (word === 'It is.' ? ' ' : word));
+    expect(await runCli([...words, '--api', server.url, '--city', 'alpha'], io)).toBe(2);
+    expect([io.stderr, server.requests]).toEqual(['svc extmsg send: the text is empty\n', []]);
+  });
+});
+
+describe('svc extmsg transcript', () => {
+  it('names the conversation in which nothing was said, with its kind', async () => {
+    server = await testServer({ [`${EXTMSG}/transcript`]: (_request, response) => json(response, { items: [], total: 0 }) });
+    const io = fakeIo({});
+    const words = ['extmsg', 'transcript', '--provider', 'chat', '--conversation-id', 'lobby'];
+    expect(await runCli([...words, '--api', server.url, '--city', 'alpha'], io)).toBe(0);
+    expect(io.stderr).toBe('nothing was said in chat/lobby (dm)\n');
+  });
+});
+
 describe('svc extmsg receive', () => {
   const RECEIVE = ['extmsg', 'receive', 'Hello.', '--provider', 'chat', '--conversation-id', 'lobby', '--from', 'Ann'];
 

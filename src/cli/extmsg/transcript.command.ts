@@ -6,7 +6,7 @@ import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { table } from '../table.js';
 import { defined, numberOf } from '../values.js';
-import { conversationOf, withConversation, type ConversationFlags } from './conversation.js';
+import { conversationOf, shown, withConversation, type ConversationFlags } from './conversation.js';
 
 type Entry = Schemas['ConversationTranscriptRecord'];
 
@@ -35,7 +35,7 @@ export function addTranscript(extmsg: Command, io: Io): void {
     });
     await list<Entry>(context, {
       plural: 'entries',
-      empty: 'nothing was said',
+      empty: `nothing was said in ${shown(conversationOf(flags, city))}`,
       show: (entries) => {
         const rows = entries.map((one) => [String(one.Sequence), one.Kind, by(one), age(one.CreatedAt), one.Text]);
         return table(['SEQ', 'KIND', 'BY', 'AGE', 'TEXT'], rows, io);

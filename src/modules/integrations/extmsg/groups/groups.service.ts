@@ -11,7 +11,7 @@ import type { SessionChanges } from '../../../sessions/session-store/session-cha
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
 import { selectorOf, isSame, type Target } from '../bindings/target.js';
 import { Targets } from '../bindings/targets.service.js';
-import { conversationOf, factsOf, requireOwn, type Conversation } from '../conversations/conversation.js';
+import { conversationOf, factsOf, requireOwn, shown, type Conversation } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { ConversationKind, tidyMetadata } from '../conversations/conversations.schemas.js';
 import { toGroup, toParticipant } from './groups.mapper.js';
@@ -48,7 +48,10 @@ export class GroupsService {
     if (conversation !== undefined) requireOwn(caller, conversation);
     const at = conversation && (await this.conversations.find(this.db, city.streamId, conversation));
     const group = at && (await this.repository.of(this.db, at.pk));
-    if (group === undefined) throw problem('extmsg_group_not_found', 'group not found for conversation');
+    if (group === undefined) {
+      const which = conversation === undefined ? '' : ` ${shown(conversation)} (${conversation.kind})`;
+      throw problem('extmsg_group_not_found', `group not found for conversation${which}`);
+    }
     return toGroup(group, await this.repository.participants(this.db, group.pk));
   }
 
