@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { ask, type Api } from '../api.js';
+import { ask, type Api, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
+import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
 import { defined } from '../values.js';
 import { conversationOf, shown, withConversation, type Conversation, type ConversationFlags } from './conversation.js';
@@ -76,9 +77,20 @@ async function tellOfNobody(api: Api, city: string, { provider, account_id }: Co
   // The list is whole. Adapters have the names that the service has made of what was written: `Slack` is slack.
   const [name, account] = [provider.trim().toLowerCase(), account_id.trim()];
   const adapter = reply?.data?.items?.find((each) => each.provider === name && each.account_id === account);
-  if (sent.aborted || adapter?.health !== 'disconnected') return;
-  const connect = `svc extmsg connect ${name}${account === 'default' ? '' : ` --account-id ${account}`}`;
-  io.err(`nobody is connected for ${name}/${account} (\`${connect}\`): waiting for 30 s; the message itself waits for a day\n`);
+  const why = adapter && whyNotNow(adapter);
+  if (!sent.aborted && why !== undefined) io.err(`${why}\n`);
+}
+
+/** What keeps an adapter from publishing, as far as its health tells. */
+function whyNotNow(adapter: Schemas['ExtmsgAdapterInfo']): string | undefined {
+  const { provider, account_id: account, transport, health, last_error: error = 'it does not say why' } = adapter;
+  const of = `${provider}/${account}`;
+  const connect = `svc extmsg connect ${provider}${account === 'default' ? '' : ` --account-id ${account}`}`;
+  const waiting = `waiting for 30 s; the message itself ${transport === 'stream' ? 'waits for a day' : 'is tried for 15 minutes'}`;
+  if (health === 'disconnected') return `nobody is connected for ${of} (\`${connect}\`): ${waiting}`;
+  if (health === 'stale') return `the adapter for ${of} has not been heard of for longer than its lease: ${waiting}`;
+  if (health === 'failing') return `the adapter for ${of} fails (${harmless(error)}): ${waiting}`;
+  return undefined;
 }
 
 function addReceive(extmsg: Command, io: Io): void {

@@ -34,22 +34,37 @@ async function send(
 
 describe('svc extmsg send', () => {
   it('says in a moment that nobody is connected who would take it, and what connects somebody', async () => {
-    const { code, io } = await send(list({ account_id: 'b', health: 'ok' }, { health: 'disconnected' }), (it) => it.stderr !== '');
+    const { code, io } = await send(
+      list({ account_id: 'b', health: 'ok' }, { transport: 'stream', health: 'disconnected' }),
+      (it) => it.stderr !== '',
+    );
     expect(io.stderr).toBe(
       'nobody is connected for chat/default (`svc extmsg connect chat`): waiting for 30 s; the message itself waits for a day\n',
     );
     expect([code, io.stdout]).toEqual([0, 'not published yet: it is tried on (dlv-1)\n']);
   });
 
+  it.each([
+    ['is silent', { health: 'stale' }, 'has not been heard of for longer than its lease'],
+    ['fails', { health: 'failing', last_error: '503 \u001b[31mclosed' }, 'fails (503 ␛[31mclosed)'],
+  ])('says that the adapter %s', async (_what, adapter, said) => {
+    const { io } = await send(list(adapter), (it) => it.stderr !== '');
+    expect(io.stderr).toBe(`the adapter for chat/default ${said}: waiting for 30 s; the message itself is tried for 15 minutes\n`);
+  });
+
   it('finds the adapter under the name that the service has made of what was written, among as many as a city may have', async () => {
     const others = Array.from({ length: 999 }, (_, at) => ({ provider: `other-${at}`, health: 'ok' }));
     const written = ['--provider', 'Chat', '--account-id', ' b '];
-    const { io } = await send(list(...others, { account_id: 'b', health: 'disconnected' }), (it) => it.stderr !== '', written);
+    const { io } = await send(
+      list(...others, { account_id: 'b', transport: 'stream', health: 'disconnected' }),
+      (it) => it.stderr !== '',
+      written,
+    );
     expect(io.stderr).toContain('nobody is connected for chat/b (`svc extmsg connect chat --account-id b`)');
   });
 
   it.each<[string, Handler]>([
-    ['somebody is connected', list({ health: 'ok' }, { account_id: 'b', health: 'disconnected' })],
+    ['somebody is connected', list({ health: 'ok' }, { account_id: 'b', transport: 'stream', health: 'disconnected' })],
     ['it may not look', (_request, response) => problem(response, 403, 'forbidden: no')],
   ])('says nothing of it where %s', async (_where, adapters) => {
     const { code, io } = await send(adapters, () => true);
