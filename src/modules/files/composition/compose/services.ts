@@ -25,7 +25,11 @@ export function checkServices(run: Run, city: Table): void {
 }
 
 function checkKind(run: Run, service: Table): void {
-  if (service.text('kind') === 'proxy_process') {
+  const isProcess = service.text('kind') === 'proxy_process';
+  // Whoever forgets the kind has a program that nobody starts.
+  const unread = service.get(isProcess ? 'workflow' : 'process');
+  if (unread !== undefined) run.warn(unread, `has no effect: it is for kind "${isProcess ? 'workflow' : 'proxy_process'}"`);
+  if (isProcess) {
     const process = service.table('process');
     const command = process?.texts('command') ?? [];
     if ((command[0] ?? '') === '') run.error(process?.get('command') ?? service, 'needs process.command: the program, then its arguments');
