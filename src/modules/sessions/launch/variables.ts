@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
+import { TRIMMING_VARIABLE, type COMMAND_VARIABLES, type IDENTITY_VARIABLES, type ValuesOf } from '../../files/composition/variables.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { actingName } from './acting-name.js';
 import type { Template } from './launch.js';
@@ -7,12 +8,11 @@ import { WORKTREES, type Directories, type Places } from './work-dir.js';
 
 export type Values = Readonly<Record<string, string>>;
 
-const VARIABLE = /\{\{-?\s*\.([A-Za-z]\w*)\s*-?\}\}/g;
 /** What a shell reads between double quotes, too; and what ends a line or a word whatever stands around it. */
 const READ_BY_SHELLS = /["'$`\\\p{Cc}]/u;
 
 /** Who a session is, as prompts and commands are told. */
-export function namesOf(template: Template, row: SessionRow, { cityName }: Pick<Places, 'cityName'>): Values {
+export function namesOf(template: Template, row: SessionRow, { cityName }: Pick<Places, 'cityName'>): ValuesOf<typeof IDENTITY_VARIABLES> {
   const name = actingName(row);
   return {
     Agent: name,
@@ -29,7 +29,13 @@ export function namesOf(template: Template, row: SessionRow, { cityName }: Pick<
 }
 
 /** What `{{.NAME}}` stands for in commands and definitions of one session. */
-export function variablesOf(template: Template, row: SessionRow, places: Places, directories: Directories, configDir: string): Values {
+export function variablesOf(
+  template: Template,
+  row: SessionRow,
+  places: Places,
+  directories: Directories,
+  configDir: string,
+): ValuesOf<typeof COMMAND_VARIABLES> {
   return {
     ...namesOf(template, row, places),
     RigRoot: directories.rigRoot ?? '',
@@ -43,7 +49,7 @@ export function variablesOf(template: Template, row: SessionRow, places: Places,
 
 /** A text with its variables filled in; what is none of them stays, or goes to `unknown`. */
 export function fill(text: string, values: Values, unknown: (name: string, whole: string) => string = (_, whole) => whole): string {
-  return text.replace(VARIABLE, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : unknown(name, whole)));
+  return text.replace(TRIMMING_VARIABLE, (whole, name: string) => (Object.hasOwn(values, name) ? values[name]! : unknown(name, whole)));
 }
 
 /**
@@ -53,7 +59,7 @@ export function fill(text: string, values: Values, unknown: (name: string, whole
  * @throws StartError
  */
 export function fillLine(key: string, line: string, values: Values): string {
-  return line.replace(VARIABLE, (whole, name: string) => {
+  return line.replace(TRIMMING_VARIABLE, (whole, name: string) => {
     const value = Object.hasOwn(values, name) ? values[name]! : undefined;
     if (value === undefined) return whole;
     if (READ_BY_SHELLS.test(value))

@@ -3,6 +3,7 @@ import { access, lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises
 import path from 'node:path';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { VARIABLE, type ValuesOf, type WORK_DIR_VARIABLES } from '../../files/composition/variables.js';
 import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import type { Template } from './launch.js';
 
@@ -28,7 +29,6 @@ export interface Directories {
 /** Where agents may have working copies that no rig knows of. */
 export const WORKTREES = '.gc/worktrees';
 const RUNTIME = '.gc/runtime';
-const VARIABLE = /\{\{\s*\.([A-Za-z]\w*)\s*\}\}/g;
 const MAX_DEPTH = 32;
 
 /**
@@ -86,7 +86,7 @@ function expand(
   name: string,
   { cityName, city, rig, rigRoot }: Places & { city: string; rigRoot: string | undefined },
 ): string {
-  const values: Readonly<Record<string, string>> = {
+  const known: ValuesOf<typeof WORK_DIR_VARIABLES> = {
     Agent: name,
     AgentBase: name.slice(name.lastIndexOf('/') + 1),
     Rig: rig?.name ?? '',
@@ -95,6 +95,7 @@ function expand(
     CityName: cityName,
     WorktreesRoot: path.join(city, WORKTREES),
   };
+  const values: Readonly<Record<string, string>> = known;
   const expanded = written.replace(VARIABLE, (whole, variable: string) => {
     if (!Object.hasOwn(values, variable))
       throw new StartError('unsupported', `work_dir has the unknown variable ${whole} (accepted: ${Object.keys(values).join(', ')})`);

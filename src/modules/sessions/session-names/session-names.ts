@@ -1,5 +1,6 @@
 import { problem } from '../../../contract/problems.js';
 import type { CityConfig, NamedSessionConfig } from '../../files/composition/city-config.js';
+import type { SESSION_NAME_VARIABLES, ValuesOf } from '../../files/composition/variables.js';
 
 const ALIAS = /^[a-zA-Z0-9][a-zA-Z0-9_.-]*(\/[a-zA-Z0-9][a-zA-Z0-9_.-]*)*$/;
 const NAME_MAX = 64;
@@ -25,7 +26,7 @@ export function namedSessionName(config: CityConfig, named: NamedSessionConfig, 
   const derived = fitted(named.qualified_name.replaceAll('/', '--').replaceAll('.', '__'));
   const template = config.workspace.session_template;
   if (template === undefined || template === '') return derived;
-  const values: Readonly<Record<string, string>> = {
+  const known: ValuesOf<typeof SESSION_NAME_VARIABLES> = {
     City: city,
     CityName: city,
     Agent: named.qualified_name,
@@ -34,13 +35,14 @@ export function namedSessionName(config: CityConfig, named: NamedSessionConfig, 
     Name: named.name,
     Rig: named.dir,
   };
-  let known = true;
+  const values: Readonly<Record<string, string>> = known;
+  let isWhole = true;
   const filled = template.replaceAll(/\{\{\s*\.(\w+)\s*\}\}/g, (_all, name: string) => {
-    if (!Object.hasOwn(values, name)) known = false;
+    if (!Object.hasOwn(values, name)) isWhole = false;
     return values[name] ?? '';
   });
   const name = fitted(filled.replaceAll('/', '--').replaceAll('.', '__'));
-  return known && /^[a-zA-Z0-9]/.test(name) && !name.startsWith(RESERVED) ? name : derived;
+  return isWhole && /^[a-zA-Z0-9]/.test(name) && !name.startsWith(RESERVED) ? name : derived;
 }
 
 /** Names of processes are plain and short. */

@@ -16,6 +16,7 @@ import { foldersOf, layered, type Kind } from './layers.js';
 import { withLines } from './lines.js';
 import { NO_KEYS } from './nodes.js';
 import { ownAgents, placeOwn } from './own-agents.js';
+import { checkPlaceholders } from './placeholders.js';
 import { importsOf, includesOf, PackGraph, type Import } from './pack-graph.js';
 import { patchAgents, patchMonitors, patchProviders, patchRigAgents, patchRigs, patchSessions, refuse } from './patches.js';
 import { placeImports, warnOfShadows } from './places.js';
@@ -141,6 +142,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   checkStorage(run, city);
   checkScripts(run, city);
   checkServices(run, city);
+  checkPlaceholders(run, agents, workspace, city.get('global'));
   const conventional = [
     { tree: home.tree, digests: own.digests },
     ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),

@@ -4,9 +4,11 @@ import { Leaf } from '../tree.js';
 import { filesBelow, foundFile, type Found } from './found.js';
 import type { Home } from './home.js';
 import { below, folderOf, type Run } from './run.js';
+import { checkServerVariables } from './server-variables.js';
 
 const HTTP = /^https?:\/\//i;
 const VARIABLE = '{{';
+const TEMPLATE = '.template.toml';
 const OF_AGENT = /^[^/]+\/mcp\/([^/]+)$/;
 
 /**
@@ -30,6 +32,7 @@ export async function findMcpServers(run: Run, home: Home, digests: ReadonlyMap<
     if (url instanceof Leaf && !HTTP.test(String(url.value)) && !String(url.value).startsWith(VARIABLE))
       each.warn(url, 'agents reach http:// and https:// only');
     if (command instanceof Leaf && isLine(String(command.value))) each.warn(command, 'is one program; what follows it belongs in args');
+    if (table !== undefined) checkServerVariables(each, table, name.endsWith(TEMPLATE));
   });
   for (const { name, path } of [...shared, ...own]) {
     const key = below(folderOf(path), MCP_FILE.exec(name)![1]!);

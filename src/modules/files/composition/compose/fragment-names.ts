@@ -1,7 +1,8 @@
 import { blocksOf, FRAGMENT, MAX_FRAGMENT_FILES } from '../template-blocks.js';
-import { Leaf, List, type Node, type Table } from '../tree.js';
+import type { Table } from '../tree.js';
 import type { Agents } from './agents.js';
 import type { Digests } from './contents.js';
+import { leaves } from './placeholders.js';
 import type { Run } from './run.js';
 
 /** Tells of texts that prompts are to be given and that no file has: an agent would start without them, and nobody would know. */
@@ -27,5 +28,3 @@ export async function checkFragments(run: Run, agents: Agents, workspace: Table,
     if (!known.has(name)) run.warn(leaf, `no {{define}} of template-fragments/ has "${name}"${run.suggestions.of(name, names)}`);
   }
 }
-
-const leaves = (node: Node | undefined): Leaf[] => (node instanceof List ? node.items.filter((item) => item instanceof Leaf) : []);
