@@ -4,6 +4,7 @@ import { findCommands, findDoctorChecks } from './convention-scripts.js';
 import { findFormulas, findOrders } from './convention-tables.js';
 import type { Found } from './found.js';
 import type { Home } from './home.js';
+import { warnOfMisnamed } from './misnamed.js';
 import { below, type Run } from './run.js';
 
 /** Folders whose files belong to a city or a pack by where they lie. */
@@ -44,6 +45,7 @@ export async function readConventions(run: Run, home: Home): Promise<Conventions
   }));
   for (const found of await run.each(folders, (each, folder) => each.digests(folder)))
     for (const [path, sha256] of found) digests.set(path, sha256);
+  warnOfMisnamed(run, home, digests);
   return {
     formulas: await findFormulas(run, home, 'formulas', digests),
     orders: await findOrders(run, home, digests),
