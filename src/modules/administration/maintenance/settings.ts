@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../contract/duration.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
+import { LEAST_INTERVAL_MS, LEAST_SESSIONS_MS } from '../../files/composition/compose/maintenance.js';
 
 /** What a city that wants maintenance says about it. Times are milliseconds. */
 export interface MaintenanceSettings {
@@ -19,9 +20,6 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Usage counts the turns of the last 24 hours, and of today anywhere: these belong to sessions. */
-const LEAST_SESSIONS_MS = 2 * DAY;
-
 /** undefined for a city without `[maintenance.dolt] enabled = true`. */
 export function maintenanceSettings(config: CityConfig): MaintenanceSettings | undefined {
   const maintenance = tableOf(config.maintenance);
@@ -32,7 +30,7 @@ export function maintenanceSettings(config: CityConfig): MaintenanceSettings | u
   const runsMs = positive(daemon.wisp_gc_interval) === undefined ? undefined : positive(daemon.wisp_ttl);
   const sessionsMs = positive(maintenance.closed_session_ttl);
   return {
-    intervalMs: Math.max(MINUTE, positive(dolt.interval) ?? 7 * DAY),
+    intervalMs: Math.max(LEAST_INTERVAL_MS, positive(dolt.interval) ?? 7 * DAY),
     timeoutMs: positive(dolt.gc_timeout) ?? 10 * MINUTE,
     ...(alertTo === '' ? {} : { alertTo }),
     ...(runsMs === undefined ? {} : { runsMs }),

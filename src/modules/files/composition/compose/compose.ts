@@ -29,8 +29,12 @@ import { bindRigs, followRigs, rigsOf } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
 import { checkServices } from './services.js';
-import { checkDefaultFormulas, checkOrders } from './orders.js';
+import { checkOptionDefaults } from './option-defaults.js';
+import { checkDefaultFormulas, checkOrders, checkOrdersTable } from './orders.js';
+import { checkMaintenance } from './maintenance.js';
+import { checkStartScripts } from './start-scripts.js';
 import { checkWebhooks } from './webhooks.js';
+import { checkWorkDirs } from './work-dirs.js';
 import { checkPrefixes, checkStart, workspaceOf } from './workspace.js';
 
 /**
@@ -142,7 +146,9 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   checkStorage(run, city);
   checkScripts(run, city);
   checkServices(run, city);
+  checkMaintenance(run, city);
   checkPlaceholders(run, agents, workspace, city.get('global'));
+  checkWorkDirs(run, agents, rigs);
   const conventional = [
     { tree: home.tree, digests: own.digests },
     ...graph.packs.map((each) => ({ tree: each.home.tree, digests: each.conventions.digests })),
@@ -154,10 +160,13 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
     ...prompts.map(({ located: { tree, path }, sha256 }) => ({ tree, digests: new Map([[path, sha256]]) })),
   ]);
   const resolved = resolveProviders(catalogue, run.issues);
+  checkOptionDefaults(run, agents, workspace, resolved);
+  await checkStartScripts(run, agents, city, rigs);
   const folders = foldersOf(collector, layers);
   const texts = await readFormulaTexts(run, formulas, folders, (file) => contents.text(file));
   const orders = filesOf('orders');
   checkOrders(run, agents, orders, formulas);
+  checkOrdersTable(run, city, orders);
   checkDefaultFormulas(run, agents, formulas);
   checkWebhooks(run, city, orders);
   const lists = {

@@ -13,6 +13,8 @@ const ANYWHERE = '*';
 const key = (rig: string | undefined, name: string | undefined): string => `${rig ?? CITY}\n${name}`;
 /** A slot of a pool, as work may be sent to it. */
 const SLOT = /-\d+$/;
+/** The order of one rig, as it is left out. */
+const OF_RIG = /:rig:[^:]+$/;
 
 /**
  * Tells of orders that come to nothing: whose formula or pool there is not, that wait for an event which nobody emits, and that say what
@@ -44,6 +46,25 @@ export function checkOrders(run: Run, agents: Agents, orders: Node, formulas: No
     if (on instanceof Leaf) checkEvent(run, on);
     checkTrigger(run, order);
   }
+}
+
+/** Tells of orders that the city leaves out, or changes, and that there are not. */
+export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
+  const table = city.table('orders');
+  const [skip, overrides] = [table?.get('skip'), table?.tables('overrides') ?? []];
+  if (skip === undefined && overrides.length === 0) return;
+  const entries = tablesOf(orders);
+  const names = new Set(entries.map((entry) => entry.text('name')!));
+  const listed = [...names];
+  const aliases = new Set(entries.flatMap((entry) => entry.table('order')?.texts('skip_aliases') ?? []));
+  const check = (leaf: Node | undefined, isKnown: (name: string) => boolean): void => {
+    if (!(leaf instanceof Leaf) || isKnown(String(leaf.value))) return;
+    const name = String(leaf.value);
+    run.warn(leaf, `there is no order "${name}"${run.suggestions.of(name, listed)}`);
+  };
+  for (const leaf of skip instanceof List ? skip.items : [])
+    check(leaf, (name) => aliases.has(name) || names.has(name.replace(OF_RIG, '')) || names.has(name));
+  for (const override of overrides) check(override.get('name'), (name) => names.has(name));
 }
 
 /** Tells of agents whose work would be done by a formula that there is nowhere. */
