@@ -31,7 +31,7 @@ const rooms = {
   page: ['http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
-  git: ['config', 'outgoing', 'isolation', 'runtime'],
+  git: ['config', 'logging', 'outgoing', 'isolation', 'runtime'],
   runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };

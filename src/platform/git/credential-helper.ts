@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { homedir } from 'node:os';
 import { PATH, type Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
@@ -24,7 +24,8 @@ export async function askHelper(
     const child = execFile(program, [...args, 'get'], { ...options, killSignal: 'SIGKILL' }, (error, stdout) => {
       if (error === null) resolve(stdout);
       else if (signal.aborted) reject(new GitFailure('aborted', 'it was given up'));
-      else reject(new GitFailure('unavailable', `the operator’s credential helper for ${remote.host} does not work`));
+      else
+        reject(new GitFailure('unavailable', `the operator’s credential helper for ${remote.host} does not work`, { cause: whyOf(error) }));
     });
     child.stdin!.on('error', () => undefined);
     child.stdin!.end(asked);
@@ -33,4 +34,10 @@ export async function askHelper(
   const [username, password] = [said.get('username'), said.get('password')];
   if (username === undefined || password === undefined || password === '') return undefined;
   return { username, password };
+}
+
+/** How it ended, and nothing that it said: the message of the error has its words. */
+function whyOf({ code, killed }: ExecFileException): Error {
+  if (killed === true) return new Error('it took too long, or said too much');
+  return new Error(typeof code === 'number' ? `it ended with ${code}` : `it cannot be started: ${code ?? 'a signal ended it'}`);
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, mkdtemp, readdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Authority } from '../../../test/support/authority.js';
 import { hasBubblewrap } from '../../../test/support/bubblewrap.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
@@ -9,6 +9,7 @@ import { AppConfig, loadConfig } from '../config/config.js';
 import { readHostFile } from '../isolation/host-file.js';
 import type { Isolation } from '../isolation/isolation.js';
 import { isolationOf } from '../isolation/testing/isolation.js';
+import { AppLogger } from '../logging/logger.js';
 import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
 import { GitCredentials } from './git-credentials.js';
 import type { Remote } from './git-environment.js';
@@ -47,6 +48,9 @@ async function host(rules: string, kind = 'none'): Promise<{ isolation: Isolatio
   isolations.push(isolation);
   return { isolation, config: loadConfig({ SVC_DATA_DIR: dataDir, SVC_ALLOWED_TARGETS: '127.0.0.1' }, '/') };
 }
+/** What the log of the host has. */
+let logged: string[] = [];
+const log = new AppLogger({ warn: (fields: unknown, message: string) => logged.push(`${JSON.stringify(fields)} ${message}`) } as never);
 const rule = (...lines: string[]): string => ['[[git.credentials]]', ...lines, ''].join('\n');
 const remote = (transport: 'https' | 'http' | 'ssh', where: string, port?: number): Remote => ({
   url: `${transport}://${where}${port === undefined ? '' : `:${port}`}/team/shop.git`,
@@ -56,10 +60,14 @@ const remote = (transport: 'https' | 'http' | 'ssh', where: string, port?: numbe
 });
 const asked = async (rules: string, to: Remote, city: string | undefined, auth: 'off' | 'keys' = 'keys'): Promise<SignIn> => {
   const { isolation, config } = await host(rules);
-  return new GitCredentials(config.with({ auth }), isolation).of(to, city, forever);
+  return new GitCredentials(config.with({ auth }), isolation, log).of(to, city, forever);
 };
 
 describe('credentials of git', () => {
+  beforeEach(() => {
+    logged = [];
+  });
+
   const rules = (): string =>
     rule('host = "Git.example.org"', 'cities = ["crew", "team-*"]', `ssh_key = "${at('key')}"`, `known_hosts = "${at('known')}"`) +
     rule('host = "git.example.org"', 'cities = ["crew"]', `token_file = "${at('token')}"`, 'username = "robot"') +
@@ -115,7 +123,8 @@ describe('credentials of git', () => {
     const failed = asked(helped, remote('https', 'git.example.org', 8443), 'crew');
     await expect(failed).rejects.toMatchObject({ reason: 'unavailable' });
     const { message, cause } = (await failed.catch((error: unknown) => error)) as Error;
-    expect(`${message} ${String(cause)}`).not.toContain(SECRET);
+    expect(`${message} ${String(cause)} ${logged.join('')}`).not.toContain(SECRET);
+    expect(logged).toEqual([expect.stringContaining('it ended with 1')]);
   });
 
   it.each([
@@ -123,9 +132,10 @@ describe('credentials of git', () => {
     ['https', 'token_file = "/nowhere/token"'],
     ['https', 'helper = ["/nowhere/helper"]'],
     ['https', 'ca_cert = "/nowhere/ca.pem"'],
-  ] as const)('that are not there are told without their place: %s, %s', async (transport, line) => {
+  ] as const)('that are not there are told without their place, which the log of the host has: %s, %s', async (transport, line) => {
     const failed = asked(rule('host = "git.example.org"', line), remote(transport, 'git.example.org'), 'crew');
     await expect(failed).rejects.toMatchObject({ reason: 'unavailable', message: expect.not.stringContaining('nowhere') });
+    expect(logged).toEqual([expect.stringMatching(/"host":"git\.example\.org","why":".*(nowhere|ENOENT)/)]);
   });
 
   it.each([
@@ -145,6 +155,13 @@ describe('credentials of git', () => {
     await expect(readHostFile(isolation.hostFile)).rejects.toThrow(message);
     const found = asked(rule(lines), remote('https', 'h'), 'crew');
     await expect(found).rejects.toMatchObject({ reason: 'unavailable', message: 'host.toml of this host cannot be used' });
+    expect(logged).toEqual([expect.stringContaining(JSON.stringify(message).slice(1, -1))]);
+  });
+
+  it('leave no line of a file that is no TOML in the log', async () => {
+    await expect(asked(`token = "${SECRET}\n`, remote('https', 'h'), 'crew')).rejects.toMatchObject({ reason: 'unavailable' });
+    expect(logged).toHaveLength(1);
+    expect(logged.join('')).not.toContain(SECRET);
   });
 });
 
@@ -181,7 +198,7 @@ describe('git with a token', () => {
   };
   const gitOn = async (kind: string, ...lines: string[]): Promise<Git> => {
     const { isolation, config } = await host(rule(`host = "${server.target}"`, `ca_cert = "${ca}"`, ...lines), kind);
-    return new Git(new OutgoingGuard(config), new GitCredentials(config, isolation), new GitRunner(isolation));
+    return new Git(new OutgoingGuard(config), new GitCredentials(config, isolation, log), new GitRunner(isolation));
   };
 
   it.each(KINDS)('clones, and leaves it nowhere, where %s is the wall', async (kind) => {
@@ -229,7 +246,7 @@ describe('git with a token', () => {
 
   it('calls no host whose certificate is another’s', async () => {
     const { isolation, config } = await host(rule(`host = "${server.target}"`, `token_file = "${at('token')}"`));
-    const git = new Git(new OutgoingGuard(config), new GitCredentials(config, isolation), new GitRunner(isolation));
+    const git = new Git(new OutgoingGuard(config), new GitCredentials(config, isolation, log), new GitRunner(isolation));
     const before = server.requests.length;
     await expect(git.list(shop(), [], forever)).rejects.toMatchObject({ reason: 'unreachable' });
     expect(server.requests).toHaveLength(before);

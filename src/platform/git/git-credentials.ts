@@ -7,6 +7,7 @@ import { AppConfig } from '../config/config.js';
 import { ruleFor, type GitRule } from '../isolation/git-rules.js';
 import { readHostFile } from '../isolation/host-file.js';
 import { Isolation } from '../isolation/isolation.js';
+import { AppLogger } from '../logging/logger.js';
 import { askHelper } from './credential-helper.js';
 import type { Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
@@ -25,6 +26,7 @@ export class GitCredentials {
   constructor(
     private readonly config: AppConfig,
     private readonly isolation: Isolation,
+    private readonly log: AppLogger,
   ) {}
 
   /**
@@ -33,6 +35,16 @@ export class GitCredentials {
    */
   async of(remote: Remote, city: string | undefined, signal: AbortSignal): Promise<SignIn> {
     if (remote.transport === 'file') return NOBODY;
+    try {
+      return await this.#signIn(remote, city, signal);
+    } catch (error) {
+      if (error instanceof GitFailure && error.cause !== undefined)
+        this.log.warn({ host: remote.host, why: firstLine(error.cause) }, error.message);
+      throw error;
+    }
+  }
+
+  async #signIn(remote: Remote, city: string | undefined, signal: AbortSignal): Promise<SignIn> {
     const rule = ruleFor(await this.#rules(), remote, city);
     if (rule !== undefined && rule !== 'closed') return signInBy(rule, remote, signal);
     if (rule === undefined && this.config.auth === 'off') return { kind: 'own' };
@@ -67,6 +79,11 @@ async function signInBy(rule: GitRule, remote: Remote, signal: AbortSignal): Pro
   if (rule.helper === undefined) return { kind: 'none', ca };
   const told = await askHelper(rule.helper, remote, signal);
   return told === undefined ? { kind: 'none', ca } : { kind: 'token', ...told, ca };
+}
+
+/** Lines of a file that cannot be read follow, in which a token may stand that somebody has put there. */
+function firstLine(cause: unknown): string {
+  return (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0]!;
 }
 
 /** @throws Error for one that holds no token */

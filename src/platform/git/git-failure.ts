@@ -34,11 +34,21 @@ const SIGNS: readonly (readonly [RegExp, GitReason, string])[] = [
     'the host demands credentials',
   ],
   [/returned error: 30\d|redirect/i, 'redirected', 'the repository is elsewhere: name the address that it redirects to'],
+  [
+    /SSL certificate problem|certificate verification failed|certificate subject name|no alternative certificate/i,
+    'unreachable',
+    'the certificate of the host is not believed here, or is another host’s',
+  ],
   [/Host key verification failed/i, 'unreachable', 'the key of the host is not known here'],
   [
     /returned error: (404|410)|not found|does not appear to be a git repository|does not exist|couldn't find remote ref|not our ref/i,
     'not_found',
     'there is no such repository, or not for this caller',
+  ],
+  [
+    /Connection refused|Couldn't connect to server/i,
+    'unreachable',
+    'the host refuses the connection, which it does where nothing listens at the port',
   ],
   [
     /Failed to connect|Could not resolve|Connection (refused|reset|timed out|closed)|timed out|Operation too slow|unable to access|early EOF|hung up/i,

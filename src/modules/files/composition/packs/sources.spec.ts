@@ -92,4 +92,8 @@ describe('parseSource', () => {
     expect(() => parseSource(source)).toThrow(InvalidSource);
     expect(() => parseSource(source)).not.toThrow(/secret/);
   });
+
+  it.each(['ssh://root@git.example.org/base', 'root@git.example.org:base'])('says where the user of %s is named', (source) => {
+    expect(() => parseSource(source)).toThrow('only git@ is taken, and another one is user of [[git.credentials]]');
+  });
 });

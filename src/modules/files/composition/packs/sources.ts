@@ -44,6 +44,7 @@ const PART = /^[A-Za-z0-9._~@%+=,-]+$/;
 const REF = /^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$/;
 const HOST = /^([a-z0-9_]([a-z0-9._-]*[a-z0-9_.])?|\[[0-9a-f:.]+\])$/;
 const PORTS = { https: 443, http: 80, ssh: 22 } as const;
+const OTHER_USER = 'it names a user; only git@ is taken, and another one is user of [[git.credentials]] in host.toml of the host';
 const HOSTED = 'github.com';
 
 /** @throws InvalidSource in words for who wrote it. */
@@ -68,7 +69,7 @@ function builtin(name: string): BuiltinSource {
 }
 
 function fromScp(user: string, host: string, rest: string): RepositorySource {
-  if (user !== 'git') throw new InvalidSource('it names a user; only git@ is taken, credentials belong to the host');
+  if (user !== 'git') throw new InvalidSource(OTHER_USER);
   const [address, folder, ref] = split(rest.startsWith('/') ? rest.slice(1) : rest);
   return repository('ssh', hostOf('ssh', host).host, undefined, address, folder, ref);
 }
@@ -98,7 +99,9 @@ function fromUrl(given: string): RepositorySource {
 /** The platform's URL parser decides what the host is, so that what is checked is what is called. */
 function hostOf(scheme: 'https' | 'http' | 'ssh', authority: string): { host: string; port: number | undefined } {
   const at = authority.lastIndexOf('@');
-  if (at !== -1 && !(scheme === 'ssh' && authority.slice(0, at) === 'git'))
+  const user = at === -1 ? undefined : authority.slice(0, at);
+  if (scheme === 'ssh' && user !== undefined && user !== 'git' && !user.includes(':')) throw new InvalidSource(OTHER_USER);
+  if (user !== undefined && !(scheme === 'ssh' && user === 'git'))
     throw new InvalidSource('it names a user or a password; credentials belong to the host, not into a source');
   let parsed: URL;
   try {
