@@ -38,7 +38,8 @@ export class Client implements Caller {
   readonly #timeoutMs: number;
 
   constructor(options: ConnectOptions) {
-    const given = typeof options.url === 'string' ? [options.url] : options.url;
+    // Who has no types may have forgotten it.
+    const given = typeof options.url === 'string' ? [options.url] : ((options.url as readonly string[] | undefined) ?? []);
     if (given.length === 0) throw new TypeError('no address of the service is given');
     const urls = given.map(baseOf);
     this.#timeoutMs = options.timeoutMs ?? TIMEOUT_MS;
@@ -54,8 +55,9 @@ export class Client implements Caller {
     });
     const name = options.name ?? 'client';
     this.http.use({
-      onRequest({ request, schemaPath }) {
+      onRequest({ request, schemaPath, params }) {
         const { method, headers } = request;
+        checkPath(method, schemaPath, params.path);
         // Reads that take what they give away are asked for it as well.
         if (!headers.has('x-svc-request')) headers.set('x-svc-request', name);
         if (KEYED.has(`${method} ${schemaPath}`) && !headers.has('idempotency-key')) headers.set('idempotency-key', newKey());
@@ -197,7 +199,19 @@ export function connect(options: ConnectOptions): Client {
   return new Client(options);
 }
 
+/** A part of a path that is missing would be asked for by its name in braces. @throws TypeError */
+function checkPath(method: string, schemaPath: string, given: Readonly<Record<string, unknown>> = {}): void {
+  const missing = [...schemaPath.matchAll(/\{(\w+)\}/g)]
+    .map(([, name]) => name!)
+    .filter((name) => (given[name] ?? undefined) === undefined);
+  if (missing.length > 0) throw new TypeError(`${method} ${schemaPath} needs ${missing.map((name) => `path.${name}`).join(' and ')}`);
+}
+
+/** @throws TypeError */
 function baseOf(url: string): string {
   const page = (globalThis as { location?: { href: string } }).location?.href;
-  return new URL(url, page).href.replace(/[?#].*$/, '').replace(/\/+$/, '');
+  const base = new URL(url, page);
+  if (!/^https?:$/.test(base.protocol))
+    throw new TypeError(`the address of the service begins with http:// or https://, not with ${base.protocol}`);
+  return base.href.replace(/[?#].*$/, '').replace(/\/+$/, '');
 }

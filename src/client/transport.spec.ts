@@ -95,3 +95,21 @@ it('has a limit of time over all tries', async () => {
   const asking = client(server.url, { timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path });
   await expect(asking).rejects.toThrow(/within 0.05 s/);
 });
+
+describe('what a program without types forgets', () => {
+  it.each([
+    [{}, 'no address of the service is given'],
+    [{ url: [] }, 'no address of the service is given'],
+    [{ url: 'localhost:8372' }, 'begins with http:// or https://, not with localhost:'],
+    [{ url: 'ftp://a.example' }, 'begins with http:// or https://, not with ftp:'],
+  ])('is told at once: %j', (options, message) => {
+    expect(() => connect(options as ConnectOptions)).toThrow(message);
+  });
+
+  it('is told before anything is sent, for a part of a path', async () => {
+    const server = await serve({});
+    const asked = client(server.url).get('/v0/city/{cityName}/bead/{id}', { path: { cityName: 'alpha' } } as never);
+    await expect(asked).rejects.toThrow('GET /v0/city/{cityName}/bead/{id} needs path.id');
+    expect(server.requests).toEqual([]);
+  });
+});
