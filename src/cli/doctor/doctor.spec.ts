@@ -137,6 +137,16 @@ describe('svc doctor', () => {
     expect([statusOf(alone, 'processes'), statusOf(alone, 'runners')]).toEqual(['failed', 'failed']);
   });
 
+  it('counts no runner that has not been heard of, whatever its record says', async () => {
+    const found = await doctor(info(), [runner({ host: 'gone', lease_age_s: 38 }), runner({ sessions: 1 })]);
+    expect([statusOf(found, 'runner gone'), statusOf(found, 'runner here')]).toEqual(['failed', 'ok']);
+    expect(found.find(({ name }) => name === 'runner gone')!.message).toContain('not heard of for 38');
+    expect(found.find(({ name }) => name === 'room')!.message).toBe('1 of 2 sessions');
+    await server!.close();
+    const none = await doctor(info(), [runner({ host: 'gone', lease_age_s: 38 })]);
+    expect([statusOf(none, 'runner gone'), statusOf(none, 'runners'), statusOf(none, 'room')]).toEqual(['failed', 'failed', undefined]);
+  });
+
   it('has nobody install anything in a container, whose image has it', async () => {
     const found = await doctor(info(), [runner({ isolation: 'none' }), runner({ host: '0a1b2c3d4e5f', isolation: 'none' })]);
     const mends = found.filter(({ name }) => name.startsWith('runner ')).map(({ mend }) => mend);

@@ -1,4 +1,5 @@
 import { ask, type Api, type Schemas } from '../api.js';
+import { showDuration } from '../duration.js';
 import { showLimits } from '../sessions/limits.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
@@ -16,6 +17,9 @@ const MEANWHILE: Readonly<Record<string, string>> = {
   queue: 'what is accepted meanwhile is taken from the database, later; /ready is 503 until it works',
   listener: 'changes are looked for, and arrive later; /ready is 503 until it works',
 };
+
+/** The lease of a runner. When it is over other workers write that it is lost: where there are none, it is `active` still. */
+const LEASE_S = 10;
 
 /** What Docker calls a container that nobody has named. Nothing can be installed in it to stay, and its image has bubblewrap. */
 const CONTAINER = /^[0-9a-f]{12}$/;
@@ -113,9 +117,11 @@ function processes({ processes: all, partial }: Deployment, version: string): Fo
 export async function runners(api: Api): Promise<Found[]> {
   const { data } = await ask(api, (signal) => api.http.GET('/v0/runners', { signal }));
   const all = data.items ?? [];
-  const active = all.filter(({ state }) => state === 'active');
-  if (active.length === 0) return [failed('runners', 'none: no agent is started', 'SVC_ROLE=worker svc serve')];
-  const found = active.map(runner);
+  const taking = all.filter(({ state }) => state === 'active');
+  const active = taking.filter(({ lease_age_s: age }) => age <= LEASE_S);
+  const silent = taking.filter(({ lease_age_s: age }) => age > LEASE_S).map(unheard);
+  if (active.length === 0) return [...silent, failed('runners', 'none: no agent is started', 'SVC_ROLE=worker svc serve')];
+  const found = [...silent, ...active.map(runner)];
   const [held, room] = [sum(active.map((one) => one.sessions)), sum(active.map((one) => one.capacity))];
   found.push(
     held < room
@@ -124,6 +130,10 @@ export async function runners(api: Api): Promise<Found[]> {
   );
   found.push(networkWalls(active));
   return found;
+}
+
+function unheard({ id, host, lease_age_s: age }: Schemas['Runner']): Found {
+  return failed(`runner ${host}`, `${id}: not heard of for ${showDuration(age * 1_000)}: its process has died, or is stopped or cut off`);
 }
 
 function runner({ id, host, isolation, limits }: Schemas['Runner']): Found {
