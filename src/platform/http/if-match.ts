@@ -18,10 +18,10 @@ export function weakened(tag: string): string {
   return tag.startsWith('W/') ? tag : `W/${tag}`;
 }
 
-/** @throws ProblemError 422 for anything but `*` or the quoted revision. */
+/** @throws ProblemError 422 for anything but `*` or the quoted revision, an empty one included: who sends that has lost the revision that he means. */
 export function parseIfMatch(given: string | undefined): Expected {
   const text = given?.trim();
-  if (text === undefined || text === '') return undefined;
+  if (text === undefined) return undefined;
   if (text === '*') return '*';
   const revision = ENTITY_TAG.exec(text)?.[1];
   if (revision !== undefined) return Number(revision);
