@@ -12,6 +12,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { measureProcesses } from './process-metrics.js';
 import { ProcessesRepository, type ProcessIdentity } from './processes.repository.js';
 
 const HEARTBEAT_MS = 2_000;
@@ -41,14 +42,7 @@ export class ProcessRegistry implements OnModuleInit {
     db: Db,
     metrics: Metrics,
   ) {
-    const lost = metrics.gauge({
-      name: 'svc_processes_lost',
-      help: 'Processes of the deployment that have died without a word in the last ten minutes.',
-      collect: async (): Promise<void> => {
-        const count = await repository.lost(db).catch(() => undefined);
-        if (count !== undefined) lost.set(count);
-      },
-    });
+    measureProcesses(repository, db, metrics);
     this.#identity = { id: config.processId, role: config.role, hostname: hostname(), version: VERSION };
   }
 

@@ -50,6 +50,20 @@ describe('processes', () => {
     expect(await previousExit()).toBe('clean');
   });
 
+  it('are counted by what they do, as far as they are heard of', async () => {
+    await sql`update processes set stopped_at = now()`.execute(db);
+    await register('both', 'all');
+    await register('answers', 'api');
+    await register('silent');
+    await register('gone');
+    await sql`update processes set heartbeat_at = now() - interval '20 seconds' where id = 'silent'`.execute(db);
+    await sql`update processes set heartbeat_at = now() - interval '20 minutes' where id = 'gone'`.execute(db);
+    expect(await repository.census(db)).toEqual({ api: 2, worker: 1, lost: 1 });
+    await transactions.run((tx) => repository.stop(tx, 'both'));
+    expect(await repository.census(db)).toEqual({ api: 1, worker: 0, lost: 1 });
+    await sql`update processes set stopped_at = now()`.execute(db);
+  });
+
   it('hear from their beat that a probe was asked for, or that they are forgotten', async () => {
     expect(await transactions.run((tx) => repository.beat(tx, 'nobody'))).toBeNull();
     await register('w3');

@@ -10,6 +10,12 @@ export interface ProcessIdentity {
   readonly version: string;
 }
 
+export interface Census {
+  readonly api: number;
+  readonly worker: number;
+  readonly lost: number;
+}
+
 export type PreviousExit = 'clean' | 'crash' | 'unknown';
 
 /** All SQL of the processes room. */
@@ -48,12 +54,14 @@ export class ProcessesRepository {
     return rows[0] === undefined ? 'unknown' : rows[0].clean ? 'clean' : 'crash';
   }
 
-  /** Processes that have died without a word in the last ten minutes. */
-  async lost(db: Kysely<Database>): Promise<number> {
-    const { rows } = await sql<{ n: number }>`
-      select count(*)::int as n from processes where stopped_at is null
-        and heartbeat_at < now() - interval '10 seconds' and heartbeat_at > now() - interval '10 minutes'`.execute(db);
-    return rows[0]!.n;
+  /** Who answers and who works; one that does both is in both. `lost`: died without a word in the last ten minutes. */
+  async census(db: Kysely<Database>): Promise<Census> {
+    const { rows } = await sql<Census>`
+      select (count(*) filter (where alive and role in ('api', 'all')))::int as api,
+        (count(*) filter (where alive and role in ('worker', 'all')))::int as worker, (count(*) filter (where not alive))::int as lost
+      from (select role, heartbeat_at >= now() - interval '10 seconds' as alive from processes
+        where stopped_at is null and heartbeat_at > now() - interval '10 minutes') p`.execute(db);
+    return rows[0]!;
   }
 
   /** Forgets processes that have been gone for a day, but never the last one: it says how the previous run ended. */
