@@ -67,6 +67,8 @@ describe('maintenance', () => {
     expect(await a.get(STATUS)).toMatchObject(off);
     expect(await b.post(TRIGGER)).toMatchObject(off);
     expect((await a.get(`${CITY}/status`)).body.store_health).toBeUndefined();
+    // The tables are everybody's.
+    await eventually(async () => (await adminAt(stack.databaseUrl, 'select from store_looks where looked_at is not null')).length === 1);
   });
 
   it('has its first cycle at once when a city begins to want it, and then its status', async () => {

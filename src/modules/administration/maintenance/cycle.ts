@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { ProblemError } from '../../../contract/problems.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import type { CycleEnd, CycleRow, Stage } from './cycle-row.js';
+import { NOTHING_REMOVED, type CycleEnd, type CycleRow, type Stage } from './cycle-row.js';
 import { CyclesRepository } from './cycles.repository.js';
 import { DiskWatch } from './disk-watch.js';
 import { Pruning } from './pruning.js';
@@ -30,6 +30,7 @@ export class Cycle {
     const limit = AbortSignal.timeout(cycle.settings.timeoutMs);
     const until = AbortSignal.any([signal, limit]);
     let stage: Stage = 'prune';
+    const removed = { ...NOTHING_REMOVED };
     const enter = async (next: Stage): Promise<boolean> => {
       until.throwIfAborted();
       stage = next;
@@ -39,7 +40,7 @@ export class Cycle {
       if (await this.#isFull(city)) return { stage: 'done', skipped: 'disk_critical', ...sizes(await this.store.size(city.streamId)) };
       if (!(await enter('prune'))) return undefined;
       const before = await this.store.size(city.streamId);
-      const removed = await this.pruning.prune(city, cycle.settings, until);
+      await this.pruning.prune(city, cycle.settings, until, removed);
       if (!(await enter('maintenance'))) return undefined;
       const warnings = await this.look.look(until);
       const after = await this.store.size(city.streamId);
@@ -55,6 +56,7 @@ export class Cycle {
       return {
         stage,
         error: limit.aborted ? `it was not done within ${cycle.settings.timeoutMs / 1_000} s` : this.#words(error, worker, city),
+        removed,
       };
     }
   }

@@ -278,15 +278,35 @@ describe('a cycle', () => {
     const [cycle] = await kept.a.take();
     kept.a.disk.freeAt = () => new Promise((resolve) => setTimeout(() => resolve(1e15), 20));
     const end = await kept.a.cycle.carryOut(cycle!, 'worker', kept.city, new AbortController().signal);
-    expect(end).toEqual({ stage: 'prune', error: 'it was not done within 0.001 s' });
+    expect(end).toEqual({ stage: 'prune', error: 'it was not done within 0.001 s', removed: { runs: 0, sessions: 0, folders: 0 } });
+  });
+
+  it('tells what it has taken away also when it could not go on', async () => {
+    await kept.write(`${ON}[daemon]\nwisp_gc_interval = "1m"\nwisp_ttl = "1h"\n`);
+    for (const run of ['al-10', 'al-20']) await ended(run, 1);
+    const { runs } = kept.a;
+    const step = runs.removeStep.bind(runs);
+    let steps = 0;
+    runs.removeStep = (...of) => (++steps === 2 ? Promise.reject(new Error('no')) : step(...of));
+    await kept.a.cycles.schedule(20);
+    expect(await kept.carryOut()).toMatchObject({
+      stage: 'prune',
+      error: expect.any(String),
+      removed: { runs: 1, sessions: 0, folders: 0 },
+    });
   });
 });
 
 describe('the tables of the deployment', () => {
-  it('are looked at once an hour, however many cycles there are', async () => {
+  it('are looked at once an hour, however many cycles there are, and without any', async () => {
+    const due = async (): Promise<boolean> =>
+      (await sql<{ due: boolean }>`select ${kept.a.store.isDue} as due`.execute(kept.a.db)).rows[0]!.due;
+    expect(await due()).toBe(true);
     const taken = await Promise.all([kept.a, kept.b, kept.a, kept.b].map(({ store }) => store.take(HOUR)));
     expect(taken.filter((one) => one)).toHaveLength(1);
+    expect(await due()).toBe(false);
     await kept.fixture.sql(`update store_looks set look_at = now()`);
+    expect(await due()).toBe(true);
     expect(await kept.b.store.take(HOUR)).toBe(true);
   });
 

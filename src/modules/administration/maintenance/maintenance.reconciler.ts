@@ -9,15 +9,18 @@ import { Cycles } from './cycles.service.js';
 import { CyclesRepository } from './cycles.repository.js';
 import { DiskWatch } from './disk-watch.js';
 import { SettingsSync } from './settings-sync.js';
+import { StoreLook } from './store-look.js';
+import { StoreRepository } from './store.repository.js';
 
 const EVERY_MS = 5_000;
 const DISKS_EVERY_MS = 30_000;
 const LOST_EVERY_MS = 2_000;
+const TABLES_EVERY_MS = 60_000;
 /** So many cycles wait for a worker at the most: a thousand cities may be due at once, and they can wait where they are. */
 const WAITING = 20;
 const LOST_AT_ONCE = 20;
 
-/** Begins what is due, and ends what nobody carries out any more. Every worker has one. */
+/** Begins what is due, and ends what nobody carries out any more; looks at disks and tables. Every worker has one. */
 @Injectable()
 export class MaintenanceReconciler implements OnApplicationBootstrap {
   constructor(
@@ -25,6 +28,8 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     private readonly cycles: Cycles,
     private readonly repository: CyclesRepository,
     private readonly watch: DiskWatch,
+    private readonly store: StoreRepository,
+    private readonly tables: StoreLook,
     private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly log: AppLogger,
@@ -38,6 +43,7 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'maintenance', everyMs: EVERY_MS, work: turn });
     repeat(this.lifecycle, this.log, { name: 'disks', everyMs: DISKS_EVERY_MS, work: (signal) => this.watch.look(signal) });
     this.due.repeat({ name: 'lost cycles', everyMs: LOST_EVERY_MS, due: this.repository.isLost, work: () => this.sweep() });
+    this.due.repeat({ name: 'tables', everyMs: TABLES_EVERY_MS, due: this.store.isDue, work: (signal) => this.tables.look(signal) });
   }
 
   /** Ends the cycles whose workers have died. Answers how many. */

@@ -8,6 +8,8 @@ import { SessionRetention } from '../../sessions/sessions/session-retention.serv
 import { SUPERVISOR, type Removed } from './cycle-row.js';
 import type { MaintenanceSettings } from './settings.js';
 
+type Counted = { -readonly [what in keyof Removed]: number };
+
 /** Of one city in one cycle; what is left goes with the next. */
 const RUNS = 500;
 const SESSIONS = 5_000;
@@ -29,36 +31,36 @@ export class Pruning {
     private readonly folders: SessionFolders,
   ) {}
 
-  /** Small steps, each in a transaction of its own: whoever does it again goes on where it was left. */
-  async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal): Promise<Removed> {
-    const runs = runsMs === undefined ? 0 : await this.#runs(city, runsMs, signal);
-    const sessions = sessionsMs === undefined ? 0 : await this.#sessions(city, sessionsMs, signal);
+  /**
+   * Small steps, each in a transaction of its own: whoever does it again goes on where it was left.
+   *
+   * @param removed counts what is gone, step by step: it is gone also when a later one fails
+   */
+  async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal, removed: Counted): Promise<void> {
+    if (runsMs !== undefined) await this.#runs(city, runsMs, signal, removed);
+    if (sessionsMs !== undefined) await this.#sessions(city, sessionsMs, signal, removed);
     signal.throwIfAborted();
-    const { removed } = await this.folders.sweep(city.path, city.streamId);
+    const swept = await this.folders.sweep(city.path, city.streamId);
     // However much they hold, the cycle ends in time; they go all the same.
-    return { runs, sessions, folders: await Promise.race([removed, aborted(signal)]) };
+    removed.folders = await Promise.race([swept.removed, aborted(signal)]);
   }
 
-  async #runs(city: CityScope, olderMs: number, signal: AbortSignal): Promise<number> {
-    let removed = 0;
+  async #runs(city: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<void> {
     for (const id of await this.runs.due(city, olderMs, RUNS)) {
       for (let step: RemovalStep = 'more'; step === 'more'; await sleep(BETWEEN_MS, signal)) {
         signal.throwIfAborted();
         step = await patiently(() => this.runs.removeStep(city, id, SUPERVISOR), signal);
-        if (step === 'gone') removed++;
+        if (step === 'gone') removed.runs++;
       }
     }
-    return removed;
   }
 
-  async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal): Promise<number> {
-    let removed = 0;
-    for (let step = SESSIONS_AT_ONCE; step === SESSIONS_AT_ONCE && removed < SESSIONS; removed += step) {
+  async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<void> {
+    for (let step = SESSIONS_AT_ONCE; step === SESSIONS_AT_ONCE && removed.sessions < SESSIONS; removed.sessions += step) {
       signal.throwIfAborted();
       step = await this.sessions.prune(streamId, olderMs, SESSIONS_AT_ONCE);
       await sleep(BETWEEN_MS, signal);
     }
-    return removed;
   }
 }
 

@@ -12,7 +12,7 @@ const COMMANDS = 10_000;
 
 /**
  * What is done for the tables, which all cities share: statistics that are behind are taken again, rows that belong to nothing go, and
- * dead rows that nobody cleans are told. Once an hour for the whole deployment, however many cities have their cycles.
+ * dead rows that nobody cleans are told. Once an hour for the whole deployment, however many cities have their cycles, or none.
  */
 @Injectable()
 export class StoreLook {
@@ -38,7 +38,9 @@ export class StoreLook {
     await this.repository.dropCommands(COMMAND_DAYS, COMMANDS);
     const { seen, dropped } = await this.repository.dropOrphans();
     if (dropped > 0) this.log.info({ dropped }, 'what was said in sessions that are gone has been removed');
-    await this.repository.tell(tables.flatMap(bloatOf), seen);
+    const warnings = tables.flatMap(bloatOf);
+    for (const warning of warnings) this.log.warn(warning);
+    await this.repository.tell(warnings, seen);
   }
 }
 

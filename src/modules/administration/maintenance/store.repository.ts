@@ -32,6 +32,9 @@ const SPAN = 5_000;
 export class StoreRepository {
   constructor(private readonly db: Db) {}
 
+  /** Nobody has looked at the tables for as long as was said then. */
+  readonly isDue = sql<boolean>`not exists (select from store_looks where look_at > clock_timestamp())`;
+
   /** Counted over indexes alone; a million beads take some 100 ms. */
   async size(streamId: number): Promise<Size> {
     const { rows } = await sql<Size>`

@@ -89,7 +89,8 @@ export class MaintenanceProcess {
       new Following(new FollowingRepository(db), fixture.a.reads, transactions, log),
     );
     const lifecycle = {} as Lifecycle;
-    this.reconciler = new MaintenanceReconciler(this.sync, this.cycles, this.repository, this.watch, {} as DueLooks, lifecycle, log);
+    const { sync, cycles, repository, watch, store, look } = this;
+    this.reconciler = new MaintenanceReconciler(sync, cycles, repository, watch, store, look, {} as DueLooks, lifecycle, log);
   }
 
   take(worker = 'worker', limit = 10, leaseMs = 3_600_000): Promise<CycleRow[]> {
