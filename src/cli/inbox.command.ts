@@ -1,13 +1,14 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from './api.js';
 import { contextOf, flagsOf, pathOf, withExamples, withTarget } from './command.js';
-import { age } from './duration.js';
+import { age, moment } from './duration.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { list, withLimit, withRereading, EVERY_MS, type ListFlags } from './listing.js';
-import { table } from './table.js';
+import { plain, table } from './table.js';
 
 type Entry = Schemas['InboxEntry'];
+type Rejection = Schemas['InboxRejection'];
 const KINDS = ['bead', 'mail'] as const;
 const kindOf = (kind: string | undefined): Entry['kind'] | undefined => {
   const known = KINDS.find((one) => one === kind);
@@ -30,14 +31,23 @@ export function addInbox(program: Command, io: Io): void {
     const kind = kindOf(flags.kind);
     const context = { ...contextOf(command, io), city: '', flags, path: pathOf(command) };
     const only = { ...(kind === undefined ? {} : { kind }), ...(flags.in === undefined ? {} : { cities: flags.in.split(',') }) };
+    let rejected: readonly Rejection[] = [];
     await list<Entry>(context, {
       plural: 'items',
       empty: 'nothing waits for you; what sessions ask is in `svc session pending --all-cities`',
       everyMs: EVERY_MS,
       show: (entries) => shown(entries, io),
-      page: async (page) =>
-        (await ask(context.api, (signal) => context.api.http.GET('/v0/inbox', { params: { query: { ...only, ...page } }, signal }))).data,
+      page: async (page) => {
+        const params = { query: { ...only, ...page } };
+        const { data } = await ask(context.api, (signal) => context.api.http.GET('/v0/inbox', { params, signal }));
+        rejected = data.rejected ?? rejected;
+        return data;
+      },
     });
+    for (const { city, since, error } of rejected)
+      io.err(
+        `${plain(city)}: its files cannot be used since ${moment(since)}: ${plain(error)}; see \`svc config validate --city ${plain(city)}\`\n`,
+      );
   });
 }
 

@@ -15,7 +15,7 @@ export class InboxController {
     summary: 'List what waits for people in every city',
     description:
       'An addition: beads of running cities that are assigned to `human` and that nothing holds up, and messages to `human` that were not read, the oldest first, ' +
-      'a hundred at a time unless `limit` says so. What sessions ask is in `GET /v0/pending`.',
+      'a hundred at a time unless `limit` says so. What sessions ask is in `GET /v0/pending`. `rejected` has cities whose files cannot be used.',
     tag: 'cities',
     response: InboxOutputBody,
     problems: ['invalid_cursor'],

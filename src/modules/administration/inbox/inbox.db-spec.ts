@@ -72,6 +72,24 @@ describe('the inbox', () => {
     expect(rest).toEqual({ total: 4, counts: { bead: 2, mail: 2 } });
   });
 
+  it('has cities beside it whose files cannot be used, of those that run and that the caller may see', async () => {
+    const reject = (at: string) => JSON.stringify({ hash: 'h', since: at, errors: ['city.toml:3: no', 'more'], errors_total: 2 });
+    await sql`
+      insert into config_states (stream_id, revision, rejected) select c.stream_id, 1, case c.name
+        when 'alpha' then ${reject('2026-01-05T00:00:00.000Z')}::jsonb when 'beta' then ${reject('2026-01-04T00:00:00.000Z')}::jsonb
+        else ${reject('2026-01-01T00:00:00.000Z')}::jsonb end
+      from cities c`.execute(db);
+    const alpha = { city: 'alpha', since: '2026-01-05T00:00:00.000Z', error: 'city.toml:3: no' };
+    const beta = { ...alpha, city: 'beta', since: '2026-01-04T00:00:00.000Z' };
+    expect((await inbox()).rejected).toEqual([beta, alpha]);
+    expect((await inbox({}, ['beta'])).rejected).toEqual([beta]);
+    expect((await inbox({ cities: 'alpha' })).rejected).toEqual([alpha]);
+    const { next_cursor: cursor } = await inbox({ limit: '1' });
+    for (const query of [{ kind: 'bead' }, { cursor }]) expect(await inbox(query)).not.toHaveProperty('rejected');
+    await sql`update config_states set rejected = null`.execute(db);
+    expect(await inbox()).not.toHaveProperty('rejected');
+  });
+
   it('goes on behind what was shown, also among what is as old', async () => {
     const found: string[] = [];
     let cursor: string | undefined;

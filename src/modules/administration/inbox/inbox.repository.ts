@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import type { InboxRejection } from './inbox.schemas.js';
 
 export type InboxKind = 'bead' | 'mail';
 
@@ -67,6 +68,14 @@ export class InboxRepository {
         from messages x ${inCities(names)} where ${asked(kinds, 'mail')} and ${MAIL_WAITS} ${past(after, 'mail')}
         order by x.created_at, x.stream_id, x.id limit ${limit + 1})
       ) w order by w.since, w.kind, w.stream_id, w.id limit ${limit + 1}`.execute(this.db);
+    return rows;
+  }
+
+  /** Running cities that have newer files than they can use. */
+  async rejected(names: InboxScope['names'], limit: number): Promise<InboxRejection[]> {
+    const { rows } = await sql<InboxRejection>`
+      select c.name as city, x.rejected->>'since' as since, coalesce(x.rejected->'errors'->>0, '') as error
+      from config_states x ${inCities(names)} where x.rejected is not null order by since, city limit ${limit}`.execute(this.db);
     return rows;
   }
 

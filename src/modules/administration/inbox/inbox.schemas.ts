@@ -29,6 +29,17 @@ const InboxCounts = contract(
   'How much waits for people, by its kind.',
 );
 
+export const InboxRejection = contract(
+  'InboxRejection',
+  z.strictObject({
+    city: z.string(),
+    since: dateTime.describe('Since when its files cannot be used. RFC 3339 in UTC.'),
+    error: z.string().describe('The first of what is wrong with them; `GET …/config` has all of it.'),
+  }),
+  'A running city whose files have changed and cannot be used: it goes on with what they were.',
+);
+export type InboxRejection = z.infer<typeof InboxRejection>;
+
 export const InboxOutputBody = contract(
   'InboxOutputBody',
   z.strictObject({
@@ -38,6 +49,10 @@ export const InboxOutputBody = contract(
     counts: InboxCounts.describe('What `total` is made of.'),
     total_is_estimate: z.boolean().optional().describe('True when there is more than one answer counts: there is at least so much.'),
     next_cursor: z.string().optional(),
+    rejected: z.array(InboxRejection).optional().meta({
+      description:
+        'Cities whose files somebody has to mend, the oldest first, a hundred at the most. With the first page, unless `kind` is given; absent when there are none.',
+    }),
   }),
   'What waits for people in all cities that the caller may see, the oldest first.',
 );

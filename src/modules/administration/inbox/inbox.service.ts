@@ -9,6 +9,8 @@ import { INBOX_KINDS, type InboxEntry, type InboxOutputBody, type InboxQuery } f
 
 /** Of each kind one answer counts so many. */
 const MOST = 10_000;
+/** Cities with files that cannot be used. */
+const REJECTED = 100;
 
 /** What waits for people in the cities that a caller may see. */
 @Injectable()
@@ -26,9 +28,11 @@ export class InboxService {
     const after = parsePlace(cursor);
     // Before anything is read.
     const event_cursor = await this.eventLog.captureCursor(this.db, caller.cities);
-    const [rows, counted] = await Promise.all([
+    const isFirst = kind === undefined && after === undefined;
+    const [rows, counted, rejected] = await Promise.all([
       this.repository.page({ names, kinds, after, limit }),
       this.repository.count({ names, kinds, most }),
+      isFirst ? this.repository.rejected(names, REJECTED) : [],
     ]);
     const shown = rows.slice(0, limit);
     const last = rows.length > limit ? shown.at(-1) : undefined;
@@ -39,6 +43,7 @@ export class InboxService {
       total: counts.bead + counts.mail,
       counts,
       ...(counted.bead > most || counted.mail > most ? { total_is_estimate: true } : {}),
+      ...(rejected.length === 0 ? {} : { rejected }),
       ...(last === undefined
         ? {}
         : { next_cursor: encodeToken({ k: 'inbox', us: last.us, kind: last.kind, n: last.stream_id, id: last.id }) }),
