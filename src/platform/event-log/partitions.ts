@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
+import { databaseTime } from '../database/clock.js';
 import type { Tx } from '../database/transactions.js';
 
 export interface Span {
@@ -58,9 +59,8 @@ export class EventPartitions {
   }
 
   /** The clock by which events have their times. */
-  async now(tx: Tx): Promise<Date> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
-    return rows[0]!.now;
+  now(tx: Tx): Promise<Date> {
+    return databaseTime(tx);
   }
 
   /** Begins every transaction that changes parts; false when another one is at it. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
 import type { DueCondition } from '../../../platform/database/due-looks.js';
+import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
@@ -32,9 +33,8 @@ const PAYLOAD = 32 * 1024;
 export class FiringsRepository {
   constructor(private readonly db: Db) {}
 
-  async now(db: Kysely<Database> = this.db): Promise<Date> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-    return rows[0]!.now;
+  now(db: Kysely<Database> = this.db): Promise<Date> {
+    return databaseTime(db);
   }
 
   /** Cities with orders that are to be looked at, the longest waiting first. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
+import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 
@@ -149,8 +150,7 @@ export class PoolStateRepository {
   }
 
   async now(db: Kysely<Database> = this.db): Promise<number> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(db);
-    return rows[0]!.now.getTime();
+    return (await databaseTime(db)).getTime();
   }
 
   /** Everything of the city that is not closed, by pk. */

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { problem } from '../../../contract/problems.js';
+import { databaseTime } from '../../../platform/database/clock.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
@@ -59,9 +60,8 @@ export class SessionStore {
   }
 
   /** The clock by which runners see that a time is over. */
-  async now(tx: Tx): Promise<Date> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
-    return rows[0]!.now;
+  now(tx: Tx): Promise<Date> {
+    return databaseTime(tx);
   }
 
   /** False when the city does not run. */

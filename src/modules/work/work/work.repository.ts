@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
+import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
 import { beadJson } from './bead-json.js';
@@ -89,9 +90,8 @@ export class WorkRepository {
     await sql`release savepoint tried`.execute(tx);
   }
 
-  async now(tx: Tx): Promise<Date> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tx);
-    return rows[0]!.now;
+  now(tx: Tx): Promise<Date> {
+    return databaseTime(tx);
   }
 
   async head(tx: Tx, streamId: number): Promise<number> {
