@@ -12,8 +12,9 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
+import { ProcessClock } from './process-clock.js';
 import { measureProcesses } from './process-metrics.js';
-import { ProcessesRepository, type ProcessIdentity } from './processes.repository.js';
+import { ProcessesRepository, type Beat, type ProcessIdentity } from './processes.repository.js';
 
 const HEARTBEAT_MS = 2_000;
 const PURGE_EVERY_BEATS = 1_800;
@@ -29,6 +30,7 @@ export class ProcessRegistry implements OnModuleInit {
   readonly #stop = new AbortController();
   readonly #probeListeners = new Set<() => void>();
   readonly #identity: ProcessIdentity;
+  readonly #clock: ProcessClock;
   #probeAskedAt: string | undefined;
   #beating: Promise<void> = Promise.resolve();
 
@@ -43,6 +45,7 @@ export class ProcessRegistry implements OnModuleInit {
     metrics: Metrics,
   ) {
     measureProcesses(repository, db, metrics);
+    this.#clock = new ProcessClock(metrics, log);
     this.#identity = { id: config.processId, role: config.role, hostname: hostname(), version: VERSION };
   }
 
@@ -74,17 +77,22 @@ export class ProcessRegistry implements OnModuleInit {
       await sleep(HEARTBEAT_MS, signal);
       if (signal.aborted) return;
       try {
-        const askedAt = await this.transactions.run((tx) => this.repository.beat(tx, this.#identity.id));
-        if (askedAt === null) await this.transactions.run((tx) => this.repository.register(tx, this.#identity));
-        else if (askedAt !== this.#probeAskedAt) {
-          this.#probeAskedAt = askedAt;
-          for (const listener of this.#probeListeners) listener();
-        }
+        const before = Date.now();
+        const beat = await this.transactions.run((tx) => this.repository.beat(tx, this.#identity.id));
+        if (beat === undefined) await this.transactions.run((tx) => this.repository.register(tx, this.#identity));
+        else this.#heard(beat, before);
         if (beats % PURGE_EVERY_BEATS === 0) await this.transactions.run((tx) => this.repository.purge(tx));
       } catch (error) {
         this.log.warn({ err: error }, 'a heartbeat failed');
       }
     }
+  }
+
+  #heard({ probeAskedAt, now }: Beat, before: number): void {
+    this.#clock.compare(now, before, Date.now());
+    if (probeAskedAt === null || probeAskedAt === this.#probeAskedAt) return;
+    this.#probeAskedAt = probeAskedAt;
+    for (const listener of this.#probeListeners) listener();
   }
 
   async #announceStop(): Promise<void> {

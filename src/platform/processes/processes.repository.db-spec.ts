@@ -65,11 +65,11 @@ describe('processes', () => {
   });
 
   it('hear from their beat that a probe was asked for, or that they are forgotten', async () => {
-    expect(await transactions.run((tx) => repository.beat(tx, 'nobody'))).toBeNull();
+    expect(await transactions.run((tx) => repository.beat(tx, 'nobody'))).toBeUndefined();
     await register('w3');
-    expect(await transactions.run((tx) => repository.beat(tx, 'w3'))).toBeUndefined();
+    expect(await transactions.run((tx) => repository.beat(tx, 'w3'))).toEqual({ probeAskedAt: null, now: expect.any(Date) });
     await sql`update processes set probe_requested_at = now() where id = 'w3'`.execute(db);
-    expect(await transactions.run((tx) => repository.beat(tx, 'w3'))).toEqual(expect.any(String));
+    expect(await transactions.run((tx) => repository.beat(tx, 'w3'))).toMatchObject({ probeAskedAt: expect.any(String) });
   });
 
   it('are forgotten after a day, but the last worker stays', async () => {

@@ -10,6 +10,14 @@ export interface ProcessIdentity {
   readonly version: string;
 }
 
+/** What a process hears when it beats. */
+export interface Beat {
+  /** When a probe was last asked for; null: never. */
+  readonly probeAskedAt: string | null;
+  /** What the time is for the database. */
+  readonly now: Date;
+}
+
 export interface Census {
   readonly api: number;
   readonly worker: number;
@@ -28,11 +36,12 @@ export class ProcessesRepository {
       on conflict (id) do update set heartbeat_at = now(), stopped_at = null`.execute(tx);
   }
 
-  /** Beats; answers when a probe was last asked for (undefined: never), or null when the process is not registered. */
-  async beat(tx: Tx, id: string): Promise<string | undefined | null> {
-    const { rows } = await sql<{ at: string | null }>`
-      update processes set heartbeat_at = now() where id = ${id} returning probe_requested_at::text as at`.execute(tx);
-    return rows[0] === undefined ? null : (rows[0].at ?? undefined);
+  /** Beats; undefined when the process is not registered. */
+  async beat(tx: Tx, id: string): Promise<Beat | undefined> {
+    const { rows } = await sql<Beat>`
+      update processes set heartbeat_at = now() where id = ${id}
+      returning probe_requested_at::text as "probeAskedAt", clock_timestamp() as now`.execute(tx);
+    return rows[0];
   }
 
   async stop(tx: Tx, id: string): Promise<void> {
