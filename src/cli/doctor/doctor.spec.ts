@@ -114,6 +114,16 @@ describe('svc doctor', () => {
     );
   });
 
+  it('looks for a queue where it is', async () => {
+    const errors = [{ location: 'queue', message: 'no answer from PostgreSQL' }];
+    const found = await doctor(info(), [runner()], {
+      '/ready': (_request, response) => {
+        response.writeHead(503, { 'content-type': 'application/problem+json' }).end(JSON.stringify({ status: 503, errors }));
+      },
+    });
+    expect(found.find(({ name }) => name === 'queue')!.mend).toContain('psql');
+  });
+
   it('finds hosts without walls, without room and without workers', async () => {
     const well = await doctor(info(), [runner()]);
     expect(well.filter(({ status }) => status !== 'ok')).toEqual([]);

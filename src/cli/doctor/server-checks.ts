@@ -32,8 +32,13 @@ export async function parts(api: Api): Promise<Found[]> {
   const broken = error?.errors ?? [];
   if (broken.length === 0) return [failed('ready', error?.detail ?? `HTTP ${response.status}`)];
   return broken.map(({ location = 'ready', message = '' }) =>
-    failed(location, `${message}: ${MEANWHILE[location] ?? 'the server answers 503 until it works'}`, MENDS[location]),
+    failed(location, `${message}: ${MEANWHILE[location] ?? 'the server answers 503 until it works'}`, mendOf(location, message)),
   );
+}
+
+/** Jobs go over Redis or over the database, which mends both. */
+function mendOf(part: string, message: string): string | undefined {
+  return MENDS[part === 'queue' && message.includes('PostgreSQL') ? 'database' : part];
 }
 
 /** Who may call. */

@@ -13,7 +13,7 @@ it('says once of each part that fails why, and once that it works again', async 
   readiness.register('other', () => undefined);
 
   // The probe is open to everybody, the log is not.
-  expect(await readiness.failures()).toEqual({ database: 'the check failed', queue: 'not connected' });
+  expect(await readiness.failures()).toEqual({ database: 'the check failed, its log says why', queue: 'not connected' });
   await readiness.failures();
   expect(told).toHaveLength(2);
   expect(told).toEqual(

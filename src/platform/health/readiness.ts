@@ -53,7 +53,7 @@ export class Readiness {
       return why;
     } catch (error) {
       this.#tell(name, error instanceof Error ? error.message : String(error));
-      return 'the check failed'; // the probe is open to everybody: what the error says belongs into the log
+      return 'the check failed, its log says why'; // the probe is open to everybody: what the error says belongs into the log
     } finally {
       clearTimeout(timer);
     }

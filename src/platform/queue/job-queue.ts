@@ -25,6 +25,7 @@ export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl' |
 @Injectable()
 export class JobQueue implements OnModuleInit {
   readonly #kept: KeptOpen<Producer>;
+  readonly #where: string;
 
   constructor(
     config: AppConfig,
@@ -35,6 +36,7 @@ export class JobQueue implements OnModuleInit {
     private readonly times: QueueTimings,
   ) {
     const target = queueTarget(config);
+    this.#where = target.redisUrl === undefined ? 'PostgreSQL' : 'Redis';
     this.#kept = new KeptOpen('producer', (onError) => openProducer(target, times, onError), times, log.child('queue'));
     lifecycle.onStop('queue', 'job queue', () => this.#kept.close());
     readiness.register('queue', () => this.check());
@@ -66,8 +68,8 @@ export class JobQueue implements OnModuleInit {
 
   /** Undefined when jobs can be added now, otherwise why not. */
   async check(): Promise<string | undefined> {
-    if (this.#kept.live === undefined) return 'not connected';
-    return (await this.#counts()) === undefined ? 'no answer' : undefined;
+    if (this.#kept.live === undefined) return `not connected to ${this.#where}`;
+    return (await this.#counts()) === undefined ? `no answer from ${this.#where}` : undefined;
   }
 
   async #counts(): Promise<Record<string, number> | undefined> {

@@ -100,7 +100,7 @@ describe('a queue whose server comes and goes', () => {
       await adminAt(mine.url, 'drop schema if exists bullmq cascade');
       const api = await start('api');
       await start('w1', QUEUE_ONLY);
-      expect(await api.get(JobQueue).check()).toBe('not connected');
+      expect(await api.get(JobQueue).check()).toBe('not connected to PostgreSQL');
       await Promise.all([migrateQueue(mine.url), migrateQueue(mine.url)]);
       await up(api);
       await ended(api, await accept(api));
@@ -135,7 +135,7 @@ describe('a queue whose server comes and goes', () => {
     redisUrl = `redis://127.0.0.1:${port}`;
     const api = await start('api');
     const worker = await start('w1', SWEEPER);
-    expect(await api.get(Readiness).failures()).toEqual({ queue: 'not connected' });
+    expect(await api.get(Readiness).failures()).toEqual({ queue: 'not connected to Redis' });
     await ended(api, await accept(api));
     redis = await startRedis(port);
     await up(api);
