@@ -3797,7 +3797,7 @@ export interface paths {
         };
         /**
          * List what waits for people in every city
-         * @description An addition: beads of running cities that are assigned to `human` and that nothing holds up, and messages to `human` that were not read, the oldest first, a hundred at a time unless `limit` says so. What sessions ask is in `GET /v0/pending`.
+         * @description An addition: beads of running cities that are assigned to `human` and that nothing holds up, and messages to `human` that were not read, the oldest first, a hundred at a time unless `limit` says so. What sessions ask is in `GET /v0/pending`. `rejected` has cities whose files cannot be used.
          */
         get: operations["get-inbox"];
         put?: never;
@@ -6696,10 +6696,24 @@ export interface components {
             items: components["schemas"]["InboxEntry"][];
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
             next_cursor?: string;
+            /** @description Cities whose files somebody has to mend, the oldest first, a hundred at the most. With the first page, unless `kind` is given; absent when there are none. */
+            rejected?: components["schemas"]["InboxRejection"][];
             /** @description How many there are in all, whatever the page shows. */
             total: number;
             /** @description True when there is more than one answer counts: there is at least so much. */
             total_is_estimate?: boolean;
+        };
+        /** @description A running city whose files have changed and cannot be used: it goes on with what they were. */
+        InboxRejection: {
+            /** @description The name of the city. */
+            city: string;
+            /** @description The first of what is wrong with them; `GET …/config` has all of it. */
+            error: string;
+            /**
+             * Format: date-time
+             * @description Since when its files cannot be used. RFC 3339 in UTC.
+             */
+            since: string;
         };
         /** @description Who calls, and what he may. */
         InfoCaller: {
