@@ -136,7 +136,10 @@ describe('a start', () => {
     const ghost = { pid: 2 ** 22 + 7, group: 2 ** 22 + 7, birth: 'ghost', environment: () => new Map(Object.entries(spec.env)) };
     const table = async (): Promise<(typeof ghost)[]> => [...(await listProcesses()), ghost] as (typeof ghost)[];
     const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 50 }, table });
-    expect(await failureOf(spec, never, haunted)).toMatchObject({ failure: 'unconfirmed_dead' });
+    expect(await failureOf(spec, never, haunted)).toMatchObject({
+      failure: 'unconfirmed_dead',
+      message: expect.stringMatching(/failing as asked.*; processes are still there after SIGKILL: 4194311/),
+    });
     const agent = await haunted.start({ ...spec, args: spec.args.filter((arg) => arg !== '--fail-initialize') }, never);
     const { done } = readEvents(agent);
     await expect(agent.stop({ hard: true })).rejects.toThrow(UnconfirmedDead);

@@ -45,7 +45,7 @@ export class AcpRuntime implements AgentRuntime {
       await Promise.race([introduce(agent, spec), abortion(signal, deadline), death(agent)]);
       return agent;
     } catch (error) {
-      await ended(agent);
+      await ended(agent, error);
       const failure = agent.protocolIsBroken ? new StartError('protocol', 'its output is not the protocol') : failureOfStart(error);
       throw (
         otherLanguage(agent, failure, await agent.exit) ??
@@ -88,12 +88,14 @@ function otherLanguage(
   return new StartError(failure, `this command does not speak ACP: it ${did.join(' and ')}`, stderrTail, { cause: failed });
 }
 
-async function ended(agent: AcpAgent): Promise<void> {
+/** Ends an agent whose start has failed, which is said too where that cannot be confirmed. */
+async function ended(agent: AcpAgent, failed: unknown): Promise<void> {
   try {
     await agent.stop({ hard: true });
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;
-    throw new StartError('unconfirmed_dead', error.message, agent.stderrTail, { cause: error });
+    const message = `${failureOfStart(failed).message}; ${error.message}`;
+    throw new StartError('unconfirmed_dead', message, agent.stderrTail, { cause: error });
   }
 }
 
