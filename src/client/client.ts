@@ -201,9 +201,8 @@ export function connect(options: ConnectOptions): Client {
 
 /** A part of a path that is missing would be asked for by its name in braces. @throws TypeError */
 function checkPath(method: string, schemaPath: string, given: Readonly<Record<string, unknown>> = {}): void {
-  const missing = [...schemaPath.matchAll(/\{(\w+)\}/g)]
-    .map(([, name]) => name!)
-    .filter((name) => (given[name] ?? undefined) === undefined);
+  const names = [...schemaPath.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
+  const missing = names.filter((name) => given[name] === undefined || given[name] === null);
   if (missing.length > 0) throw new TypeError(`${method} ${schemaPath} needs ${missing.map((name) => `path.${name}`).join(' and ')}`);
 }
 
