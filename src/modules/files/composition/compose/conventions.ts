@@ -1,10 +1,10 @@
+import { fileName } from '../trees/file-tree.js';
 import { findMcpServers } from './convention-mcp.js';
 import { findOverlays } from './convention-overlays.js';
 import { findCommands, findDoctorChecks } from './convention-scripts.js';
 import { findFormulas, findOrders } from './convention-tables.js';
 import type { Found } from './found.js';
 import type { Home } from './home.js';
-import { warnOfMisnamed } from './misnamed.js';
 import { below, type Run } from './run.js';
 
 /** Folders whose files belong to a city or a pack by where they lie. */
@@ -22,6 +22,11 @@ export const CONVENTION_FOLDERS = [
   'assets',
   'prompts',
 ] as const;
+
+/** Folders whose files are tables. */
+const TABLES = /^(?:(?:formulas|orders|mcp)\/[^/._][^/]*|agents\/[^/._][^/]*\/(?:agent\.[^/]*|mcp\/[^/._][^/]*))$/;
+/** What somebody means by `.toml`. */
+const NEARLY = /\.(?:tml|tom|toml\.txt|tolm|otml|tmol|TOML|Toml)$/;
 
 export interface Conventions {
   readonly formulas: readonly Found[];
@@ -55,4 +60,12 @@ export async function readConventions(run: Run, home: Home): Promise<Conventions
     overlays: findOverlays(home, digests),
     digests,
   };
+}
+
+/** Tells of files that nobody reads for how they end. */
+function warnOfMisnamed(run: Run, home: Home, digests: ReadonlyMap<string, string>): void {
+  const prefix = home.path === '' ? '' : below(home.path, '');
+  for (const path of digests.keys())
+    if (path.startsWith(prefix) && NEARLY.test(path) && TABLES.test(path.slice(prefix.length)))
+      run.warn({ origin: { file: fileName(home.tree, path) }, at: '' }, 'is not read; did you mean .toml?');
 }
