@@ -1,3 +1,4 @@
+import { RUNNER_LEASE_MS } from '../../contract/runner-lease.js';
 import { ask, type Api, type Schemas } from '../api.js';
 import { showDuration } from '../duration.js';
 import { showLimits } from '../sessions/limits.js';
@@ -17,9 +18,6 @@ const MEANWHILE: Readonly<Record<string, string>> = {
   queue: 'what is accepted meanwhile is taken from the database, later; /ready is 503 until it works',
   listener: 'changes are looked for, and arrive later; /ready is 503 until it works',
 };
-
-/** The lease of a runner. When it is over other workers write that it is lost: where there are none, it is `active` still. */
-const LEASE_S = 10;
 
 /** What Docker calls a container that nobody has named. Nothing can be installed in it to stay, and its image has bubblewrap. */
 const CONTAINER = /^[0-9a-f]{12}$/;
@@ -123,8 +121,10 @@ export async function runners(api: Api): Promise<Found[]> {
   const { data } = await ask(api, (signal) => api.http.GET('/v0/runners', { signal }));
   const all = data.items ?? [];
   const taking = all.filter(({ state }) => state === 'active');
-  const active = taking.filter(({ lease_age_s: age }) => age <= LEASE_S);
-  const silent = taking.filter(({ lease_age_s: age }) => age > LEASE_S).map(unheard);
+  // When a lease is over other workers write that its runner is lost. Where there are none, it is `active` still.
+  const isHeard = ({ lease_age_s: age }: Schemas['Runner']): boolean => age * 1_000 <= RUNNER_LEASE_MS;
+  const active = taking.filter(isHeard);
+  const silent = taking.filter((one) => !isHeard(one)).map(unheard);
   if (active.length === 0) return [...silent, failed('runners', 'none: no agent is started', 'SVC_ROLE=worker svc serve')];
   const found = [...silent, ...active.map(runner)];
   const [held, room] = [sum(active.map((one) => one.sessions)), sum(active.map((one) => one.capacity))];

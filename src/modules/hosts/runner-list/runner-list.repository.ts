@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import { RUNNER_LEASE_MS } from '../../../contract/runner-lease.js';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { RunnerRow } from './runner-row.js';
 
-/** How long a lease is when it is renewed. */
-const LEASE = sql`interval '10 seconds'`;
 const SHOWN = sql`r.id, r.host, r.process_id, r.state, r.capacity, r.isolation, r.limits, s.sessions, s.live, r.lease_until, r.registered_at, r.ended_at,
-  greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${LEASE})))::float8 as age`;
+  greatest(0, extract(epoch from clock_timestamp() - (r.lease_until - ${RUNNER_LEASE_MS} * interval '1 millisecond')))::float8 as age`;
 const HELD = sql`runners r, lateral (select count(*) as sessions, count(*) filter (where live) as live from sessions where runner_id = r.id) s`;
 
 @Injectable()

@@ -1,7 +1,9 @@
+import { RUNNER_LEASE_MS } from '../../../contract/runner-lease.js';
+
 /** Times of the runners' room in milliseconds, in one place so that tests can shorten them. */
 export class RunnerTimings {
   /** How long a renewal holds, by the database's clock. */
-  readonly leaseMs: number = 10_000;
+  readonly leaseMs: number = RUNNER_LEASE_MS;
   readonly renewMs: number = 2_000;
   /** Without a renewal for this long no new session is accepted. */
   readonly acceptMs: number = 7_000;
