@@ -25,4 +25,13 @@ describe('the schema that a process finds at its start', () => {
     expect((await api.exited).code).toBe(1);
     expect(api.output()).toContain('run the migrate step first (1 migrations are missing, from 0002_create_operations on)');
   });
+
+  it('is the one of its release for whoever is given the database of a test that has changed it', async () => {
+    const spoilt = await cloneDatabase();
+    await adminAt(spoilt.url, `delete from kysely_migration where name = '0002_create_operations'`);
+    await spoilt.drop();
+    const next = await cloneDatabase();
+    expect(await checkSchema(next.url)).toBeUndefined();
+    await next.drop();
+  });
 });

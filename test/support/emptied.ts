@@ -18,14 +18,15 @@ interface Template {
 
 let template: Promise<Template> | undefined;
 
-/** How many objects there are, and when the newest was made or replaced. Reading the definitions themselves takes 20 ms. */
+/** How many objects there are, when the newest was made or replaced, and which migrations are told. Reading the definitions themselves takes 20 ms. */
 const SCHEMA = `select concat_ws(' ',
   (select concat_ws(' ', count(*), max(xmin::text::bigint)) from pg_class where relnamespace ${OURS}),
   (select concat_ws(' ', count(*), max(xmin::text::bigint)) from pg_proc where pronamespace ${OURS}),
   (select concat_ws(' ', count(*), max(xmin::text::bigint)) from pg_constraint where connamespace ${OURS}),
   (select concat_ws(' ', count(*), max(xmin::text::bigint)) from pg_trigger where not tgisinternal),
   (select concat_ws(' ', count(*), max(xmin::text::bigint)) from pg_namespace where nspname !~ '^pg_'),
-  (select string_agg(setconfig::text, ' ') from pg_db_role_setting where setdatabase in (select oid from pg_database where datname = current_database()))
+  (select string_agg(setconfig::text, ' ') from pg_db_role_setting where setdatabase in (select oid from pg_database where datname = current_database())),
+  (select md5(string_agg(name, ' ' order by name)) from public.kysely_migration)
 ) as schema`;
 
 const OWN_DEPLOYMENT = 'update deployment set id = gen_random_uuid()';
