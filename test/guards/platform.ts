@@ -163,6 +163,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'decides for every cursor',
   },
   {
+    guard: 'A busy process rests between two hints.',
+    file: 'src/platform/streams/notifier.ts',
+    find: 'if (this.#busy()) await sleep(REST_MS);',
+    replace: '',
+    test: 'src/platform/streams/notifier.spec.ts',
+    name: 'rests between two hints',
+  },
+  {
     guard: 'Time in a stream never goes back.',
     file: 'db/migrations/0114_append_events_of_one_stream_sooner.ts',
     find: 'last_ts = greatest(clock_timestamp(), s.last_ts)',
