@@ -494,7 +494,6 @@ create table extmsg_deliveries (
   constraint extmsg_deliveries_direction_check CHECK (direction = ANY (ARRAY['inbound'::text, 'peer'::text, 'outbound'::text])),
   constraint extmsg_deliveries_state_check CHECK (state = ANY (ARRAY['pending'::text, 'queued'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))
 );
-CREATE INDEX extmsg_deliveries_conversation_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk);
 CREATE INDEX extmsg_deliveries_ended_idx ON public.extmsg_deliveries USING btree (ended_at) WHERE (ended_at IS NOT NULL);
 CREATE INDEX extmsg_deliveries_failed_idx ON public.extmsg_deliveries USING btree (stream_id, pk) WHERE (state = 'failed'::text);
 CREATE INDEX extmsg_deliveries_line_idx ON public.extmsg_deliveries USING btree (conversation_pk, pk) WHERE ((state = 'pending'::text) AND (direction = 'outbound'::text));
@@ -1554,6 +1553,31 @@ AS $function$
         select v_names[array_position(v_ids, a.stream_id)], a.stream_id, a.seq, a.ts from added a;
     end $function$;
 
+CREATE OR REPLACE FUNCTION public.append_locked(p_streams integer[], p_lists jsonb[])
+ RETURNS TABLE(o_stream integer, o_head bigint)
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      return query
+        with placed as materialized (
+          select l.stream, e.*, pg_column_size(l.list) / jsonb_array_length(l.list) as size,
+            row_number() over (partition by l.stream order by l.ord, e.nth) as place
+          from unnest(p_streams, p_lists) with ordinality as l(stream, list, ord)
+          cross join lateral rows from (
+            jsonb_to_recordset(l.list) as (type text, version smallint, actor text, subject text, message text, payload jsonb)
+          ) with ordinality as e(type, version, actor, subject, message, payload, nth)
+        ), moved as (
+          update event_streams s set head = s.head + n.count, last_ts = greatest(clock_timestamp(), s.last_ts)
+          from (select p.stream, count(*) as count from placed p group by 1) n where s.id = n.stream
+          returning s.id, s.head, s.head - n.count as base, s.last_ts
+        ), added as (
+          insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, size)
+          select p.stream, m.base + p.place, m.last_ts, p.type, p.version, p.actor, p.subject, p.message, p.payload, p.size
+          from placed p join moved m on m.id = p.stream
+        )
+        select m.id, m.head from moved m;
+    end $function$;
+
 CREATE OR REPLACE FUNCTION public.append_session_logs(p_fenced boolean, p_sessions bigint[], p_generations bigint[], p_epochs integer[], p_activities text[], p_models text[], p_used bigint[], p_windows bigint[], p_written integer[], p_output boolean[], e_w integer[], e_n integer[], e_id text[], e_kind text[], e_role text[], e_status text[], e_blocks text[], e_raw text[], e_model text[], e_parent text[], e_turn bigint[])
  RETURNS TABLE(pk bigint, head bigint)
  LANGUAGE plpgsql
@@ -2493,6 +2517,8 @@ CREATE OR REPLACE FUNCTION public.extmsg_look(p_items jsonb, p_wait boolean)
  RETURNS TABLE(o_ord integer, o_found jsonb)
  LANGUAGE plpgsql
  SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET enable_incremental_sort TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
     declare
@@ -2531,7 +2557,10 @@ AS $function$
         left join lateral (select n.* from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1) c on true
         cross join lateral (select coalesce(c.pk = any(v_locked), false) as held) h
         left join lateral (
-          select n.* from extmsg_entries n where n.conversation_pk = c.pk and n.once_key = i.once and n.once_key <> '' limit 1) k on true
+          select n.* from (
+            select n.* from extmsg_entries n where (n.conversation_pk, n.once_key) >= (c.pk, i.once) and n.once_key <> ''
+            order by n.conversation_pk, n.once_key limit 1) n
+          where n.conversation_pk = c.pk and n.once_key = i.once) k on true
         -- Of what has come before, the binding that it went by.
         left join lateral (
           (select n.* from extmsg_bindings n where k.id is null and n.conversation_pk = c.pk and n.status = 'active' limit 1)
@@ -2564,13 +2593,15 @@ CREATE OR REPLACE FUNCTION public.extmsg_take(p_items jsonb, p_wait boolean, p_r
  SET enable_seqscan TO 'off'
  SET enable_hashjoin TO 'off'
  SET enable_mergejoin TO 'off'
+ SET enable_sort TO 'off'
+ SET enable_incremental_sort TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
     declare
       v_ords integer[];
       v_times timestamptz[];
-      v_cities text[];
-      v_events jsonb;
+      v_streams integer[];
+      v_events jsonb[];
       v_addressed jsonb;
       v_adapters bigint[];
     begin
@@ -2587,10 +2618,14 @@ AS $function$
         left join lateral (select n.running from cities n where n.stream_id = g.stream and g.routing is not null limit 1) y on true
         left join lateral (select true as loaded from config_states n where n.stream_id = g.stream and n.revision > 0 and g.routing is not null limit 1) s on true
         left join lateral (
-          select true as came from extmsg_entries n where n.conversation_pk = g.conversation and n.once_key = g.once and n.once_key <> '' limit 1) n on true
+          select true as came from (
+            select n.* from extmsg_entries n where (n.conversation_pk, n.once_key) >= (g.conversation, g.once) and n.once_key <> ''
+            order by n.conversation_pk, n.once_key limit 1) n
+          where n.conversation_pk = g.conversation and n.once_key = g.once) n on true
         left join lateral (select n.last_addressed_handle from extmsg_groups n where n.pk = g.grp limit 1) p on true
       ), free as materialized (
-        select s.stream from (select distinct stream from given g where g.same) s where p_wait or pg_try_advisory_xact_lock(1, s.stream)
+        select s.stream from (select distinct g.city collate "C", g.stream from given g where g.same order by 1) s
+        where case when p_wait then pg_advisory_xact_lock(1, s.stream) is not null else pg_try_advisory_xact_lock(1, s.stream) end
       ), taken as materialized (
         select g.* from given g
         where g.same and g.conversation <> all(array(select o.conversation from given o where not o.same))
@@ -2621,13 +2656,10 @@ AS $function$
         where r.ord = any(array(select t.ord from taken t))
         on conflict (request_id) where request_id is not null do nothing
       )
-      select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.city order by t.ord),
-             case when count(*) = jsonb_array_length(p_items) then jsonb_path_query_array(p_items, '$[*].events[*]')
-                  else (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
-                        from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e) end,
+      select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.stream order by t.ord), array_agg(t.events order by t.ord),
              jsonb_agg(t.addressed order by t.ord) filter (where t.addressed ->> 'group' is not null),
              array_agg(distinct t.adapter) filter (where t.adapter is not null)
-      into v_ords, v_times, v_cities, v_events, v_addressed, v_adapters
+      into v_ords, v_times, v_streams, v_events, v_addressed, v_adapters
       from taken t;
       if v_ords is null then return; end if;
       if v_addressed is not null then
@@ -2643,8 +2675,8 @@ AS $function$
             and d.last_seen_at < clock_timestamp() - interval '5 seconds' for no key update skip locked);
       end if;
       return query
-        with heads as (select a.stream as city, max(a.seq) as head from append_events(v_events) a group by 1)
-        select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_cities) as t(ord, created_at, city) join heads h on h.city = t.city
+        with heads as materialized (select a.o_stream as stream, a.o_head as head from append_locked(v_streams, v_events) a)
+        select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_streams) as t(ord, created_at, stream) join heads h on h.stream = t.stream
         order by t.ord;
     end
     $function$;

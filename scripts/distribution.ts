@@ -84,6 +84,7 @@ const MANY = 'takes items of many cities, to commit them together: callers would
 /** Functions that read or write tables of cities, and are not told of which one. */
 export const FUNCTIONS: Readonly<Record<string, string>> = {
   append_events: MANY,
+  append_locked: MANY,
   append_session_logs: MANY,
   create_beads: MANY,
   begin_log_epoch: 'once after a restore or a promotion, of all streams: each server for its own',

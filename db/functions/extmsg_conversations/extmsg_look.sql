@@ -5,7 +5,8 @@
 -- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans.
 create or replace function extmsg_look(p_items jsonb, p_wait boolean)
 returns table (o_ord integer, o_found jsonb)
-language plpgsql set enable_seqscan = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set enable_sort = off set enable_incremental_sort = off
+  set plan_cache_mode = force_generic_plan as $$
 declare
   v_locked bigint[];
 begin
@@ -42,7 +43,10 @@ begin
     left join lateral (select n.* from extmsg_conversations n where n.stream_id = y.stream_id and n.key = decode(i.key, 'hex') limit 1) c on true
     cross join lateral (select coalesce(c.pk = any(v_locked), false) as held) h
     left join lateral (
-      select n.* from extmsg_entries n where n.conversation_pk = c.pk and n.once_key = i.once and n.once_key <> '' limit 1) k on true
+      select n.* from (
+        select n.* from extmsg_entries n where (n.conversation_pk, n.once_key) >= (c.pk, i.once) and n.once_key <> ''
+        order by n.conversation_pk, n.once_key limit 1) n
+      where n.conversation_pk = c.pk and n.once_key = i.once) k on true
     -- Of what has come before, the binding that it went by.
     left join lateral (
       (select n.* from extmsg_bindings n where k.id is null and n.conversation_pk = c.pk and n.status = 'active' limit 1)

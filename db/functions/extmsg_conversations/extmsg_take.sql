@@ -5,7 +5,7 @@
 --   entry, deliveries    what extmsg_entries and extmsg_deliveries have of it
 --   addressed            group and handle, where it is remembered who was addressed
 --   adapter              who has brought it, if an adapter has
---   events               for append_events
+--   events               for append_locked
 -- Where the caller has not looked under the lock of the conversation in the same transaction, the item says by what it was decided, and
 -- nothing is taken of a conversation where that has changed, that somebody else has locked, or of which one has come before:
 --   head, routing        of the conversation
@@ -15,16 +15,18 @@
 -- With p_wait it waits for the event streams; without, nothing is taken of cities whose stream somebody else has locked: those have no row.
 -- p_records has what is stored of the requests that brought them, by their places: of those that are taken. It is written here, and not in the
 -- statement that calls this, because that would be planned anew each time: 0.7 ms. What each message has is one statement: to begin one costs more than a row. Each row is looked up
--- by its key, whatever the planner thinks of tables that were small when it planned: hence laterals.
+-- by its key, whatever the planner thinks of tables that were small when it planned: hence laterals. An entry is looked up in the order of once_key,
+-- which only its index has: while there were a few hundred entries, the primary key seemed cheaper, and all of a conversation were read until the table was analyzed.
 -- One row an item that is taken, by its place, with the head of its stream.
 create or replace function extmsg_take(p_items jsonb, p_wait boolean, p_records jsonb)
 returns table (o_ord integer, o_created_at timestamptz, o_head bigint)
-language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+language plpgsql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off set enable_sort = off set enable_incremental_sort = off
+  set plan_cache_mode = force_generic_plan as $$
 declare
   v_ords integer[];
   v_times timestamptz[];
-  v_cities text[];
-  v_events jsonb;
+  v_streams integer[];
+  v_events jsonb[];
   v_addressed jsonb;
   v_adapters bigint[];
 begin
@@ -41,10 +43,14 @@ begin
     left join lateral (select n.running from cities n where n.stream_id = g.stream and g.routing is not null limit 1) y on true
     left join lateral (select true as loaded from config_states n where n.stream_id = g.stream and n.revision > 0 and g.routing is not null limit 1) s on true
     left join lateral (
-      select true as came from extmsg_entries n where n.conversation_pk = g.conversation and n.once_key = g.once and n.once_key <> '' limit 1) n on true
+      select true as came from (
+        select n.* from extmsg_entries n where (n.conversation_pk, n.once_key) >= (g.conversation, g.once) and n.once_key <> ''
+        order by n.conversation_pk, n.once_key limit 1) n
+      where n.conversation_pk = g.conversation and n.once_key = g.once) n on true
     left join lateral (select n.last_addressed_handle from extmsg_groups n where n.pk = g.grp limit 1) p on true
   ), free as materialized (
-    select s.stream from (select distinct stream from given g where g.same) s where p_wait or pg_try_advisory_xact_lock(1, s.stream)
+    select s.stream from (select distinct g.city collate "C", g.stream from given g where g.same order by 1) s
+    where case when p_wait then pg_advisory_xact_lock(1, s.stream) is not null else pg_try_advisory_xact_lock(1, s.stream) end
   ), taken as materialized (
     select g.* from given g
     where g.same and g.conversation <> all(array(select o.conversation from given o where not o.same))
@@ -75,13 +81,10 @@ begin
     where r.ord = any(array(select t.ord from taken t))
     on conflict (request_id) where request_id is not null do nothing
   )
-  select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.city order by t.ord),
-         case when count(*) = jsonb_array_length(p_items) then jsonb_path_query_array(p_items, '$[*].events[*]')
-              else (select coalesce(jsonb_agg(e.value order by o.ord, e.ordinality), '[]')
-                    from taken o cross join lateral jsonb_array_elements(o.events) with ordinality e) end,
+  select array_agg(t.ord order by t.ord), array_agg(t.at order by t.ord), array_agg(t.stream order by t.ord), array_agg(t.events order by t.ord),
          jsonb_agg(t.addressed order by t.ord) filter (where t.addressed ->> 'group' is not null),
          array_agg(distinct t.adapter) filter (where t.adapter is not null)
-  into v_ords, v_times, v_cities, v_events, v_addressed, v_adapters
+  into v_ords, v_times, v_streams, v_events, v_addressed, v_adapters
   from taken t;
   if v_ords is null then return; end if;
   if v_addressed is not null then
@@ -97,8 +100,8 @@ begin
         and d.last_seen_at < clock_timestamp() - interval '5 seconds' for no key update skip locked);
   end if;
   return query
-    with heads as (select a.stream as city, max(a.seq) as head from append_events(v_events) a group by 1)
-    select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_cities) as t(ord, created_at, city) join heads h on h.city = t.city
+    with heads as materialized (select a.o_stream as stream, a.o_head as head from append_locked(v_streams, v_events) a)
+    select t.ord, t.created_at, h.head from unnest(v_ords, v_times, v_streams) as t(ord, created_at, stream) join heads h on h.stream = t.stream
     order by t.ord;
 end
 $$;

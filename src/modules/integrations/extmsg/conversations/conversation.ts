@@ -51,8 +51,11 @@ export function conversationOf(ref: Partial<ConversationRef> | undefined, { as, 
 export const normalProvider = (provider: string): string => provider.trim().toLowerCase();
 
 /** What the rows of one conversation are found by. */
-export function keyOf({ scope_id, provider, account_id, conversation_id, parent_conversation_id, kind }: Conversation): Buffer {
-  return hash('sha256', JSON.stringify([scope_id, provider, account_id, conversation_id, parent_conversation_id, kind]), 'buffer');
+export const keyOf = (conversation: Conversation): Buffer => hash('sha256', textOf(conversation), 'buffer');
+
+/** All its parts: no other has the same. */
+export function textOf({ scope_id, provider, account_id, conversation_id, parent_conversation_id, kind }: Conversation): string {
+  return JSON.stringify([scope_id, provider, account_id, conversation_id, parent_conversation_id, kind]);
 }
 
 export function toRef({ scope_id, provider, account_id, conversation_id, parent_conversation_id, kind }: Conversation): ConversationRef {

@@ -258,6 +258,23 @@ describe('what is known of a conversation', () => {
     expect(rows).toEqual(['alpha', 'beta'].map((name) => ({ name, events: 2 })));
   });
 
+  it('has the event that others append, not before those that are there, whatever the clock says', async () => {
+    const { receive } = aProcess();
+    await receive(message('alpha', 'm-1'));
+    await pool.query(`update event_streams set last_ts = '2100-01-01T00:00:00Z' where name = 'alpha'`);
+    await receive(message('alpha', 'm-2'));
+    const { rows } = await pool.query<{ size: number; payload: object }>(
+      `select seq::int, ts, type, version, actor, subject, message, payload, run_id, session_id, size from events
+       where stream_id = (select id from event_streams where name = 'alpha') and type = 'extmsg.inbound' order by seq desc limit 1`,
+    );
+    expect(rows[0]).toMatchObject({
+      ...{ seq: 2, ts: new Date('2100-01-01T00:00:00Z'), type: 'extmsg.inbound', version: 1, actor: 'api', subject: 'mayor' },
+      ...{ message: null, run_id: null, session_id: null },
+      payload: { conversation_id: 'one', actor: 'Ann', target_agent: 'mayor', sequence: 2, members: 1 },
+    });
+    expect(rows[0]!.size).toBeGreaterThan(JSON.stringify(rows[0]!.payload).length / 2);
+  });
+
   // Guard: who has a conversation now is told, and not who had it.
   it('is nothing where who is told has changed, or the city has stopped', async () => {
     const { receive, guesses } = aProcess();

@@ -7,7 +7,7 @@ import { preparing } from '../../../../platform/turns/preparing.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { TellingService } from '../deliveries/telling.service.js';
-import { keyOf } from '../conversations/conversation.js';
+import { textOf } from '../conversations/conversation.js';
 import { Batch, type Outcome } from './batch.js';
 import { InboundRepository, type Expecting, type Taken } from './inbound.repository.js';
 import type { InboundResult } from './inbound.schemas.js';
@@ -165,4 +165,4 @@ interface Given {
   readonly key: string;
 }
 
-const knownAs = ({ city, conversation }: Intake): string => `${city} ${keyOf(conversation).toString('hex')}`;
+const knownAs = ({ city, conversation }: Intake): string => `${city} ${textOf(conversation)}`;

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import type { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
+import type { NewEvent } from '../../../../platform/event-log/event.js';
 import type { BindingRow } from '../bindings/bindings.repository.js';
 import { keyOf, type Conversation } from '../conversations/conversation.js';
 import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
@@ -81,7 +82,7 @@ export class InboundRepository {
    * conversations, which are locked. By their places: those of `records`. Unless it `wait`s, those of cities whose event stream somebody else has locked are left out.
    */
   async take(tx: Tx, takings: ReadonlyMap<number, Taking>, wait: boolean, records: string): Promise<Taken[]> {
-    const items = JSON.stringify([...takings].map(toItem));
+    const items = JSON.stringify([...takings].map(([ord, taking]) => toItem(ord, taking)));
     const { rows } = await sql<TakenRow>`
       select o_ord as ord, o_created_at as created_at, o_head as head
       from extmsg_take(${items}::jsonb, ${wait}, ${records}::jsonb)`.execute(tx);
@@ -90,7 +91,7 @@ export class InboundRepository {
 
   /** The same as one statement and its own transaction, of those whose conversations are as they were found before. Of the others there is none. */
   async takeKnown(db: Db, expected: ReadonlyMap<number, Expecting>, records: string): Promise<Taken[]> {
-    const items = JSON.stringify([...expected].map(toExpected));
+    const items = JSON.stringify([...expected].map(([ord, { taking, ...rest }]) => toItem(ord, taking, rest)));
     const { rows } = await sql<TakenRow>`
       select o_ord as ord, o_created_at as created_at, o_head as head from extmsg_take(${items}::jsonb, false, ${records}::jsonb)`.execute(
       db,
@@ -116,27 +117,31 @@ function toFound({ running, busy, at, known, binding, overdue, group, participan
   };
 }
 
-function toItem([ord, taking]: readonly [number, Taking]): object {
+/**
+ * An item of extmsg_take, `expecting` what was found before. PostgreSQL sorts the members of each object by the lengths of their names, then
+ * by the names: it need not where they come so, which takes a twenty-fifth of a batch.
+ */
+function toItem(ord: number, taking: Taking, expecting?: Omit<Expecting, 'taking'>): object {
   const { city, at, entry, deliveries, addressed, adapterPk, events } = taking;
   const { id, providerMessageId, onceKey, actor, text, explicitTarget, replyTo, attachments, route } = entry;
+  const { at: was, binding, group } = expecting?.found ?? {};
   return {
-    ...{ ord, city, stream: at.stream_id, conversation: at.pk, sequence: at.head + 1, addressed, adapter: adapterPk, events },
+    ...{ grp: group?.pk, ord, city, head: was?.head, once: expecting?.onceKey },
     entry: {
-      ...{ id, actor, text, attachments, route, provider_message_id: providerMessageId, once_key: onceKey },
-      ...{ explicit_target: explicitTarget, reply_to_message_id: replyTo },
+      ...{ id, text, actor, route, once_key: onceKey, attachments, explicit_target: explicitTarget },
+      ...{ provider_message_id: providerMessageId, reply_to_message_id: replyTo },
     },
-    deliveries: deliveries.map((told) => ({ id: told.id, selector: told.selector, session_pk: told.sessionPk, body: told.body })),
+    ...{ events: events.map(toEvent), stream: at.stream_id, adapter: adapterPk },
+    ...{ expires: binding?.expires_at ?? undefined, routing: was?.routing, sequence: at.head + 1 },
+    ...{ addressed, addressee: group?.last_addressed_handle },
+    deliveries: deliveries.map((told) => ({ id: told.id, body: told.body, selector: told.selector, session_pk: told.sessionPk })),
+    conversation: at.pk,
   };
 }
 
-function toExpected([ord, { taking, onceKey, found }]: readonly [number, Expecting]): object {
-  const { at, binding, group } = found;
-  return {
-    ...toItem([ord, taking]),
-    ...{ head: at!.head, routing: at!.routing, once: onceKey, expires: binding?.expires_at ?? undefined },
-    ...(group === undefined ? {} : { grp: group.pk, addressee: group.last_addressed_handle }),
-  };
-}
+const toEvent = ({ type, actor, message, payload, subject, version }: NewEvent): object => ({
+  ...{ type, actor, message, payload, subject, version },
+});
 
 function toRow({ at, entry }: Taking, created_at: Date): EntryRow {
   const { id, kind, actor, text, route, attachments, providerMessageId, explicitTarget, replyTo, sourceSessionId } = entry;
