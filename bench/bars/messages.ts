@@ -54,7 +54,7 @@ export const inbound: Bar = {
           at.map(({ city, nth }) => `/inbound/${city}/${nth}`),
         ),
       };
-      await context.turns(parts, 1); // warm
+      await context.warm(parts);
       lines.push(...against(cities, await context.turns(parts)));
     }
     return lines;

@@ -49,7 +49,7 @@ export const http: Bar = {
       ),
       append: requests(floor.port, ['/append'], EMIT_BODY),
     };
-    await context.turns(parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts);
     return [
       ...lines('GET health against Fastify hello', runs.health, runs.hello, 0.6),

@@ -74,7 +74,7 @@ export const forwarded: Bar = {
     const bare = ask((await context.floor('forward', { socket })).port, '/hello');
     const [plain, kept] = [await forwarding(context, socket, false), await forwarding(context, socket, true)];
     const parts = { ours, bare, ...(plain && { plain: ask(plain.port, '/hello') }), ...(kept && { kept: ask(kept.port, '/hello') }) };
-    await context.turns(parts as Parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts as Parts);
     return [
       ...(runs.plain === undefined ? [] : against('nginx', runs.ours, runs.plain, { throughput: 0.5, tail: 2 })),

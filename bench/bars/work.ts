@@ -57,7 +57,7 @@ export const beads: Bar = {
       ),
       row: one(floor.port, ['/bead']),
     };
-    await context.turns(parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts);
     return [
       throughput('W1', 'POST bead, 32 cities', runs.create, runs.insert, 0.6),
@@ -104,7 +104,7 @@ async function measureReady(context: Context, closed: number): Promise<Record<'o
     page: get(floor.port, '/ready/page'),
     whole: get(floor.port, '/ready/whole'),
   };
-  await context.turns(parts, 1); // warm
+  await context.warm(parts);
   const runs = await context.turns(parts);
   await context.stopAll();
   return runs;
@@ -158,7 +158,7 @@ export const claims: Bar = {
       ours: (): Promise<Taken> => client.call('ours', { url, city: NAMES[0], workers: WORKERS, take }),
       peer: (): Promise<Taken> => client.call('peer', { url, workers: WORKERS, take }),
     };
-    await context.turns(parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts);
     const [ours, peer] = [runs.ours, runs.peer].map((all) => all.map((run) => run.perSecond)) as [number[], number[]];
     const ratio = pairedRatio(ours, peer);
