@@ -6,7 +6,5 @@ export async function up(db: Kysely<unknown>): Promise<void> {
 }
 
 export async function down(db: Kysely<unknown>): Promise<void> {
-  await sql`create index extmsg_deliveries_conversation_idx on extmsg_deliveries (conversation_pk, pk)`.execute(
-    db,
-  );
+  await sql`create index extmsg_deliveries_conversation_idx on extmsg_deliveries (conversation_pk, pk)`.execute(db);
 }

@@ -139,8 +139,9 @@ function toItem(ord: number, taking: Taking, expecting?: Omit<Expecting, 'taking
   };
 }
 
-const toEvent = ({ type, actor, message, payload, subject, version }: NewEvent): object => ({
-  ...{ type, actor, message, payload, subject, version },
+/** Its stream is the item's. */
+const toEvent = ({ stream: _, type, actor, message, payload, subject, version, ...rest }: NewEvent): object => ({
+  ...{ type, actor, message, payload, subject, version, ...rest },
 });
 
 function toRow({ at, entry }: Taking, created_at: Date): EntryRow {
