@@ -76,8 +76,9 @@ export class Notifier implements OnModuleInit {
   #busy(): boolean {
     const now = performance.now();
     if (now - this.#looked >= WINDOW_MS) {
-      this.#isBusy = performance.eventLoopUtilization(this.#loop).utilization > BUSY;
-      this.#loop = performance.eventLoopUtilization();
+      const loop = performance.eventLoopUtilization();
+      this.#isBusy = performance.eventLoopUtilization(loop, this.#loop).utilization > BUSY;
+      this.#loop = loop;
       this.#looked = now;
     }
     return this.#isBusy;
