@@ -66,7 +66,7 @@ export const SERVICES: readonly Guard[] = [
     name: 'is refused beyond the limit',
   },
   {
-    guard: 'Nobody is told of a service what was true over 10 ms before he came.',
+    guard: 'Nobody is told of a service what was true over 20 ms before he came.',
     file: 'src/modules/integrations/services/proxy/service-routes.ts',
     find: 'if (age < FRESH_MS) {',
     replace: 'if (age < FRESH_MS || !line.over) {',

@@ -3,7 +3,7 @@ const FIRST_PLACES = 16;
 /** First come, first served, and whoever waits may leave. It keeps nothing of who is gone; why that takes more than a `Set`, `Slots` says. */
 export class Line<T> {
   /** A ring: the ticket of an item, modulo its length, is its place. */
-  #items: (T | undefined)[] = new Array<undefined>(FIRST_PLACES).fill(undefined);
+  #items: (T | undefined)[] = [];
   #head = 0;
   #tail = 0;
   #size = 0;
@@ -45,7 +45,8 @@ export class Line<T> {
 
   #grow(): void {
     const waiting = this.#items.length;
-    const items = new Array<T | undefined>(2 * waiting).fill(undefined);
+    // Most lines are those in which nobody ever waits: they have no places.
+    const items = new Array<T | undefined>(Math.max(FIRST_PLACES, 2 * waiting)).fill(undefined);
     for (let ticket = this.#head; ticket < this.#tail; ticket++) items[ticket % items.length] = this.#items[ticket % waiting];
     this.#items = items;
   }

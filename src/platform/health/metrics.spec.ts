@@ -38,6 +38,23 @@ only_here{process="worker"} +Inf
 `);
   });
 
+  it('are told of what every request does as the library tells it', async () => {
+    const told = async (kind: 'histogram' | 'durations') => {
+      const metrics = new Metrics();
+      const seconds = metrics[kind]({ name: 'took_seconds', help: 'Time.', labelNames: ['route', 'status'], buckets: [0.005, 1] });
+      for (const took of [0.001, 0.005, 0.0051, 1, 7]) seconds.labels({ route: '/a "b"', status: '200' }).observe(took);
+      seconds.labels({ route: '/c', status: '404' }).observe(0.5);
+      metrics.registry.setDefaultLabels({ process: 'api-1' });
+      const [family] = (await metrics.registry.getMetricsAsJSON()) as unknown as { values: object[] }[];
+      return {
+        ...family,
+        values: family!.values.map((one) => ({ ...one, exemplar: null })),
+        lines: (await metrics.text()).split('\n').length,
+      };
+    };
+    expect(await told('durations')).toEqual(await told('histogram'));
+  });
+
   it('are those of a process alone as they are', async () => {
     expect(await metricsOf(3).text()).toContain('requests_total{of="a{b} c"} 3\n');
     expect(together(['# HELP a b\n# TYPE a gauge\n'])).toBe('# HELP a b\n# TYPE a gauge\n');

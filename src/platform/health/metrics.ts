@@ -9,6 +9,7 @@ import {
   type GaugeConfiguration,
   type HistogramConfiguration,
 } from 'prom-client';
+import { Durations, type DurationsConfiguration } from './durations.js';
 
 /** One text of what several processes say: a family stands once, with the samples of all of them. */
 export function together(texts: readonly string[]): string {
@@ -50,6 +51,10 @@ export class Metrics {
   }
   histogram<L extends string>(config: HistogramConfiguration<L>): Histogram<L> {
     return new Histogram({ ...config, registers: [this.registry] });
+  }
+  /** For what every request does. */
+  durations<L extends string>(config: DurationsConfiguration<L>): Durations<L> {
+    return new Durations(config, this.registry);
   }
   /** Event loop, memory and garbage collection of the process. Called once, by the entry. */
   collectProcess(): void {

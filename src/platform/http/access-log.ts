@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
-import type { Histogram } from 'prom-client';
+import type { Durations } from '../health/durations.js';
 import type { Metrics } from '../health/metrics.js';
 import type { AppLogger, Logger } from '../logging/logger.js';
 import type { RouteConfiguration } from './gate.js';
@@ -16,7 +16,7 @@ type Label = 'method' | 'route' | 'status';
 type Done = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export class AccessLog {
-  #seconds: Histogram<Label> | undefined;
+  #seconds: Durations<Label> | undefined;
   readonly #pino: Logger;
 
   constructor(
@@ -28,7 +28,7 @@ export class AccessLog {
   }
 
   use(metrics: Metrics): void {
-    this.#seconds = metrics.histogram({
+    this.#seconds = metrics.durations({
       name: 'svc_http_request_duration_seconds',
       help: 'Time from the request to the end of its answer; streams are not observed.',
       labelNames: ['method', 'route', 'status'],
@@ -36,9 +36,9 @@ export class AccessLog {
     });
   }
 
-  /** What to do when an answer on this route has ended. The labelled child of each status is looked up once. */
+  /** What to do when an answer on this route has ended. The labelled child of each method and status is looked up once. */
   forRoute(route?: RouteOptions): Done {
-    const children = new Map<number, Histogram.Internal<Label>>();
+    const children = new Map<string, Map<number, ReturnType<Durations<Label>['labels']>>>();
     const { operation } = (route?.config ?? {}) as RouteConfiguration;
     const url = route?.url ?? 'unmatched';
     const level = QUIET.has(url) ? 'debug' : 'info';
@@ -47,11 +47,12 @@ export class AccessLog {
     return (request, reply) => {
       const status = reply.statusCode;
       if (!stream || status !== 200) {
-        let child = children.get(status);
-        if (child === undefined && this.#seconds !== undefined) {
-          const method = route === undefined ? 'other' : request.method;
-          children.set(status, (child = this.#seconds.labels({ method, route: url, status: String(status) })));
-        }
+        const method = route === undefined ? 'other' : request.method;
+        let ofMethod = children.get(method);
+        if (ofMethod === undefined) children.set(method, (ofMethod = new Map()));
+        let child = ofMethod.get(status);
+        if (child === undefined && this.#seconds !== undefined)
+          ofMethod.set(status, (child = this.#seconds.labels({ method, route: url, status: String(status) })));
         child?.observe(reply.elapsedTime / 1000);
       }
       if (!pino.isLevelEnabled(level)) return;

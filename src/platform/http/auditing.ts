@@ -6,9 +6,15 @@ import { problemOf } from './problem.renderer.js';
 import { isIdentified, principalOf, requestId } from './request.js';
 
 const MAX_ID = 200;
-const requests = new WeakMap<FastifyRequest, AuditedRequest>();
+const AUDITED = Symbol('audited');
 type Tell = (outcome: Pick<AuditEntry, 'status' | 'code'>) => void;
 const forwarded = new WeakMap<FastifyRequest, Tell>();
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [AUDITED]?: AuditedRequest;
+  }
+}
 
 /** What a program has answered to a request that was forwarded to it, or why it has not: the first that is said counts. */
 export function answeredElsewhere(request: FastifyRequest, outcome: Pick<AuditEntry, 'status' | 'code'>): void {
@@ -32,7 +38,7 @@ export class Auditing {
   follow(request: FastifyRequest, operation: OperationSpec, next: () => void): void {
     if (this.#auditor === undefined) return next();
     const here = new AuditedRequest(this.#entry(request, operation));
-    requests.set(request, here);
+    request[AUDITED] = here;
     onBehalfOf(here, next);
   }
 
@@ -51,7 +57,7 @@ export class Auditing {
     const { statusCode: status } = reply;
     const refused = problemOf(reply);
     const reason = status === 401 ? (refused?.detail ?? null) : null;
-    const here = requests.get(request) ?? new AuditedRequest(this.#entry(request, operation, status === 401));
+    const here = request[AUDITED] ?? new AuditedRequest(this.#entry(request, operation, status === 401));
     this.#auditor.answered(here, { status, code: refused?.kind.code ?? null, reason });
   }
 

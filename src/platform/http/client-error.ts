@@ -11,16 +11,19 @@ const LEAVE_MS = 2_000;
 const leaving = new WeakSet<Socket>();
 
 /** Connections whose request may take as long to arrive as it does: somebody else looks after them. */
-const patient = new WeakSet<Socket>();
+const PATIENT = Symbol('patient');
+type Patient = Socket & { [PATIENT]?: boolean };
 
 /** What comes on this connection may take longer than requests do. Returns how to end that. */
-export function bePatient(socket: Socket): () => void {
-  patient.add(socket);
-  return () => patient.delete(socket);
+export function bePatient(socket: Patient): () => void {
+  socket[PATIENT] = true;
+  return () => {
+    socket[PATIENT] = false;
+  };
 }
 
-export function answerClientError(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && patient.has(socket)) return;
+export function answerClientError(error: NodeJS.ErrnoException, socket: Patient, requestId: string): void {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket[PATIENT] === true) return;
   if (error.code === 'ECONNRESET' || socket.destroyed) {
     socket.destroy();
     return;

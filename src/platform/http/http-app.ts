@@ -298,7 +298,8 @@ function hasNoBody({ headers }: FastifyRequest): boolean {
 
 function logWhenClosed(ended: (request: FastifyRequest, reply: FastifyReply) => void): onRequestHookHandler {
   return (request, reply, done) => {
-    reply.raw.once('close', () => ended(request, reply));
+    // It comes once: `once` would only take itself away again.
+    reply.raw.on('close', () => ended(request, reply));
     done();
   };
 }

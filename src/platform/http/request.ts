@@ -28,21 +28,28 @@ export function requestId(request: FastifyRequest): string {
   return request.id;
 }
 
-const principals = new WeakMap<FastifyRequest, Principal>();
+/** With the request itself, as what is asked for again and again: see `RequestsInWork` for what a `WeakMap` takes. */
+const PRINCIPAL = Symbol('principal');
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    [PRINCIPAL]?: Principal;
+  }
+}
 
 /** Who calls. Without keys everybody is the same principal. */
 export function principalOf(request: FastifyRequest): Principal {
-  return principals.get(request) ?? ANYBODY;
+  return request[PRINCIPAL] ?? ANYBODY;
 }
 
 /** Whether the caller has shown a good key or token. */
 export function isIdentified(request: FastifyRequest): boolean {
-  return principals.has(request);
+  return request[PRINCIPAL] !== undefined;
 }
 
 /** Called by the gate only, once the key is known to be good. */
 export function setPrincipal(request: FastifyRequest, principal: Principal): void {
-  principals.set(request, principal);
+  request[PRINCIPAL] = principal;
 }
 
 /**
@@ -51,7 +58,11 @@ export function setPrincipal(request: FastifyRequest, principal: Principal): voi
  */
 export function hijack(reply: FastifyReply): Record<string, string | number | string[]> {
   const headers: Record<string, string | number | string[]> = {};
-  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) headers[name] = value;
+  const given = reply.getHeaders();
+  for (const name of Object.keys(given)) {
+    const value = given[name as keyof typeof given];
+    if (value !== undefined) headers[name] = value;
+  }
   reply.hijack();
   workingNow()?.leave();
   return headers;

@@ -30,7 +30,8 @@ const CREDENTIAL = new RegExp(
 export function forService(headers: IncomingHttpHeaders, requestId: string): IncomingHttpHeaders {
   const named = namedBy(headers.connection);
   const kept: IncomingHttpHeaders = {};
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     if (value === undefined || HOP.has(name) || named.has(name) || FORWARDED.test(name) || OURS.test(name)) continue;
     if (name === 'authorization' && CREDENTIAL.test(String(value))) continue;
     kept[name] = value;
@@ -45,8 +46,9 @@ export function fromService(headers: IncomingHttpHeaders, own: Readonly<Record<s
   const named = namedBy(headers.connection);
   const tellsOrigin = own['access-control-allow-origin'] !== undefined;
   const kept: OutgoingHttpHeaders = {};
-  for (const [name, value] of Object.entries(own)) if (name !== 'connection') kept[name] = value;
-  for (const [name, value] of Object.entries(headers)) {
+  for (const name of Object.keys(own)) if (name !== 'connection') kept[name] = own[name];
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     // A script of a service must not become the worker of pages that are not its own.
     if (HOP.has(name) || named.has(name) || name === 'transfer-encoding' || OURS.test(name) || name === 'service-worker-allowed') continue;
     if (tellsOrigin && name.startsWith('access-control-')) continue;

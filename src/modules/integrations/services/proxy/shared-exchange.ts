@@ -30,7 +30,7 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
     this.over = new Promise((resolve, reject) => {
       this.#settle = (error) => (error === undefined ? resolve() : reject(error));
     });
-    response.once('close', () => {
+    response.on('close', () => {
       // It has left, or it has all of it.
       if (!response.writableFinished) this.abort(new Error('whoever asked has left'));
       this.#settle();
