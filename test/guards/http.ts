@@ -47,7 +47,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A city that writes is not beside itself.',
     file: 'src/platform/turns/turns.ts',
-    find: 'this.#taken > (this.#held.get(owner.name) ?? 0)',
+    find: 'this.#taken > (this.#held.get(owner.name)?.held ?? 0)',
     replace: 'this.#taken > owner.held',
     test: 'src/platform/turns/turns.spec.ts',
     name: 'counts what is written by itself',

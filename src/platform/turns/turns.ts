@@ -1,3 +1,4 @@
+import { ByName } from '../collections/by-name.js';
 import { Line } from '../collections/line.js';
 
 /** Whose share something counts for. */
@@ -54,6 +55,10 @@ class Lane {
 
   constructor(readonly name: string) {}
 
+  get isIdle(): boolean {
+    return this.held === 0 && this.waiting === 0;
+  }
+
   get waiting(): number {
     return this.#reads.size + this.#others.size;
   }
@@ -77,21 +82,24 @@ class Owner {
   held = 0;
   waiting = 0;
   wantsMany = true;
-  readonly lanes = new Map<string, Lane>();
+  readonly lanes = new ByName((name) => new Lane(name));
   /** Lanes in which somebody waits who may have a place, in the order of their turns. */
   readonly ready = new Set<Lane>();
   readonly lately = new Lately();
 
-  constructor(
-    readonly key: string,
-    readonly name: string,
-    readonly limited: boolean,
-  ) {}
+  name = '';
+  limited = false;
 
-  lane(name: string): Lane {
-    let lane = this.lanes.get(name);
-    if (lane === undefined) this.lanes.set(name, (lane = new Lane(name)));
-    return lane;
+  get isIdle(): boolean {
+    return this.held === 0 && this.waiting === 0;
+  }
+}
+
+class Places {
+  held = 0;
+
+  get isIdle(): boolean {
+    return this.held === 0;
   }
 }
 
@@ -101,12 +109,12 @@ class Owner {
  * a time, and within it a lane at a time; in a lane reads and what is none take turns, each first come, first served. No step looks at more than a few of them.
  */
 export class Turns {
-  readonly #owners = new Map<string, Owner>();
+  readonly #owners = new ByName(() => new Owner());
   /** Owners that may have a place and have somebody waiting for it, in the order of their turns. */
   readonly #ready = new Set<Owner>();
   readonly #lately = new Lately();
   /** Places by owner, whatever they are for. */
-  readonly #held = new Map<string, number>();
+  readonly #held = new ByName(() => new Places());
   #taken = 0;
   #waiting = 0;
 
@@ -138,14 +146,13 @@ export class Turns {
   take(party: Party, wantsMany = true): boolean {
     const now = this.now();
     const owner = this.#ownerOf(party);
-    const lane = owner.lane(party.lane);
+    const lane = owner.lanes.of(party.lane);
     this.#saw(owner, lane, now);
     owner.wantsMany = wantsMany;
     if (this.#taken < this.limits.places && owner.waiting === 0 && this.#mayMore(owner, lane, now)) {
       this.#hold(owner, lane);
       return true;
     }
-    this.#forget(owner, lane);
     return false;
   }
 
@@ -155,7 +162,7 @@ export class Turns {
    */
   wait(party: Party, granted: () => void, isRead = false): () => boolean {
     const owner = this.#ownerOf(party);
-    const lane = owner.lane(party.lane);
+    const lane = owner.lanes.of(party.lane);
     const leave = lane.add(granted, isRead);
     this.#count(owner, 1);
     this.#refresh(owner, lane);
@@ -164,7 +171,6 @@ export class Turns {
       if (!leave()) return false;
       this.#count(owner, -1);
       this.#refresh(owner, lane);
-      this.#forget(owner, lane);
       return true;
     };
   }
@@ -176,13 +182,10 @@ export class Turns {
     this.#taken--;
     owner.held--;
     lane.held--;
-    const held = this.#held.get(owner.name)! - 1;
-    if (held === 0) this.#held.delete(owner.name);
-    else this.#held.set(owner.name, held);
+    this.#held.of(owner.name).held--;
     this.#saw(owner, lane, this.now());
     if (owner.waiting > 0) this.#refresh(owner, lane);
     if (this.#ready.size > 0) this.#serve();
-    this.#forget(owner, lane);
   }
 
   #serve(): void {
@@ -213,7 +216,7 @@ export class Turns {
     this.#taken++;
     owner.held++;
     lane.held++;
-    this.#held.set(owner.name, (this.#held.get(owner.name) ?? 0) + 1);
+    this.#held.of(owner.name).held++;
   }
 
   #saw(owner: Owner, lane: Lane, now: number): void {
@@ -240,7 +243,7 @@ export class Turns {
   }
 
   #hasOthers(owner: Owner, now: number): boolean {
-    return this.#taken > (this.#held.get(owner.name) ?? 0) || this.#lately.others(owner.name, now);
+    return this.#taken > (this.#held.get(owner.name)?.held ?? 0) || this.#lately.others(owner.name, now);
   }
 
   /** Puts an owner and a lane of it in line, or takes them out, as it is with them now. */
@@ -253,16 +256,10 @@ export class Turns {
   }
 
   #ownerOf(party: Party): Owner {
-    const key = keyOf(party);
-    let owner = this.#owners.get(key);
-    if (owner === undefined) this.#owners.set(key, (owner = new Owner(key, party.owner, party.limited)));
+    const owner = this.#owners.of(keyOf(party));
+    owner.name = party.owner;
+    owner.limited = party.limited;
     return owner;
-  }
-
-  /** Nothing is kept of who neither has nor wants anything. */
-  #forget(owner: Owner, lane: Lane): void {
-    if (lane.held === 0 && lane.waiting === 0) owner.lanes.delete(lane.name);
-    if (owner.held === 0 && owner.waiting === 0) this.#owners.delete(owner.key);
   }
 }
 
