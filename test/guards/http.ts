@@ -45,6 +45,14 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/turns/turns.spec.ts',
   },
   {
+    guard: 'A key that has had nothing is not held back for what it asked for before.',
+    file: 'src/platform/turns/turns.ts',
+    find: 'if (owner.isIdle) owner.lately.forget();',
+    replace: 'void owner;',
+    test: 'src/platform/turns/turns.spec.ts',
+    name: 'once the key has had nothing at all',
+  },
+  {
     guard: 'A city that writes is not beside itself.',
     file: 'src/platform/turns/turns.ts',
     find: 'this.#taken > (this.#held.get(owner.name)?.held ?? 0)',

@@ -44,6 +44,18 @@ describe('Turns', () => {
     expect(['x', 'x', 'y', 'y', 'z'].map((lane) => turns.take(key('o', lane)))).toEqual([true, false, true, false, true]);
   });
 
+  // One that has looked at all cities and then asks one for much is alone.
+  it('gives a city of a key what it may have alone once the key has had nothing at all', () => {
+    const { turns } = line();
+    const [x, y] = [key('o', 'x'), key('o', 'y')];
+    expect([turns.take(x), turns.take(y)]).toEqual([true, true]);
+    turns.leave(x);
+    expect([turns.take(y), turns.take(y)]).toEqual([true, false]);
+    turns.leave(y);
+    turns.leave(y);
+    expect([1, 2, 3, 4].map(() => turns.take(y))).toEqual([true, true, true, true]);
+  });
+
   it('does not hold back who wants few', () => {
     const { turns } = line();
     expect(turns.take(city('b'))).toBe(true);

@@ -42,6 +42,11 @@ class Lately {
     this.#lastAt = now;
   }
 
+  forget(): void {
+    this.#last = '';
+    this.#lastAt = this.#anotherAt = -Infinity;
+  }
+
   others(name: string, now: number): boolean {
     return now - (name === this.#last ? this.#anotherAt : this.#lastAt) < ABOUT_MS;
   }
@@ -153,6 +158,7 @@ export class Turns {
       this.#hold(owner, lane);
       return true;
     }
+    this.#rests(owner);
     return false;
   }
 
@@ -171,6 +177,7 @@ export class Turns {
       if (!leave()) return false;
       this.#count(owner, -1);
       this.#refresh(owner, lane);
+      this.#rests(owner);
       return true;
     };
   }
@@ -186,6 +193,7 @@ export class Turns {
     this.#saw(owner, lane, this.now());
     if (owner.waiting > 0) this.#refresh(owner, lane);
     if (this.#ready.size > 0) this.#serve();
+    this.#rests(owner);
   }
 
   #serve(): void {
@@ -253,6 +261,11 @@ export class Turns {
     else owner.ready.delete(lane);
     if (owner.ready.size > 0 && owner.held < this.#ofOwner(owner, now)) this.#ready.add(owner);
     else this.#ready.delete(owner);
+  }
+
+  /** Of who neither has nor wants anything it is not held against one of its lanes that there was another. */
+  #rests(owner: Owner): void {
+    if (owner.isIdle) owner.lately.forget();
   }
 
   #ownerOf(party: Party): Owner {
