@@ -13,6 +13,7 @@ const QUIET: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 /** Of a path. What is longer is no path of ours, and nobody fills a log with it. */
 const LONGEST_PATH = 2_000;
 type Label = 'method' | 'route' | 'status';
+type OfStatus = Map<number, ReturnType<Durations<Label>['labels']>>;
 type Done = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export class AccessLog {
@@ -38,7 +39,7 @@ export class AccessLog {
 
   /** What to do when an answer on this route has ended. The labelled child of each method and status is looked up once. */
   forRoute(route?: RouteOptions): Done {
-    const children = new Map<string, Map<number, ReturnType<Durations<Label>['labels']>>>();
+    const children = new Map<string, OfStatus>();
     const { operation } = (route?.config ?? {}) as RouteConfiguration;
     const url = route?.url ?? 'unmatched';
     const level = QUIET.has(url) ? 'debug' : 'info';
@@ -48,8 +49,8 @@ export class AccessLog {
       const status = reply.statusCode;
       if (!stream || status !== 200) {
         const method = route === undefined ? 'other' : request.method;
-        let ofMethod = children.get(method);
-        if (ofMethod === undefined) children.set(method, (ofMethod = new Map()));
+        let ofMethod: OfStatus | undefined = children.get(method);
+        if (ofMethod === undefined) children.set(method, (ofMethod = new Map() as OfStatus));
         let child = ofMethod.get(status);
         if (child === undefined && this.#seconds !== undefined)
           ofMethod.set(status, (child = this.#seconds.labels({ method, route: url, status: String(status) })));
