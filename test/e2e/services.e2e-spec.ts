@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readdir, rm } from 'node:fs/promises';
 import { startStack, type Stack } from '../support/app.js';
-import { svc } from '../support/cli.js';
+import { startSvc, svc } from '../support/cli.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { COMMAND, Served } from '../support/served.js';
@@ -120,7 +120,8 @@ describe('services of a city', () => {
     expect(await b.get(`${CITY}/svc/broken`)).toMatchObject({ status: 503, headers: expect.anything() });
     const before = (await b.get(`${CITY}/svc/board/x`)).body.pid;
     // It ends before it has answered.
-    expect((await b.get(`${CITY}/svc/board/exit?code=9`)).status).toBe(502);
+    const ended = await b.get(`${CITY}/svc/board/exit?code=9`);
+    expect([ended.status, ended.headers.get('retry-after')]).toEqual([502, '1']);
     await eventually(async () => (await events('board')).map(shown).includes('degraded process_exited'));
     await city.until('board');
     expect((await b.get(`${CITY}/svc/board/x`)).body.pid).not.toBe(before);
@@ -203,8 +204,12 @@ describe('services of a city', () => {
     await city.say(TABLES.replace('allow_websockets = true', 'allow_websockets = false'));
     await city.until('board', ({ allow_websockets, state }) => !allow_websockets && state === 'ready');
     expect((await a.get(`${CITY}/svc/board/x`)).body.pid).not.toBe(pid);
+    const follows = startSvc(['service', 'logs', 'broken', '--follow'], { env: { SVC_API_URL: stack.urls[1]!, SVC_CITY: 'alpha' } });
+    await follows.untilOut(/cannot/);
     await city.say(TABLES.replace('name = "broken"', 'name = "renamed"'));
     await eventually(async () => (await a.get(`${CITY}/service/broken`)).status === 404);
+    // Its log ends with it, for whoever follows that too.
+    expect(await follows.exited).toMatchObject({ code: 3, stderr: expect.stringContaining('svc service list') });
     expect(shown((await events('broken')).at(-1))).toMatch(/^stopped|^stopping/);
   });
 

@@ -170,10 +170,18 @@ export class ServiceLogHub implements OnModuleInit {
         this.#feeds.get(lines.pk)?.publish(lines);
         if (lines.rows.length === LINES) this.#dirty.add(lines.pk);
       }
+      const there = new Set(found.map(({ pk }) => pk));
+      for (const { pk } of feeds) if (!there.has(pk)) this.#end(pk);
     } catch (error) {
       for (const { pk } of feeds) this.#dirty.add(pk);
       throw error;
     }
+  }
+
+  /** Nobody writes there any more: whoever follows it is told so when it asks again. */
+  #end(pk: number): void {
+    this.#feeds.get(pk)?.channel.endAll();
+    this.#feeds.delete(pk);
   }
 
   #tick(): void {

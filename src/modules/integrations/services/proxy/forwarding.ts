@@ -277,6 +277,7 @@ export class Forwarding {
 
   #answer({ request, response, own }: Asked, why: ProblemError): void {
     const { status, retryAfter, code } = why.kind;
+    const retries = why.headers['retry-after'] ?? retryAfter;
     answeredElsewhere(request, { status, code });
     if (response.destroyed) return;
     const { raw } = request;
@@ -285,7 +286,7 @@ export class Forwarding {
     const body = problemBody(why, requestId(request));
     response.writeHead(status, {
       ...own,
-      ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+      ...(retries === undefined ? {} : { 'retry-after': String(retries) }),
       ...(raw.complete ? {} : { connection: 'close' }),
       'content-type': PROBLEM_TYPE,
       'content-length': String(Buffer.byteLength(body)),
@@ -306,7 +307,7 @@ export class Forwarding {
     if (error instanceof errors.HeadersTimeoutError) return late();
     const { message, code } = error as NodeJS.ErrnoException;
     this.log.debug({ err: error }, 'a service could not be reached');
-    return problem('bad_gateway', `service unavailable: ${code ?? message}`);
+    return problem('bad_gateway', `service unavailable: ${code ?? message}`, { headers: { 'retry-after': AGAIN_S } });
   }
 
   /** What goes on for ever ends; what is being answered has a moment more. */
@@ -315,6 +316,9 @@ export class Forwarding {
     for (const { end, lasting } of [...this.#open]) if (lasting) end();
   }
 }
+
+/** Seconds. A process that has ended is begun anew after one. */
+const AGAIN_S = '1';
 
 const LEFT = problem('bad_gateway', 'whoever has asked has left').kind;
 
