@@ -100,11 +100,12 @@ export const hotCityHttp: Bar = {
     const group: RequestGroup = { name: 'hot', connections: HOT_CLIENTS, requests: [post(port, `/v0/city/${NAMES[0]}/events`, EMIT_BODY)] };
     const emit = async (): Promise<GroupResult> =>
       (await client.call<Record<'hot', GroupResult>>('run', { port, seconds: context.seconds, groups: [group] })).hot;
-    await emit(); // warm
-    const runs = await context.turns({
+    const parts = {
       ours: emit,
       floor: () => runScript(context, { url, script: counterRow(1), clients: HOT_CLIENTS, seconds: context.seconds }),
-    });
+    };
+    await context.warm(parts);
+    const runs = await context.turns(parts);
     const ours = runs.ours.map((run) => run.perSecond);
     const floor = runs.floor.map((run) => run.tps);
     const ratio = pairedRatio(ours, floor);
