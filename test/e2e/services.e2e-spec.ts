@@ -128,6 +128,13 @@ describe('services of a city', () => {
     expect((await events('board')).find((one) => shown(one) === 'degraded process_exited').payload.detail).toBe('exit status 9');
   });
 
+  it('are counted by the method in which they are asked, whatever came first', async () => {
+    await city.until('board');
+    expect([(await b.get(`${CITY}/svc/board/x`)).status, (await b.post(`${CITY}/svc/board/x`)).status]).toEqual([200, 200]);
+    const counted = /svc_http_request_duration_seconds_count\{method="POST",route="\/v0\/city\/:cityName\/svc\/\*",status="200"/;
+    await eventually(async () => counted.test((await b.get('/metrics')).text));
+  });
+
   it('begin anew when they are told to, at either replica, and those who ask meanwhile are told so', async () => {
     const before = (await a.get(`${CITY}/svc/board/x`)).body.pid;
     const asking = eventually(async () => {
