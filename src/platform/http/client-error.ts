@@ -10,7 +10,7 @@ const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR
 const LEAVE_MS = 2_000;
 const leaving = new WeakSet<Socket>();
 
-/** Connections whose request may take as long to arrive as it does: somebody else looks after them. */
+/** Marks a connection whose request may take as long to arrive as it does: somebody else looks after it. */
 const PATIENT = Symbol('patient');
 type Patient = Socket & { [PATIENT]?: boolean };
 

@@ -28,7 +28,7 @@ export function requestId(request: FastifyRequest): string {
   return request.id;
 }
 
-/** With the request itself, as what is asked for again and again: see `RequestsInWork` for what a `WeakMap` takes. */
+/** Kept on the request itself: see `VISIT` of `RequestsInWork` for what a `WeakMap` takes. */
 const PRINCIPAL = Symbol('principal');
 
 declare module 'fastify' {

@@ -23,7 +23,7 @@ const STARTS_A_TURN = 4;
 const WRITES = 0.75;
 const WAIT_BUCKETS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10];
 
-/** With the request itself. A `WeakMap` of all of them took 0.5 µs more a request, of which the collector looks through it once more: measured. */
+/** Kept on the request itself: with a `WeakMap` of all requests each took 0.5 µs more, and every collection looks through that map. */
 const VISIT = Symbol('visit');
 
 declare module 'fastify' {
