@@ -63,9 +63,15 @@ export async function startApplication(config: AppConfig, options: ApplicationOp
   return { app, config, failpoints, lifecycle, url, stop: () => lifecycle.stop() };
 }
 
+/**
+ * Connections that may wait to be accepted, as many as Linux allows when nobody has set it. One is accepted in each turn of the event loop:
+ * of Node's 511 those of a replica that is gone are more, and whoever finds no place is reset.
+ */
+const BACKLOG = 4096;
+
 async function listen(app: NestFastifyApplication, config: AppConfig, lifecycle: Lifecycle): Promise<string> {
   try {
-    await app.listen(config.port, config.host);
+    await app.listen({ port: config.port, host: config.host, backlog: BACKLOG });
   } catch (error) {
     await lifecycle.stop();
     throw error;

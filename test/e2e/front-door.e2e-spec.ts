@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { makeAgents } from '../support/config-examples-agents.js';
@@ -380,6 +383,30 @@ describe('precedence', () => {
     expect((await readOnly.get('/v0/city/alpha')).status).toBe(200);
     expect((await readOnly.post('/v0/nothing', {})).status).toBe(404);
     expect((await readOnly.delete('/v0/cities')).status).toBe(405);
+  });
+});
+
+describe('connections', () => {
+  /** Connections to this port that the kernel has made and that nobody has accepted. */
+  const waiting = (port: number): number => {
+    const listening = `:${port.toString(16).toUpperCase().padStart(4, '0')} 00000000:0000 0A `;
+    const line = readFileSync('/proc/net/tcp', 'utf8')
+      .split('\n')
+      .find((one) => one.includes(listening))!;
+    return Number.parseInt(/ 0A [0-9A-F]{8}:([0-9A-F]{8}) /.exec(line)![1]!, 16);
+  };
+
+  // Guard: more clients than Node lets wait come at once, and none is reset.
+  it('come all at once, while the process does something else: none is refused', async () => {
+    const { hostname, port } = new URL(stack.urls[0]!);
+    const sockets = Array.from({ length: 2_000 }, () => connect({ host: hostname, port: Number(port) }));
+    // Each connects when this has been said, and before the process accepts anything.
+    await new Promise((resolve) => process.nextTick(resolve));
+    const waits = waiting(Number(port));
+    const answers = sockets.map((socket) => text(socket).finally(() => socket.destroy()));
+    for (const socket of sockets) socket.write(`GET /health HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: close\r\n\r\n`);
+    for (const answer of await Promise.all(answers)) expect(answer).toMatch(/^HTTP\/1\.1 200 /);
+    expect(waits).toBe(Math.min(sockets.length, Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8')) + 1));
   });
 });
 

@@ -56,17 +56,21 @@ function exchange(base: string, method: string, path: string, body: unknown, giv
   return new Promise((resolve, reject) => {
     const req = requested({ hostname: hostname.replace(/^\[|]$/g, ''), port, method, path, headers, agent: agent ?? false });
     const timer = setTimeout(() => req.destroy(new Error(`${method} ${path}: no answer within ${LIMIT_MS} ms`)), LIMIT_MS);
-    req.on('error', (error) => {
+    const sent = performance.now();
+    const failed = (error: Error): void => {
       clearTimeout(timer);
-      reject(error);
-    });
+      const after = Math.round(performance.now() - sent);
+      reject(
+        Object.assign(new Error(`${method} ${path}, ${after} ms after it was sent: ${error.message}`, { cause: error }), {
+          code: (error as NodeJS.ErrnoException).code,
+        }),
+      );
+    };
+    req.on('error', failed);
     req.on('response', (res) => {
       const chunks: Buffer[] = [];
       res.on('data', (chunk: Buffer) => chunks.push(chunk));
-      res.on('error', (error) => {
-        clearTimeout(timer);
-        reject(error);
-      });
+      res.on('error', failed);
       res.on('end', () => {
         clearTimeout(timer);
         const text = Buffer.concat(chunks).toString('utf8');

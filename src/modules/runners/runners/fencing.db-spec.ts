@@ -105,7 +105,8 @@ describe('a runner that is gone', () => {
 
   // Guard: a runner is given up only when its lease has run out.
   it('is given up alone: who has his lease stays', async () => {
-    // Who renews his lease could do it right after it was ended here.
+    // Who renews his lease could do it right after it was ended here; another that looks for ended ones would have it locked.
+    await a.stop();
     const gone = await fixture.runner('gone', { timings: FROZEN });
     const b = await fixture.runner('b', { timings: FROZEN });
     const ids = [gone, b].map(({ runner }) => runner.runnerId!);
