@@ -1457,6 +1457,9 @@ AS $function$
         select a.name into v_name from agents a where a.stream_id = p_stream and a.present and a.name = p_rig || '/' || p_text;
         if found then return v_name; end if;
       end if;
+      -- Of those who are no agent, as members of pools, it is the last look.
+      perform from agents a where a.stream_id = p_stream and a.present and a.base = p_text limit 1;
+      if not found then return null; end if;
       select min(a.name) into v_name from agents a
       where a.stream_id = p_stream and a.present and a.base = p_text and a.rig = p_rig having count(*) = 1;
       if found then return v_name; end if;
@@ -1786,12 +1789,15 @@ CREATE OR REPLACE FUNCTION public.bead_terms(p_stream integer, p_labels text[], 
  LANGUAGE plpgsql
  IMMUTABLE PARALLEL SAFE
 AS $function$
+    declare
+      v_terms bigint[] := '{}';
+      v_label text;
     begin
-      return (
-        select coalesce(array_agg(distinct hashtextextended(t, p_stream)), '{}') from (
-          select 'l' || l as t from unnest(p_labels) l
-          union all select 'm' || m.key || '=' || m.value from jsonb_each_text(p_metadata) m
-        ) terms);
+      foreach v_label in array p_labels loop
+        v_terms := v_terms || hashtextextended('l' || v_label, p_stream);
+      end loop;
+      if p_metadata = '{}' then return v_terms; end if;
+      return v_terms || array(select hashtextextended('m' || m.key || '=' || m.value, p_stream) from jsonb_each_text(p_metadata) m);
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.begin_log_epoch()
@@ -1860,7 +1866,8 @@ AS $function$
       v_grouped boolean;
       -- candidates of the route
       v_route text;
-      v_queue text[] := '{}';
+      v_queue beads[] := '{}';
+      v_current boolean; -- nothing was written since they were read
       v_at integer := 1;
       v_wanted integer;
       v_last_at timestamptz;
@@ -1891,7 +1898,7 @@ AS $function$
       fetch v_items into v_item;
       while v_item.n is not null loop
         v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
-        v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
+        v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false; v_current := false;
         loop
           ord := v_item.n;
           outcome := null;
@@ -1939,17 +1946,26 @@ AS $function$
             end if;
             while v_seen.id is null and (v_at <= cardinality(v_queue) or v_wanted > 0) loop
               if v_at > cardinality(v_queue) then
-                select coalesce(array_agg(o.id order by o.created_at, o.id), '{}'), max(o.created_at) into v_queue, v_last_at from (
-                  select b.id, b.created_at from beads b
+                select coalesce(array_agg(o.b), '{}') into v_queue from (
+                  select b from beads b
                   where b.stream_id = v_stream and b.routed_to = v_route and bead_is_offered(b) and (b.created_at, b.id) > (v_last_at, v_last_id)
                     and b.id <> all (v_ids)
                   order by b.created_at, b.id limit v_wanted
                 ) o;
-                v_last_id := v_queue[cardinality(v_queue)];
                 v_at := 1;
+                v_current := true;
+                if v_queue <> '{}' then
+                  v_seen := v_queue[cardinality(v_queue)];
+                  v_last_at := v_seen.created_at; v_last_id := v_seen.id; v_seen := null;
+                end if;
                 if cardinality(v_queue) < v_wanted then v_wanted := 0; end if;
               end if;
-              select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_queue[v_at] and bead_is_offered(b);
+              if v_at <= cardinality(v_queue) then
+                v_seen := v_queue[v_at];
+                if not v_current then
+                  select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_seen.id and bead_is_offered(b);
+                end if;
+              end if;
               v_at := v_at + 1;
             end loop;
             if v_seen.id is null then outcome := 'none'; end if;

@@ -11,6 +11,9 @@ begin
     select a.name into v_name from agents a where a.stream_id = p_stream and a.present and a.name = p_rig || '/' || p_text;
     if found then return v_name; end if;
   end if;
+  -- Of those who are no agent, as members of pools, it is the last look.
+  perform from agents a where a.stream_id = p_stream and a.present and a.base = p_text limit 1;
+  if not found then return null; end if;
   select min(a.name) into v_name from agents a
   where a.stream_id = p_stream and a.present and a.base = p_text and a.rig = p_rig having count(*) = 1;
   if found then return v_name; end if;

@@ -7,7 +7,7 @@
 --
 -- The next bead on a hook is, first match: begun work of the claimant, ready work assigned to it, the oldest offered to its
 -- route. Candidates of a route are fetched once for all its items, and again, behind the last one, only when they have run
--- out: what earlier items have taken is never passed again. Who has nothing when all begins, and has taken nothing since, is not
+-- out: what earlier items have taken is never passed again. They are read once more only when a round has been written since. Who has nothing when all begins, and has taken nothing since, is not
 -- looked for among what is assigned. Items are decided in rounds and what a round takes is written
 -- by one statement, which costs a fifth of one statement a bead; a round ends before an item that could see what it has
 -- taken. Every claim is conditional on the revision that was read. Joins follow the keys whatever the statistics say.
@@ -44,7 +44,8 @@ declare
   v_grouped boolean;
   -- candidates of the route
   v_route text;
-  v_queue text[] := '{}';
+  v_queue beads[] := '{}';
+  v_current boolean; -- nothing was written since they were read
   v_at integer := 1;
   v_wanted integer;
   v_last_at timestamptz;
@@ -75,7 +76,7 @@ begin
   fetch v_items into v_item;
   while v_item.n is not null loop
     v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
-    v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false;
+    v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false; v_current := false;
     loop
       ord := v_item.n;
       outcome := null;
@@ -123,17 +124,26 @@ begin
         end if;
         while v_seen.id is null and (v_at <= cardinality(v_queue) or v_wanted > 0) loop
           if v_at > cardinality(v_queue) then
-            select coalesce(array_agg(o.id order by o.created_at, o.id), '{}'), max(o.created_at) into v_queue, v_last_at from (
-              select b.id, b.created_at from beads b
+            select coalesce(array_agg(o.b), '{}') into v_queue from (
+              select b from beads b
               where b.stream_id = v_stream and b.routed_to = v_route and bead_is_offered(b) and (b.created_at, b.id) > (v_last_at, v_last_id)
                 and b.id <> all (v_ids)
               order by b.created_at, b.id limit v_wanted
             ) o;
-            v_last_id := v_queue[cardinality(v_queue)];
             v_at := 1;
+            v_current := true;
+            if v_queue <> '{}' then
+              v_seen := v_queue[cardinality(v_queue)];
+              v_last_at := v_seen.created_at; v_last_id := v_seen.id; v_seen := null;
+            end if;
             if cardinality(v_queue) < v_wanted then v_wanted := 0; end if;
           end if;
-          select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_queue[v_at] and bead_is_offered(b);
+          if v_at <= cardinality(v_queue) then
+            v_seen := v_queue[v_at];
+            if not v_current then
+              select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_seen.id and bead_is_offered(b);
+            end if;
+          end if;
           v_at := v_at + 1;
         end loop;
         if v_seen.id is null then outcome := 'none'; end if;
