@@ -64,7 +64,7 @@ export const configRead: Bar = {
     const requests = (port: number, path: string) => (): Promise<Load> =>
       load(client, context.tempDir, { port, paths: [path], connections: 16, seconds: context.seconds });
     const parts = { ours: requests(service.port, '/v0/city/read/config'), floor: requests(floor.port, '/config') };
-    await context.turns(parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts);
     const ratio = pairedRatio(
       runs.ours.map((run) => run.perSecond),

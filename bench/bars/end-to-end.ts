@@ -78,11 +78,11 @@ export const apiBesideStreams: Bar = {
     const groups = [{ name: 'get', connections: 4, requests: [get(port, `/v0/city/${CITY}`)], rate: 100 }];
     const seconds = context.seconds * 2;
     const read = async (): Promise<GroupResult> => (await requests.call<Record<'get', GroupResult>>('run', { port, seconds, groups })).get;
-    await read(); // warm
+    await context.warm({ read });
     const { idle } = await context.turns({ idle: read });
     await streams.call('open', { group: 'ours', count: 1_000, port, path: STREAM });
     const publishing = { kind: 'log', url, cities: [CITY], bytes: PAYLOAD };
-    const { busy } = await context.turns({
+    const parts = {
       busy: async () => {
         const driving = streams.call('drive', {
           group: 'ours',
@@ -99,7 +99,9 @@ export const apiBesideStreams: Bar = {
         await driving;
         return { get, loop };
       },
-    });
+    };
+    await context.warm(parts);
+    const { busy } = await context.turns(parts);
     const p99 = (all: readonly GroupResult[]): number[] => all.map((run) => run.p99);
     const ratio = pairedRatio(p99(busy.map((run) => run.get)), p99(idle));
     const loopP99 = median(busy.map((run) => run.loop.loopP99));

@@ -18,6 +18,8 @@ const HOT_SHARE = 0.3;
 const CHURN_SHARE = 0.1;
 const BACK_WITHIN_MS = 20_000;
 const SETTLE_MS = 2_000;
+/** So long V8 compiles what nobody has done before: of a fresh process the slowest reconnects are the first. */
+const WARM_SECONDS = 15;
 
 interface Size {
   readonly streams: number;
@@ -80,6 +82,7 @@ class Stage {
     const before = await this.#memory();
     await this.#open(size.streams);
     await this.#publish(2);
+    await this.#phase(WARM_SECONDS, size.streams * CHURN_SHARE);
     const calm = await this.#phase(size.seconds);
     const open = await this.#memory(false);
     const connections = await this.#connections();

@@ -61,7 +61,7 @@ export const processes: Bar = {
 };
 
 async function compared(context: Context, what: string, one: () => Promise<Spent>, two: () => Promise<Spent>): Promise<Line[]> {
-  await context.turns({ one, two }, 1); // warm
+  await context.warm({ one, two });
   const runs = await context.turns({ one, two });
   const rates = (all: readonly Spent[]): number[] => all.map((run) => run.perSecond);
   const ratio = pairedRatio(rates(runs.two), rates(runs.one));

@@ -94,7 +94,7 @@ export const coldStart: Bar = {
       },
       floor: () => floor.call<number>('cold', { command: LOOPBACK }),
     };
-    await context.turns(parts, 2); // warm
+    await context.turns(parts, 20); // warm
     const runs = await context.turns(parts, context.rounds * 3);
     return [within('S4', 'cold start of a loopback session', runs.ours, runs.floor, 50)];
   },
@@ -110,7 +110,8 @@ export const recording: Bar = {
     const lines: Line[] = [];
     for (const sessions of [1, 32]) {
       const ours = (): Promise<Recorded> => client.call('record', { seconds: context.seconds, count: sessions });
-      const { batch } = await ours(); // warm
+      await context.warm({ ours });
+      const { batch } = await ours();
       const floor = (): Promise<Recorded> => client.call('insert', { seconds: context.seconds, batch, writers: Math.min(2, sessions) });
       const runs = await context.turns({ ours, floor });
       const rates = (all: readonly Recorded[]): number[] => all.map((run) => run.perSecond);
@@ -147,7 +148,7 @@ export const transcripts: Bar = {
         seconds: context.seconds,
       });
     const parts = { long: page('long'), short: page('short') };
-    await context.turns(parts, 1); // warm
+    await context.warm(parts);
     const runs = await context.turns(parts);
     const p50 = (all: readonly Load[]): number[] => all.map((run) => run.p50);
     const ratio = pairedRatio(p50(runs.long), p50(runs.short));
