@@ -7,7 +7,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { LeasedWork, type Held } from '../../sessions/launch/leased-work.js';
-import { Cycle } from './cycle.js';
+import { CITY_STOPPED, Cycle } from './cycle.js';
 import { MAINTENANCE_TOPIC, type CycleRow } from './cycle-row.js';
 import { Cycles } from './cycles.service.js';
 import { CyclesRepository } from './cycles.repository.js';
@@ -54,7 +54,7 @@ export class CycleRunner implements OnApplicationBootstrap {
     await this.failpoints.hit('maintenance.begun');
     const city = await this.repository.city(cycle.stream_id);
     if (city?.running !== true) {
-      await this.cycles.end(cycle, this.worker, { stage: 'prune', error: 'the city does not run any more' });
+      await this.cycles.end(cycle, this.worker, { stage: 'prune', error: CITY_STOPPED });
       return;
     }
     const { id, name, path } = city;

@@ -13,6 +13,9 @@ import { StoreRepository, type Size } from './store.repository.js';
 const MANY_SESSIONS = 10_000;
 const MANY_EVENTS = 5_000_000;
 
+/** Why a cycle ends of a city that has stopped, before it or meanwhile. */
+export const CITY_STOPPED = 'the city does not run any more';
+
 /** What a cycle does. It may be done again at any point. */
 @Injectable()
 export class Cycle {
@@ -68,7 +71,7 @@ export class Cycle {
 
   /** What has gone wrong inside is for the log alone. */
   #words(error: unknown, worker: string, { name }: CityScope): string {
-    if (error instanceof ProblemError) return error.detail;
+    if (error instanceof ProblemError) return error.problem === 'city_not_found' ? CITY_STOPPED : error.detail;
     this.log.error({ err: error, city: name }, 'a cycle of maintenance has failed');
     return `the worker ${worker} could not go on; its log says why`;
   }

@@ -295,6 +295,24 @@ describe('a cycle', () => {
       removed: { runs: 1, sessions: 0, folders: 0 },
     });
   });
+
+  it('says so when the city stops meanwhile', async () => {
+    await kept.write(`${ON}[daemon]\nwisp_gc_interval = "1m"\nwisp_ttl = "1h"\n`);
+    for (const run of ['al-10', 'al-20']) await ended(run, 1);
+    const { runs } = kept.a;
+    const step = runs.removeStep.bind(runs);
+    let steps = 0;
+    runs.removeStep = async (...of) => {
+      if (++steps === 2) await kept.fixture.sql('update cities set running = false');
+      return step(...of);
+    };
+    await kept.a.cycles.schedule(20);
+    expect(await kept.carryOut()).toMatchObject({
+      stage: 'prune',
+      error: 'the city does not run any more',
+      removed: { runs: 1, sessions: 0, folders: 0 },
+    });
+  });
 });
 
 describe('the tables of the deployment', () => {
