@@ -1,7 +1,8 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
-import { answerClientError } from './client-error.js';
+import { problem } from '../../contract/problems.js';
+import { answerClientError, refuseOnSocket } from './client-error.js';
 
 /** A connection whose client takes what it is sent when `flush` is called. */
 function connection(): { socket: Socket; sent: string[]; flush: () => void } {
@@ -35,5 +36,18 @@ describe('what the parser refuses', () => {
     const { socket, sent } = connection();
     answerClientError(Object.assign(new Error('gone'), { code: 'ECONNRESET' }), socket, 'id');
     expect([socket.destroyed, sent]).toEqual([true, []]);
+  });
+});
+
+describe('a refusal where no response stands before', () => {
+  it.each([
+    ['of its kind', problem('unavailable', 'busy'), /^retry-after: \d+\r$/m],
+    ['its own', problem('bad_gateway', 'gone', { headers: { 'retry-after': '1' } }), /^retry-after: 1\r$/m],
+  ])('says when to come again: %s', (_whose, refusal, expected) => {
+    const { socket, sent, flush } = connection();
+    refuseOnSocket(refusal, socket, 'id');
+    flush();
+    expect(sent.join('').split('\r\n\r\n')[0]).toMatch(expected);
+    socket.destroy();
   });
 });

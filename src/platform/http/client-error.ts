@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ProblemError } from '../../contract/problems.js';
-import { PROBLEM_TYPE, problemBody, problemForStatus } from './problem.renderer.js';
+import { PROBLEM_TYPE, problemBody, problemForStatus, problemHeaders } from './problem.renderer.js';
 
 /** What the HTTP parser itself refuses: answered as a problem on the bare socket, which is then closed. */
 const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
@@ -62,6 +62,7 @@ export function refuseOnSocket(found: ProblemError, socket: Socket, requestId: s
       `Content-Type: ${PROBLEM_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       `X-SVC-Request-Id: ${requestId}`,
+      ...Object.entries(problemHeaders(found)).map(([name, value]) => `${name}: ${value}`),
       'Vary: Origin',
       'Connection: close',
       '',

@@ -68,6 +68,11 @@ export function problemOf(reply: FastifyReply): ProblemError | undefined {
   return problems.get(reply);
 }
 
+/** What is said beside the body: when to come again, and what belongs to this one. */
+export function problemHeaders({ kind: { retryAfter }, headers }: ProblemError): Readonly<Record<string, string>> {
+  return retryAfter === undefined ? headers : { 'retry-after': String(retryAfter), ...headers };
+}
+
 export class ProblemRenderer {
   #mappers: readonly ErrorMapper[] = [];
 
@@ -98,10 +103,10 @@ export class ProblemRenderer {
       return;
     }
     problems.set(reply, found);
-    const { retryAfter, status } = found.kind;
+    const { status } = found.kind;
     if (!reply.hasHeader(REQUEST_ID_HEADER)) void reply.header(REQUEST_ID_HEADER, requestId(request));
-    if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
-    for (const name of Object.keys(found.headers)) void reply.header(name, found.headers[name]);
+    const headers = problemHeaders(found);
+    for (const name of Object.keys(headers)) void reply.header(name, headers[name]);
     reply.removeHeader('content-length');
     void reply.code(status);
     if (!request.raw.complete) readOn(request, reply);
