@@ -58,6 +58,13 @@ export const WORK: readonly Guard[] = [
     test: CLAIMS,
   },
   {
+    guard: 'Candidates are read once more when something was taken since.',
+    file: 'db/migrations/0117_take_claims_sooner.ts',
+    find: 'v_grouped := false; v_current := false;',
+    replace: 'v_grouped := false;',
+    test: 'src/modules/work/hooks/hooks.db-spec.ts',
+  },
+  {
     guard: 'What a claimant takes is its work for what it asks next in the same batch.',
     file: 'db/migrations/0117_take_claims_sooner.ts',
     find: 'v_takers := v_takers || v_item.me;',
