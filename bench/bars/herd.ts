@@ -1,6 +1,6 @@
 import type { Seen } from '../clients/herd.js';
 import type { Child } from '../lib/child.js';
-import type { Bar, Context } from '../lib/context.js';
+import { WARM_SECONDS, type Bar, type Context } from '../lib/context.js';
 import { cityName, withClient } from '../lib/database.js';
 import { cpuSeconds, rssKb, sleep, treeSeconds } from '../lib/machine.js';
 import { createPublisher, publishFor, type Publisher } from '../lib/publishers.js';
@@ -18,8 +18,6 @@ const HOT_SHARE = 0.3;
 const CHURN_SHARE = 0.1;
 const BACK_WITHIN_MS = 20_000;
 const SETTLE_MS = 2_000;
-/** So long V8 compiles what nobody has done before: of a fresh process the slowest reconnects are the first. */
-const WARM_SECONDS = 15;
 
 interface Size {
   readonly streams: number;
@@ -82,9 +80,10 @@ class Stage {
     const before = await this.#memory();
     await this.#open(size.streams);
     await this.#publish(2);
+    const open = await this.#memory(false);
+    // Of a fresh process the slowest reconnects are the first.
     await this.#phase(WARM_SECONDS, size.streams * CHURN_SHARE);
     const calm = await this.#phase(size.seconds);
-    const open = await this.#memory(false);
     const connections = await this.#connections();
     const churned = await this.#phase(size.seconds, size.streams * CHURN_SHARE);
     const behind = await this.#behind();

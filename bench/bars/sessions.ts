@@ -94,7 +94,7 @@ export const coldStart: Bar = {
       },
       floor: () => floor.call<number>('cold', { command: LOOPBACK }),
     };
-    await context.turns(parts, 20); // warm
+    await context.turns(parts, 20); // warm: the first 20 of a process take the longest
     const runs = await context.turns(parts, context.rounds * 3);
     return [within('S4', 'cold start of a loopback session', runs.ours, runs.floor, 50)];
   },

@@ -9,7 +9,7 @@ import { Service, type ServiceOptions } from './service.js';
 
 type Stop = () => Promise<void>;
 
-const WARM_SECONDS = 15;
+export const WARM_SECONDS = 15;
 
 /** What a bar gets to work with. Everything started through it is stopped when the bar is over. */
 export class Context {
