@@ -27,6 +27,7 @@ import { HttpAdapter } from './adapter.js';
 import { Auditing } from './auditing.js';
 import { Authenticator, SessionPolicy } from './authenticator.js';
 import { problem } from '../../contract/problems.js';
+import { BatchedResponse } from './batched-response.js';
 import { parseBody, requireUnencoded, textOf } from './body.parser.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
 import { compressAnswers } from './compression.js';
@@ -150,7 +151,7 @@ interface Instance {
 function createInstance({ gate, inWork, unread, renderer, access, auditing, pair, upgrades }: Parts): Instance {
   const nextId = createRequestIds();
   const spans = isTracing() ? new RequestSpans() : undefined;
-  const parser = { ...PARSER, shouldUpgradeCallback: upgrades };
+  const parser = { ...PARSER, ServerResponse: BatchedResponse, shouldUpgradeCallback: upgrades };
   const common = {
     genReqId: nextId,
     requestIdHeader: false,
