@@ -32,6 +32,27 @@ export const PLATFORM: readonly Guard[] = [
     test: 'test/e2e/front-door.e2e-spec.ts',
   },
   {
+    guard: 'What one turn of the event loop has answered is sent together.',
+    file: 'src/platform/http/http-app.ts',
+    find: 'ServerResponse: BatchedResponse, ',
+    replace: '',
+    test: 'src/platform/http/http-app.spec.ts',
+  },
+  {
+    guard: 'What one turn has answered is sent at its end.',
+    file: 'src/platform/http/batched-response.ts',
+    find: 'if (batch.push(response) === 1) setImmediate(sendAll);',
+    replace: 'response.send();',
+    test: 'src/platform/http/batched-response.spec.ts',
+  },
+  {
+    guard: 'A piece of a stream and what stands around it go in one write.',
+    file: 'src/platform/http/batched-response.ts',
+    find: 'this.socket?.cork();',
+    replace: '',
+    test: 'src/platform/http/batched-response.spec.ts',
+  },
+  {
     guard: 'A connection that was handed to a process which has ended is closed.',
     file: 'src/entry/processes/handed-over.ts',
     find: 'for (const handle of handed.values()) handle.close();',

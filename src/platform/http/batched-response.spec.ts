@@ -1,12 +1,13 @@
-import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, request, type IncomingMessage, type Server } from 'node:http';
+import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { BatchedResponse } from './batched-response.js';
 
 describe('answers of one turn of the event loop', () => {
   let server: Server;
-  let asked: ServerResponse[];
+  let asked: BatchedResponse[];
   let arrived: () => void;
 
   beforeEach(async () => {
@@ -57,7 +58,7 @@ describe('answers of one turn of the event loop', () => {
 
   it('go at once when they have begun before', async () => {
     const [answer] = await ask(1);
-    const [response] = asked as [ServerResponse];
+    const [response] = asked as [BatchedResponse];
     response.writeHead(200);
     response.write('be');
     response.end('gun');
@@ -65,9 +66,41 @@ describe('answers of one turn of the event loop', () => {
     expect(await text(await answer!)).toBe('begun');
   });
 
+  // Guard: a piece of a stream and what stands around it go in one write.
+  it('are sent with pieces of streams, each of them whole', async () => {
+    const [answer] = await ask(1);
+    const [response] = asked as [BatchedResponse];
+    const socket = response.socket!;
+    response.writeHead(200).flushHeaders();
+    await turn();
+    const [one, many] = [jest.spyOn(socket, '_write'), jest.spyOn(socket, '_writev' as '_write')];
+    response.writeTogether(Buffer.from('one '));
+    response.writeTogether(Buffer.from('two '));
+    expect(socket.writableLength).toBeGreaterThan(0);
+    await turn();
+    expect(socket.writableLength).toBe(0);
+    expect([one.mock.calls.length, many.mock.calls.length]).toEqual([0, 1]);
+    response.writeTogether(Buffer.from('three'));
+    response.end();
+    expect(await text(await answer!)).toBe('one two three');
+  });
+
+  it('say when a stream has to wait for its reader', async () => {
+    const [answer] = await ask(1);
+    const [response] = asked as [BatchedResponse];
+    response.writeHead(200).flushHeaders();
+    const large = Buffer.alloc(8 << 20);
+    expect(response.writeTogether(Buffer.from('x'))).toBe(true);
+    expect(response.writeTogether(large)).toBe(false);
+    const heard = text(await answer!);
+    await once(response, 'drain');
+    response.end();
+    expect((await heard).length).toBe(large.length + 1);
+  });
+
   it('cannot be added to while they wait, and end once', async () => {
     const [answer] = await ask(1);
-    const [response] = asked as [ServerResponse];
+    const [response] = asked as [BatchedResponse];
     response.writeHead(200).end('first');
     response.end('second');
     expect(await text(await answer!)).toBe('first');
@@ -75,7 +108,7 @@ describe('answers of one turn of the event loop', () => {
 
   it('refuse what is no body where it is given', async () => {
     await ask(1);
-    const [response] = asked as [ServerResponse];
+    const [response] = asked as [BatchedResponse];
     expect(() => response.writeHead(200).end({})).toThrow(TypeError);
   });
 

@@ -13,11 +13,12 @@ const forNobody = AsyncLocalStorage.snapshot();
  * Sends an answer that is given as a whole at the end of the turn of the event loop, one after the other with all that the turn has
  * answered. To wake whoever waits on another processor of this host is most of what sending costs, and the first answer does it for the
  * rest. Measured with 32 connections, processor time a request: `/health` 30 µs and now 22, through the proxy of services 84 and now 66.
- * What has begun before it was whole goes as it comes.
+ * What has begun before it was whole goes as it comes, unless it is given to `writeTogether`.
  */
 export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   #begun = false;
   #body: Body;
+  #isHeld = false;
   /** It is whole, and waits for the end of the turn: nobody adds anything to it. */
   waits = false;
 
@@ -39,12 +40,25 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
     if (!isWhole) return super.end(body, ...(rest as [never]));
     this.waits = true;
     this.#body = body;
-    if (batch.push(this) === 1) setImmediate(sendAll);
+    add(this);
     return this;
   }
 
+  /** A piece of an answer that has begun, at the end of the turn. False like `write`: wait for `drain`. */
+  writeTogether(chunk: Uint8Array): boolean {
+    if (!this.#isHeld && !this.destroyed) {
+      this.#isHeld = true;
+      // Its own cork would let go of the length of a chunk before the chunk.
+      this.socket?.cork();
+      add(this);
+    }
+    return this.write(chunk);
+  }
+
   send(): void {
-    super.end(this.#body);
+    if (this.waits) return void super.end(this.#body);
+    this.#isHeld = false;
+    this.socket?.uncork();
   }
 }
 
@@ -59,6 +73,10 @@ Object.defineProperty(BatchedResponse.prototype, 'writableEnded', {
 /** What is anything else is refused where it is given. */
 function isBody(body: unknown): body is Body {
   return body == null || typeof body === 'string' || body instanceof Uint8Array;
+}
+
+function add(response: BatchedResponse): void {
+  if (batch.push(response) === 1) setImmediate(sendAll);
 }
 
 function sendAll(): void {

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { BatchedResponse } from './batched-response.js';
 import { openDoor, type Door } from './testing/front-door.js';
 
 const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
@@ -63,6 +64,13 @@ describe('the front door', () => {
   it('has statements of those prepared that say so', async () => {
     expect((await client.get('/v0/planned')).body).toEqual({ prepared: true });
     expect((await client.get('/v0/unplanned')).body).toEqual({ prepared: false });
+  });
+
+  it('sends what one turn of the event loop has answered together', async () => {
+    const server = door.app.getHttpServer() as Server;
+    const asked = once(server, 'request');
+    await client.get('/health');
+    expect((await asked)[1]).toBeInstanceOf(BatchedResponse);
   });
 
   it('sends prepared JSON text unchanged', async () => {

@@ -9,6 +9,7 @@ import { problem, type ProblemError } from '../../../../contract/problems.js';
 import { Slots } from '../../../../platform/collections/slots.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { answeredElsewhere } from '../../../../platform/http/auditing.js';
+import type { BatchedResponse } from '../../../../platform/http/batched-response.js';
 import { bePatient, refuseOnSocket } from '../../../../platform/http/client-error.js';
 import { problemBody, PROBLEM_TYPE } from '../../../../platform/http/problem.renderer.js';
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
@@ -133,7 +134,7 @@ export class Forwarding {
   #share(asked: Asked, headers: IncomingHttpHeaders): Promise<void> {
     const { request, response, to } = asked;
     const { method } = request.raw;
-    const exchange = new SharedExchange(response, ({ status, message, headers: answered }) => {
+    const exchange = new SharedExchange(response as BatchedResponse, ({ status, message, headers: answered }) => {
       const onward = this.#begin(asked, status, answered);
       if (asked.closes) onward.connection = 'close';
       response.writeHead(status, message, onward);

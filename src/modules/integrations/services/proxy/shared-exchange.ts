@@ -1,5 +1,6 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import type { BatchedResponse } from '../../../../platform/http/batched-response.js';
 
 /** What an answer begins with. */
 export interface AnswerHead {
@@ -24,7 +25,7 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
 
   /** @param begins says what of the head goes on */
   constructor(
-    private readonly response: ServerResponse,
+    private readonly response: BatchedResponse,
     private readonly begins: (head: AnswerHead) => void,
   ) {
     this.over = new Promise((resolve, reject) => {
@@ -65,7 +66,7 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
     this.#said = true;
     // With its head in one go.
     if (isWhole) return void this.response.end(chunk);
-    if (this.response.write(chunk)) return;
+    if (this.response.writeTogether(chunk)) return;
     controller.pause();
     this.response.once('drain', () => controller.resume());
   }
