@@ -109,7 +109,7 @@ describe('answers of one turn of the event loop', () => {
   });
 
   it('refuse what is no body where it is given', async () => {
-    await ask(1);
+    void (await ask(1));
     const [response] = asked as [BatchedResponse];
     expect(() => response.writeHead(200).end({})).toThrow(TypeError);
   });

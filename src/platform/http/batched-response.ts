@@ -36,7 +36,7 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
 
   override end(body?: unknown, ...rest: unknown[]): this {
     if (this.waits) return this;
-    const isWhole = this.headersSent && !this.#begun && isBody(body) && rest.every((one) => one == null);
+    const isWhole = this.headersSent && !this.#begun && isBody(body) && !rest.some(Boolean);
     if (!isWhole) return super.end(body, ...(rest as [never]));
     this.waits = true;
     this.#body = body;
@@ -62,17 +62,16 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
   }
 }
 
-const { get: hasEnded } = Object.getOwnPropertyDescriptor(OutgoingMessage.prototype, 'writableEnded')!;
 // A class could not override it: its type is that of a property.
 Object.defineProperty(BatchedResponse.prototype, 'writableEnded', {
   get(this: BatchedResponse): boolean {
-    return this.waits || (hasEnded!.call(this) as boolean);
+    return this.waits || (Reflect.get(OutgoingMessage.prototype, 'writableEnded', this) as boolean);
   },
 });
 
 /** What is anything else is refused where it is given. */
 function isBody(body: unknown): body is Body {
-  return body == null || typeof body === 'string' || body instanceof Uint8Array;
+  return (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
 function add(response: BatchedResponse): void {
