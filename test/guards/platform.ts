@@ -41,9 +41,16 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'What one turn has answered is sent at its end.',
     file: 'src/platform/http/batched-response.ts',
-    find: 'if (batch.push(response) === 1) setImmediate(sendAll);',
-    replace: 'response.send();',
+    find: 'atTurnEnd(() => super.end(body));',
+    replace: 'super.end(body);',
     test: 'src/platform/http/batched-response.spec.ts',
+  },
+  {
+    guard: 'Whoever works for several turns lets what is due at the end of one go first.',
+    file: 'src/platform/turns/turn-end.ts',
+    find: '      endTurn();\n',
+    replace: '',
+    test: 'src/platform/turns/turn-end.spec.ts',
   },
   {
     guard: 'A piece of a stream and what stands around it go in one write.',

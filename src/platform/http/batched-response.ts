@@ -1,13 +1,8 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { OutgoingMessage, ServerResponse, type IncomingMessage } from 'node:http';
+import { atTurnEnd } from '../turns/turn-end.js';
 
 type Body = string | Uint8Array | null | undefined;
 type Done = (error: Error | null | undefined) => void;
-
-/** What this turn of the event loop has answered. */
-let batch: BatchedResponse[] = [];
-/** What is sent for all of them is done for none of the requests. */
-const forNobody = AsyncLocalStorage.snapshot();
 
 /**
  * Sends an answer that is given as a whole at the end of the turn of the event loop, one after the other with all that the turn has
@@ -17,7 +12,6 @@ const forNobody = AsyncLocalStorage.snapshot();
  */
 export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   #begun = false;
-  #body: Body;
   #isHeld = false;
   /** It is whole, and waits for the end of the turn: nobody adds anything to it. */
   waits = false;
@@ -39,8 +33,7 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
     const isWhole = this.headersSent && !this.#begun && isBody(body) && !rest.some(Boolean);
     if (!isWhole) return super.end(body, ...(rest as [never]));
     this.waits = true;
-    this.#body = body;
-    add(this);
+    atTurnEnd(() => super.end(body));
     return this;
   }
 
@@ -50,13 +43,12 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
       this.#isHeld = true;
       // Its own cork would let go of the length of a chunk before the chunk.
       this.socket?.cork();
-      add(this);
+      atTurnEnd(() => this.#letGo());
     }
     return this.write(chunk);
   }
 
-  send(): void {
-    if (this.waits) return void super.end(this.#body);
+  #letGo(): void {
     this.#isHeld = false;
     this.socket?.uncork();
   }
@@ -72,14 +64,4 @@ Object.defineProperty(BatchedResponse.prototype, 'writableEnded', {
 /** What is anything else is refused where it is given. */
 function isBody(body: unknown): body is Body {
   return (body ?? null) === null || typeof body === 'string' || body instanceof Uint8Array;
-}
-
-function add(response: BatchedResponse): void {
-  if (batch.push(response) === 1) setImmediate(sendAll);
-}
-
-function sendAll(): void {
-  const whole = batch;
-  batch = [];
-  forNobody(() => whole.forEach((one) => one.send()));
 }

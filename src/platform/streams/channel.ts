@@ -1,5 +1,6 @@
 import type { Counter } from 'prom-client';
 import { sleep } from '../time/clock.js';
+import { nextTurn } from '../turns/turn-end.js';
 import { heartbeatFrame, retryFrame } from './sse.js';
 import { Subscriber } from './subscriber.js';
 
@@ -159,7 +160,7 @@ export class Channel {
         this.#writeLive(s, cache);
       }
       if (++count % 16 === 0 && performance.now() - started > SLICE_MS) {
-        await new Promise((resolve) => setImmediate(resolve));
+        await nextTurn();
         started = performance.now();
       }
     }
