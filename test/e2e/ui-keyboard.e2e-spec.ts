@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
@@ -121,10 +122,21 @@ described('the keyboard alone', () => {
     await page.locator('[data-row="workspace.provider"]').waitFor();
   });
 
-  it('adds a rig, switches it off, and takes that back', async () => {
+  it('goes where it is told to, with something typed that was not asked for yet', async () => {
+    // The view is on its way for longer than somebody is waited for to type on.
+    await page.route(/\/rigs[^/]*\.js$/, async (route) => {
+      await sleep(1_000);
+      await route.continue();
+    });
+    await type('s');
     await press('Escape');
     await palette('rigs');
-    await page.getByRole('heading', { name: 'Rigs' }).waitFor();
+    await page.getByRole('heading', { name: 'Rigs', exact: true }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/ui/c/alpha/rigs');
+    await page.unrouteAll();
+  });
+
+  it('adds a rig, switches it off, and takes that back', async () => {
     await press('c');
     await page.locator('dialog[open]').waitFor();
     await reach('Name');

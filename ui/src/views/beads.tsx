@@ -4,6 +4,7 @@ import { useForbidden } from '../api/info.js';
 import { useStreamState } from '../app/connection.js';
 import { sortOf } from '../lib/bead-order.js';
 import { useKeys } from '../lib/keys.js';
+import { useLeaving } from '../lib/leaving.js';
 import { NOTHING, within } from '../lib/selection.js';
 import { beadsOf, type BeadFilter } from '../live/beads.js';
 import { streamOf, useCityList } from '../live/use-list.js';
@@ -232,6 +233,7 @@ interface TypedProps {
 function Typed({ id, label, value, onChange, className }: TypedProps): ReactNode {
   const [text, setText] = useState(value ?? '');
   const said = useRef(value ?? '');
+  const isLeaving = useLeaving();
   useEffect(() => {
     if ((value ?? '') === said.current) return;
     said.current = value ?? '';
@@ -240,11 +242,12 @@ function Typed({ id, label, value, onChange, className }: TypedProps): ReactNode
   useEffect(() => {
     if (text === said.current) return;
     const timer = setTimeout(() => {
+      if (isLeaving()) return;
       said.current = text;
       onChange(text === '' ? undefined : text);
     }, TYPING_MS);
     return () => clearTimeout(timer);
-  }, [text, onChange]);
+  }, [text, onChange, isLeaving]);
   return (
     <input
       id={id}

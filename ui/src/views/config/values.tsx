@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity } from '../../api/client.js';
 import type { Schemas } from '../../api/types.js';
+import { useLeaving } from '../../lib/leaving.js';
 import { visible } from '../../lib/text.js';
 import { Button, Empty } from '../../parts/basics.js';
 import { Shown } from '../admin/frame.js';
@@ -16,13 +17,14 @@ const TYPING_MS = 300;
 export function ConfigValues({ city }: { city: string }): ReactNode {
   const { path = '', file = '' } = useSearch({ from: '/c/$city/config' });
   const navigate = useNavigate({ from: '/c/$city/config' });
+  const isLeaving = useLeaving();
   const [typed, setTyped] = useState(path);
   useEffect(() => setTyped(path), [path]);
   const set = (name: 'path' | 'file', value: string): void =>
     void navigate({ search: (before) => ({ ...before, [name]: value === '' ? undefined : value }), replace: true });
   useEffect(() => {
     if (typed === path) return;
-    const timer = setTimeout(() => set('path', typed), TYPING_MS);
+    const timer = setTimeout(() => isLeaving() || set('path', typed), TYPING_MS);
     return () => clearTimeout(timer);
   }, [typed]);
   const reading = useRead(
