@@ -1,4 +1,4 @@
-import type { Bar } from '../lib/context.js';
+import { WARM_SECONDS, type Bar } from '../lib/context.js';
 import { cityName, withClient } from '../lib/database.js';
 import { liveSession } from '../lib/live-sessions.js';
 import { sleep } from '../lib/machine.js';
@@ -113,7 +113,8 @@ export const insideOut: Bar = {
       return (await client.call<{ accepted: number }>('talk', talking)).accepted;
     };
     const parts = { ours: one(true), floor: one(false) };
-    await context.turns(parts, 2); // warm
+    const begun = performance.now();
+    while (performance.now() - begun < WARM_SECONDS * 1_000) await context.turns(parts, 1);
     const runs = await context.turns(parts, context.rounds * SAMPLES);
     const [ours, floor] = [median(runs.ours), median(runs.floor)];
     return [
