@@ -14,7 +14,16 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
   #begun = false;
   #isHeld = false;
   /** It is whole, and waits for the end of the turn: nobody adds anything to it. */
-  waits = false;
+  #waits = false;
+
+  static {
+    // It cannot be overridden as others are: its type is that of a property.
+    Object.defineProperty(this.prototype, 'writableEnded', {
+      get(this: BatchedResponse): boolean {
+        return this.#waits || (Reflect.get(OutgoingMessage.prototype, 'writableEnded', this) as boolean);
+      },
+    });
+  }
 
   override write(chunk: unknown, done?: Done): boolean;
   override write(chunk: unknown, encoding: BufferEncoding, done?: Done): boolean;
@@ -29,10 +38,10 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
   }
 
   override end(body?: unknown, ...rest: unknown[]): this {
-    if (this.waits) return this;
+    if (this.#waits) return this;
     const isWhole = this.headersSent && !this.#begun && isBody(body) && !rest.some(Boolean);
     if (!isWhole) return super.end(body, ...(rest as [never]));
-    this.waits = true;
+    this.#waits = true;
     atTurnEnd(() => super.end(body));
     return this;
   }
@@ -53,13 +62,6 @@ export class BatchedResponse<Request extends IncomingMessage = IncomingMessage> 
     this.socket?.uncork();
   }
 }
-
-// A class could not override it: its type is that of a property.
-Object.defineProperty(BatchedResponse.prototype, 'writableEnded', {
-  get(this: BatchedResponse): boolean {
-    return this.waits || (Reflect.get(OutgoingMessage.prototype, 'writableEnded', this) as boolean);
-  },
-});
 
 /** What is anything else is refused where it is given. */
 function isBody(body: unknown): body is Body {

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { ConfigRejected, ConfigReloaded, type ConfigCause } from '../../../contract/events/config.events.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { nextTurn } from '../../../platform/turns/turn-end.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import { Threads } from '../../../platform/threads/threads.js';
 import { describeIssue, type Issue } from '../../files/composition/issue.js';

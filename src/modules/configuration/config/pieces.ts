@@ -1,4 +1,4 @@
-import { setImmediate as turn } from 'node:timers/promises';
+import { nextTurn } from '../../../platform/turns/turn-end.js';
 
 /** A part of a configuration: one of its tables as a whole, or one item of a list, or one member of a large table. */
 export interface Piece {
@@ -26,7 +26,7 @@ export async function assembled(pieces: readonly Piece[]): Promise<Record<string
     spent += text.length;
     if (spent < AT_ONCE) continue;
     spent = 0;
-    await turn();
+    await nextTurn();
   }
   return whole;
 }

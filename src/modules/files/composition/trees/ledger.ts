@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { lstatSync, type BigIntStats } from 'node:fs';
 import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
-import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { atOnce } from '../../../../platform/time/at-once.js';
+import { nextTurn } from '../../../../platform/turns/turn-end.js';
 import { digestOf, readEntries } from './directory-entries.js';
 import { readContent } from './file-content.js';
 
@@ -144,7 +144,7 @@ export class Ledger {
     const doubtful: [at: string, seen: Seen][] = [];
     let looked = 0;
     for (const [at, seen] of this.#seen) {
-      if (++looked % AT_HAND === 0) await yieldToOthers();
+      if (++looked % AT_HAND === 0) await nextTurn();
       if (!isPlainlyStill(at, seen)) doubtful.push([at, seen]);
     }
     return doubtful;
