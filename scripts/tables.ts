@@ -31,7 +31,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   city_reservations: { writes: ['tenancy/cities'], reads: ['files'] },
   config_edits: { writes: ['configuration/config'], reads: [] },
   config_revisions: { writes: ['configuration/config'], reads: ['administration', 'sessions'] },
-  config_states: { writes: ['configuration/config'], reads: ['administration/inbox', 'functions', 'sessions'] },
+  config_states: { writes: ['configuration/config'], reads: ['administration/inbox', 'administration/overview', 'functions', 'sessions'] },
   config_texts: { writes: ['configuration/config'], reads: [] },
   deployment: { writes: ['functions/deployment'], reads: ['functions', 'integrations', 'platform/event-log', 'platform/streams'] },
   directories: { writes: ['files/directories'], reads: [] },

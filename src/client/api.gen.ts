@@ -7821,6 +7821,8 @@ export interface components {
         };
         /** @description A city in numbers. */
         OverviewCity: {
+            /** @description Why the files as they are now cannot be used, the first of it, its first 300 characters: the city goes on with what they were. Absent when they can. */
+            config_error?: string;
             /** @description What the turns have cost that ended since midnight in the time zone of the city. */
             cost_today_usd: number;
             /** @description Why it does not come up, its first 300 characters. Absent when it does. */
@@ -11159,6 +11161,7 @@ export interface components {
             agents: components["schemas"]["StatusAgentCounts"];
             beads?: components["schemas"]["BeadsDiagnostic"];
             conditional_writes?: components["schemas"]["StatusConditionalWrites"];
+            config_rejected?: components["schemas"]["ConfigRejection"];
             mail: components["schemas"]["StatusMailCounts"];
             /** @description The name of the city. */
             name: string;

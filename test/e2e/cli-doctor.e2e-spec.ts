@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -133,12 +133,33 @@ describe('svc doctor', () => {
     await adminAt(stack.databaseUrl, `delete from kysely_migration where name = '9999_tomorrow'`);
   });
 
+  it('finds what may be a mistake in the files of a city', async () => {
+    const file = join(stack.citiesRoot, 'alpha', 'city.toml');
+    const good = await readFile(file, 'utf8');
+    const reload = ['config', 'reload', '--city', 'alpha'];
+    const env = { SVC_API_URL: stack.urls[0]!, SVC_API_KEY: admin };
+    await writeFile(file, `${good}\n[[named_session]]\nname = "desk"\ntemplate = "nobody"\n`);
+    await svc(reload, { env });
+    expect(named((await checks(['--city', 'alpha'])).all, 'configuration')).toMatchObject({
+      status: 'warning',
+      message: expect.stringMatching(/^revision \d+, which may have a mistake: city\.toml:\d+: .*there is no agent "nobody"/),
+      mend: 'svc config validate --city alpha',
+    });
+    await writeFile(file, good);
+    await svc(reload, { env });
+    expect(named((await checks(['--city', 'alpha'])).all, 'configuration')).toMatchObject({ status: 'ok' });
+  });
+
   it('finds files of a city that cannot be used', async () => {
     await writeFile(join(stack.citiesRoot, 'alpha', 'pack.toml'), 'nonsense = [');
     await svc(['config', 'reload', '--city', 'alpha'], { env: { SVC_API_URL: stack.urls[0]!, SVC_API_KEY: admin } });
     const { code, all } = await checks(['--city', 'alpha']);
     expect(code).toBe(1);
     expect(named(all, 'configuration')).toMatchObject({ status: 'failed', mend: 'svc config validate --city alpha' });
+    const env = { SVC_API_URL: stack.urls[0]!, SVC_API_KEY: admin };
+    const { stdout } = await svc(['city', 'status', 'alpha'], { env });
+    expect(stdout).toMatch(/^files: +cannot be used since .*: pack\.toml:1.*; see `svc config validate --city alpha`$/m);
+    expect((await svc(['overview'], { env })).stdout).toMatch(/^alpha +running, files refused /m);
   });
 
   it('says that nobody answers, and how a server is started', async () => {

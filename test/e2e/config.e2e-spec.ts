@@ -124,6 +124,10 @@ describe('a changed file', () => {
       workspace: { max_active_sessions: 4 },
       rejected: { errors: [expect.stringMatching(/^city\.toml:4: workspace\.max_active_sessions: /)], errors_total: 1 },
     });
+    const refused = { ...(body as { rejected: object }).rejected, errors: [expect.stringMatching(/^city\.toml:4: /)] };
+    expect((await b.get('/v0/city/desk/status')).body).toMatchObject({ config_rejected: refused });
+    const fleet = (await b.get('/v0/overview')).body.items as { name: string }[];
+    expect(fleet.find(({ name }) => name === 'desk')).toMatchObject({ config_error: refused.errors[0] });
     // The same error in a file that is otherwise another one is no news.
     await save('city.toml', `${broken}# still\n`);
     const reload = await a.post(`${CONFIG}/reload`);
@@ -144,6 +148,7 @@ describe('a changed file', () => {
     });
     await save('city.toml', CITY_TOML.replace('= 4', '= 5'));
     await everywhere(({ rejected, workspace }) => rejected === undefined && workspace.max_active_sessions === 5);
+    expect((await b.get('/v0/city/desk/status')).body).not.toHaveProperty('config_rejected');
     await stream.untilAll(() => events('config.reloaded').some(({ payload }) => payload.revision === before + 1));
     expect(events('config.rejected')).toMatchObject([{ subject: 'desk', payload: { revision: before, errors_total: 1 } }]);
   });

@@ -209,6 +209,12 @@ described('administration on the page', () => {
     const { errors } = await eventually(async () => (await a.get(`${city}/config`)).body.rejected as { errors: string[] } | undefined);
     for (const error of errors) await page.locator('[data-rejected]').getByText(error).waitFor();
     expect(errors.join(' ')).toMatch(/city\.toml:\d+/);
+    await go(c);
+    for (const error of errors) await page.locator('[data-rejected]').getByText(error).waitFor();
+    await go('/');
+    await page.locator('[data-attention="files"]').getByText(errors[0]!).waitFor();
+    await page.locator('[data-attention="files"] a').click();
+    await page.locator('[data-rejected]').waitFor();
     await writeFile(file, good.replace('[workspace]', '[workspace]\nmax_active_sessions = 9'));
     await button(/^Read the files again/).click();
     await page.locator('[data-rejected]').waitFor({ state: 'detached' });

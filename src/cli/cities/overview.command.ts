@@ -38,7 +38,7 @@ export function addOverview(program: Command, io: Io): void {
 function shown(cities: readonly City[], totals: Totals | undefined, io: Io): string {
   const rows = cities.map((city) => [
     city.name,
-    city.suspended ? `${city.status}, suspended` : city.status,
+    [city.status, ...(city.suspended ? ['suspended'] : []), ...(city.config_error === undefined ? [] : ['files refused'])].join(', '),
     ...counted(city),
     `$${city.cost_today_usd.toFixed(4)}`,
     city.last_event === undefined ? '' : age(city.last_event.ts),

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
+import { unusable } from '../config/view.js';
 import { contextOf, flagsOf, pathOf, printJson, withCity, withExamples, withTarget } from '../command.js';
 import { showDuration } from '../duration.js';
 import { ApiError, CliError } from '../errors.js';
@@ -98,10 +99,16 @@ function running(status: Schemas['StatusBody']): string {
     ['mail', `${mail.total} (${mail.unread} unread)`],
     ['resting', resting === undefined ? undefined : counted(resting)],
     ...(status.waiting ?? []).map(({ what, count, reason }): [string, string] => ['waiting', `${count} ${what}: ${reason}`]),
+    ['files', refused(status)],
     ['maintenance', trouble(status.store_health)],
     ['incomplete', status.partial === true ? (status.partial_errors ?? []).join('; ') : undefined],
   ]);
   return about + (resting?.items ?? []).map(restingLine).join('');
+}
+
+/** The city goes on with what its files were. */
+function refused({ name, config_rejected: rejected }: Schemas['StatusBody']): string | undefined {
+  return rejected === undefined ? undefined : `${unusable(rejected)}; see \`svc config validate --city ${name}\``;
 }
 
 /** Only what somebody should look at. */

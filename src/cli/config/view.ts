@@ -72,6 +72,12 @@ export function configView(config: Config, io: Io): string {
 
 const qualified = ({ dir, name }: { dir?: string; name: string }): string => (dir === undefined ? name : `${dir}/${name}`);
 
+/** In one line. */
+export function unusable({ errors, errors_total, since }: Schemas['ConfigRejection']): string {
+  const more = errors_total > 1 ? `, and ${errors_total - 1} more` : '';
+  return `cannot be used since ${moment(since)}: ${errors[0] ?? ''}${more}`;
+}
+
 function rejection({ errors, errors_total, since }: Schemas['ConfigRejection']): string {
   const more = errors_total > errors.length ? `  and ${errors_total - errors.length} more\n` : '';
   const lines = errors.map((error) => `  ${plain(error)}\n`).join('');

@@ -1,5 +1,6 @@
 import { ask, type Api, type Schemas } from '../api.js';
 import { ApiError, oneLine } from '../errors.js';
+import { unusable } from '../config/view.js';
 import { allOf } from '../../client/pages.js';
 import { failed, ok, skipped, warning, type Found } from './finding.js';
 
@@ -26,10 +27,11 @@ export async function cityChecks(api: Api, city: City): Promise<CityFindings> {
       return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/providers', { params: page, signal }))).data;
     });
     const providers = new Map(listed.map((one) => [one.name, one]));
+    const warnings = config.rejected === undefined ? await warningsOf(api, city.name) : [];
     const named = providersOf(config).map((name) => [name, builtinOf(name, providers)] as const);
     const own = named.flatMap(([name, builtin]) => (builtin === undefined ? [ownProgram(name)] : []));
     const uses = new Set(named.flatMap(([, builtin]) => builtin ?? []));
-    return { found: [ok('status', 'running'), configuration(city.name, config), ...own], uses };
+    return { found: [ok('status', 'running'), configuration(city.name, config, warnings), ...own], uses };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { found: [failed('status', oneLine(error.message), `svc city status ${city.name}`)], uses: new Set() };
@@ -42,11 +44,24 @@ function standing({ name, status = 'waiting', error }: City): Found {
   return warning('status', `on its way: ${status}`, `svc city status ${name}`);
 }
 
-function configuration(city: string, { rejected, revision }: Config): Found {
-  if (rejected === undefined) return ok('configuration', `revision ${revision ?? '?'}`);
-  const [first = ''] = rejected.errors ?? [];
-  const more = rejected.errors_total > 1 ? `, and ${rejected.errors_total - 1} more` : '';
-  return failed('configuration', `its files cannot be used since ${rejected.since}: ${first}${more}`, `svc config validate --city ${city}`);
+function configuration(city: string, { rejected, revision }: Config, warnings: readonly string[]): Found {
+  const mend = `svc config validate --city ${city}`;
+  if (rejected !== undefined) return failed('configuration', `its files ${unusable(rejected)}`, mend);
+  const counts = `revision ${revision ?? '?'}`;
+  const [first, ...others] = warnings;
+  if (first === undefined) return ok('configuration', counts);
+  return warning(
+    'configuration',
+    `${counts}, which may have a mistake: ${first}${others.length > 0 ? `, and ${others.length} more` : ''}`,
+    mend,
+  );
+}
+
+/** What is not forbidden in the files that count, and may be a mistake. */
+async function warningsOf(api: Api, city: string): Promise<readonly string[]> {
+  const params = { path: { cityName: city }, query: { limit: 1 } };
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/config/revisions', { params, signal }));
+  return data.items[0]?.warnings ?? [];
 }
 
 /** What its workspace and its agents name. */

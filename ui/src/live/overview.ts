@@ -39,7 +39,7 @@ export function useFleet(): Kept<Fleet> & { readonly again: () => void } {
           if (gap || keeper.snapshot().error !== undefined) keeper.read();
         },
         frame: ({ event, data }) => {
-          if (event === 'tagged_event' && /^(city|controller|session)\./.test((data as LoggedEvent).type)) keeper.touch();
+          if (event === 'tagged_event' && /^(city|config|controller|session)\./.test((data as LoggedEvent).type)) keeper.touch();
         },
       },
       true,

@@ -5,10 +5,10 @@ import type { Attention } from '../live/attention.js';
 import { State } from './basics.js';
 import { Rows } from './page.js';
 
-const LOOKS = { city: ['bad', 'failed'], sessions: ['bad', 'stuck'] } as const;
+const LOOKS = { city: ['bad', 'failed'], files: ['bad', 'refused'], sessions: ['bad', 'stuck'] } as const;
 
 const linkOf = ({ kind, city, state }: Attention): LinkProps => {
-  const to = kind === 'city' ? '/c/$city/config' : '/c/$city/sessions';
+  const to = kind === 'sessions' ? '/c/$city/sessions' : '/c/$city/config';
   const search = kind === 'sessions' ? { state } : {};
   return { to, params: { city }, search } as LinkProps;
 };

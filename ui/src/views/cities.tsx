@@ -4,6 +4,7 @@ import { inCity, get, newKey, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { visible } from '../lib/text.js';
 import { useFleet, type CityNumbers } from '../live/overview.js';
 import { asks, cities } from '../live/supervisor.js';
 import { follow } from '../live/operations.js';
@@ -180,6 +181,11 @@ function CityRow({ city, numbers, asks: count }: RowProps): ReactNode {
         </div>
       </div>
       {city.error !== undefined && <p className="words text-sm text-bad">{city.error}</p>}
+      {running && numbers?.config_error !== undefined && (
+        <Link to="/c/$city/config" params={{ city: name }} className="words text-sm text-bad hover:underline">
+          Its files were refused: {visible(numbers.config_error)}
+        </Link>
+      )}
       {error !== undefined && <Problem error={error} />}
       {about !== undefined && (
         <div className="flex flex-wrap items-center gap-x-6 gap-y-1 border-t border-line pt-2 text-sm">

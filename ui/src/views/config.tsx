@@ -5,7 +5,8 @@ import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
-import { Age, Button, Problem, State } from '../parts/basics.js';
+import { Button, Problem, State } from '../parts/basics.js';
+import { RefusedFiles } from '../parts/refused-files.js';
 import { Told, useAct } from './admin/act.js';
 import { FormDialog, linesOf } from './admin/forms.js';
 import { Facts, Frame, Section, Shown, Tabs } from './admin/frame.js';
@@ -64,7 +65,7 @@ export function Config(): ReactNode {
       }
     >
       <Told acting={act} />
-      {config?.rejected !== undefined && <Rejected rejected={config.rejected} revision={config.revision} />}
+      {config?.rejected !== undefined && <RefusedFiles rejected={config.rejected} revision={config.revision} />}
       {tab === 'values' ? (
         <ConfigValues city={city} />
       ) : tab === 'revisions' ? (
@@ -110,32 +111,6 @@ export function Config(): ReactNode {
 
 const networkStart = (rule: Schemas['NetworkRule'] | undefined): Record<string, string> =>
   Array.isArray(rule) ? { rule: 'hosts', hosts: rule.join('\n') } : { rule: rule ?? 'all', hosts: '' };
-
-/** Files that were refused: the revision before goes on, and each mistake has its file and its line. */
-function Rejected({ rejected, revision }: { rejected: Schemas['ConfigRejection']; revision: number | undefined }): ReactNode {
-  const { errors, errors_total, since } = rejected;
-  return (
-    <section
-      aria-label="Files that were refused"
-      data-rejected
-      className="flex flex-col gap-2 rounded-xl border border-line bg-badtint px-4 py-3"
-    >
-      <h2 className="font-semibold text-bad">The files were refused</h2>
-      <p className="text-sm">
-        For <Age at={since} />
-        {revision === undefined ? '' : `; revision ${revision} goes on counting`}. Mend what follows: the files are read when they change.
-      </p>
-      <ul className="flex flex-col gap-1">
-        {errors.map((error) => (
-          <li key={error} className="words font-mono text-[13px]">
-            {visible(error)}
-          </li>
-        ))}
-      </ul>
-      {errors_total > errors.length && <p className="text-sm">and {errors_total - errors.length} more</p>}
-    </section>
-  );
-}
 
 interface NowProps {
   readonly city: string;

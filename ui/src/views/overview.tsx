@@ -15,6 +15,7 @@ import { useActing } from '../parts/acting.js';
 import { Age, Button, Problem, State } from '../parts/basics.js';
 import { BeadLink } from '../parts/links.js';
 import { Card, CityPage, Loading } from '../parts/page.js';
+import { RefusedFiles } from '../parts/refused-files.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
 
 const NEWEST = 50;
@@ -93,6 +94,7 @@ export function Overview(): ReactNode {
       ) : (
         <Numbers city={city} status={data.status} today={data.today} asks={mine.length} />
       )}
+      {data?.status.config_rejected !== undefined && <RefusedFiles rejected={data.status.config_rejected} link={city} />}
       {mine.length > 0 && (
         <Card
           title={mine.length === 1 ? 'A question waits for you' : `${mine.length} questions wait for you`}

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { blockingRead, queryBool } from '../../../contract/query.js';
 import { contract } from '../../../contract/registry.js';
 import { int64 } from '../../../contract/scalars.js';
+import { ConfigRejection } from '../../configuration/config/config.schemas.js';
 import { SessionRest } from '../../../contract/sessions.schemas.js';
 
 const StatusAgentCounts = contract(
@@ -168,6 +169,7 @@ export const StatusBody = contract(
       .nullable()
       .optional()
       .describe('The configured sessions, one by one. Absent with `lite`.'),
+    config_rejected: ConfigRejection.optional(),
     store_health: StatusStoreHealth.optional(),
     beads: BeadsDiagnostic.optional(),
     conditional_writes: StatusConditionalWrites.optional(),

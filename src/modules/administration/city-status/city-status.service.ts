@@ -38,7 +38,7 @@ export class CityStatusService {
     const health = store && storeHealth(path, store);
     const known = health === undefined ? {} : { store_health: health };
     if (current === undefined) return known;
-    const { config } = current;
+    const { config, rejected } = current;
     const agents = agentDetails(config, sessions, blockersOf({ citySuspended, switches, config }));
     const long = [
       ...(agents.more ? ['agents'] : []),
@@ -50,6 +50,7 @@ export class CityStatusService {
       agent_details: agents.lines,
       rig_details: rigDetails(config.rigs, switches),
       named_session_details: namedDetails(config.named_sessions, named),
+      ...(rejected === undefined ? {} : { config_rejected: rejected }),
       ...known,
       ...(cut.length === 0 ? {} : { partial: true, partial_errors: cut }),
     };

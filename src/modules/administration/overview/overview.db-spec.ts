@@ -34,6 +34,10 @@ beforeAll(async () => {
   await registerCity(db, 'gamma', '/gamma');
   await sql`update cities set running = false, phase = 'init_failed', error = repeat('e', 1000) where name = 'beta'`.execute(db);
   await sql`update cities set suspended = true where name = 'gamma'`.execute(db);
+  // A city that does not run says nothing of its files.
+  await sql`
+    insert into config_states (stream_id, rejected) select stream_id, jsonb_build_object('errors', array[repeat('f', 400), 'g'])
+    from cities where name in ('beta', 'gamma')`.execute(db);
   const { pk } = await putSession(database.url, 'alpha', { id: 'al-1' });
   await putSession(database.url, 'alpha', { id: 'al-2', token: false });
   // Without a process nobody is active.
@@ -99,8 +103,9 @@ describe('the overview', () => {
         pending: 0,
         ready: 1,
       }),
-      expect.objectContaining({ name: 'gamma', suspended: true, sessions: {}, open: 0, cost_today_usd: 0 }),
+      expect.objectContaining({ name: 'gamma', suspended: true, sessions: {}, open: 0, cost_today_usd: 0, config_error: 'f'.repeat(300) }),
     ]);
+    expect(items[1]).not.toHaveProperty('config_error');
     expect(items[2]).not.toHaveProperty('last_event');
     expect([total, event_cursor]).toEqual([3, expect.stringContaining('alpha:7')]);
   });

@@ -18,6 +18,8 @@ export interface OverviewRow extends Counted {
   readonly phase: string;
   readonly suspended: boolean;
   readonly error: string | null;
+  /** Of a running city; null when its files can be used. */
+  readonly config_error: string | null;
   readonly head: number;
   /** Null when it has said nothing yet. */
   readonly last_ts: Date | null;
@@ -54,12 +56,12 @@ export class OverviewRepository {
   /** By name, each counted through the indexes of its own, as far as `most`; one more than `limit` when there are more. */
   async page({ names, after, limit, most }: OverviewPage): Promise<OverviewRow[]> {
     const { rows } = await sql<OverviewRow>`
-      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, e.head, nullif(e.last_ts, '-infinity') as last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread,
+      select c.stream_id, c.name, c.running, c.phase, c.suspended, c.error, case when c.running then left(f.rejected->'errors'->>0, 300) end as config_error, e.head, nullif(e.last_ts, '-infinity') as last_ts, s.sessions, i.pending, w.open, w.in_progress, r.ready, m.unread,
         greatest(w.open + w.in_progress, r.ready, m.unread, i.pending) >= ${most} as more
       from (
         select c.stream_id, c.name, c.running, c.phase, coalesce(c.suspended, c.suspended_on_start) as suspended, case when c.phase = 'init_failed' then left(c.error, 300) end as error
         from cities c where c.name > ${after} and ${visible(names)} order by c.name limit ${limit + 1}
-      ) c join event_streams e on e.id = c.stream_id cross join lateral (
+      ) c join event_streams e on e.id = c.stream_id left join config_states f on f.stream_id = c.stream_id cross join lateral (
         select coalesce(json_object_agg(g.state, g.n), '{}') as sessions from (
           select ${STATE} as state, count(*) as n from sessions x where x.stream_id = c.stream_id and x.state <> 'closed' group by 1) g
       ) s cross join lateral (

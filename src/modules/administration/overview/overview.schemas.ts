@@ -28,6 +28,12 @@ export const OverviewCity = contract(
     status: z.string().describe('What it is at, as in the list of cities.'),
     suspended: z.boolean(),
     error: z.string().optional().describe('Why it does not come up, its first 300 characters. Absent when it does.'),
+    config_error: z
+      .string()
+      .optional()
+      .describe(
+        'Why the files as they are now cannot be used, the first of it, its first 300 characters: the city goes on with what they were. Absent when they can.',
+      ),
     ...counts,
     cost_today_usd: z.number().describe('What the turns have cost that ended since midnight in the time zone of the city.'),
     unpriced_today: int64.describe('Turns among them whose cost nobody knows.'),

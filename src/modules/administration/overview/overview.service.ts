@@ -49,11 +49,12 @@ export class OverviewService {
 }
 
 function toItem(row: OverviewRow, today: { readonly cost: number; readonly unpriced: number } | undefined): OverviewCity {
-  const { stream_id: _, phase, error, head, last_ts, more, ...item } = row;
+  const { stream_id: _, phase, error, config_error, head, last_ts, more, ...item } = row;
   return {
     ...item,
     status: row.running ? 'running' : phase,
     ...(error === null || row.running ? {} : { error }),
+    ...(config_error === null ? {} : { config_error }),
     cost_today_usd: today?.cost ?? 0,
     unpriced_today: today?.unpriced ?? 0,
     ...(last_ts === null ? {} : { last_event: { seq: head, ts: last_ts.toISOString() } }),

@@ -17,7 +17,7 @@ import { TreeFailure } from '../../files/composition/trees/file-tree.js';
 import type { Overlay } from '../../files/composition/trees/overlay-tree.js';
 import { relativePath } from '../../files/composition/trees/paths.js';
 import { CityComposer } from './city-composer.js';
-import { finishAnswer, toConfigResponse, toExplained, toRevision } from './config.mapper.js';
+import { finishAnswer, toConfigResponse, toRejection, toExplained, toRevision } from './config.mapper.js';
 import { ConfigRepository, type CurrentRow } from './config.repository.js';
 import type {
   ConfigCandidateBody,
@@ -25,6 +25,7 @@ import type {
   ConfigDiffQuery,
   ConfigExplainQuery,
   ConfigExplainResponse,
+  ConfigRejection,
   ConfigResponse,
   ConfigRevision,
   ConfigRevisionsQuery,
@@ -45,6 +46,8 @@ export interface CurrentConfig {
   readonly config: CityConfig;
   /** The head of the city's stream in the same snapshot. */
   readonly index: number;
+  /** Why the files as they are now are not this; undefined when they are, or have not been read yet. */
+  readonly rejected: ConfigRejection | undefined;
 }
 
 /** An answer that belongs to one revision: `ETag` and `X-SVC-Index` go with it. */
@@ -84,8 +87,8 @@ export class ConfigReadsService {
   async known(city: Pick<CityScope, 'streamId'>, tx?: Tx): Promise<CurrentConfig | undefined> {
     const row = await this.repository.current(city.streamId, 'none', tx);
     if (row === undefined) return undefined;
-    const { revision, hash, head: index } = row;
-    return { revision, hash, config: await this.at(city, row, tx), index };
+    const { revision, hash, head: index, rejected } = row;
+    return { revision, hash, config: await this.at(city, row, tx), index, rejected: rejected === null ? undefined : toRejection(rejected) };
   }
 
   /** The configuration of a revision that somebody has found to count, by its hash. For other families. */

@@ -1,7 +1,7 @@
 import type { AgentConfig, CityConfig, ProviderSpec } from '../../files/composition/city-config.js';
 import { masked } from '../../files/composition/mask.js';
-import type { CurrentRow, RevisionRow } from './config.repository.js';
-import type { ConfigExplainResponse, ConfigResponse, ConfigRevision, ProviderSpecJSON } from './config.schemas.js';
+import type { CurrentRow, Rejection, RevisionRow } from './config.repository.js';
+import type { ConfigExplainResponse, ConfigRejection, ConfigResponse, ConfigRevision, ProviderSpecJSON } from './config.schemas.js';
 
 /** What the two answers say of an agent. */
 function toAgent(
@@ -65,6 +65,10 @@ function patchCounts(patches: CityConfig['patches']): Pick<ConfigResponse, 'patc
   return counts.agent_count + counts.rig_count + counts.provider_count === 0 ? {} : { patches: counts };
 }
 
+export function toRejection({ errors, errors_total, since }: Rejection): ConfigRejection {
+  return { errors: [...errors], errors_total, since };
+}
+
 /** A prepared answer with the switches and the state of this moment, without parsing it. */
 export function finishAnswer(row: CurrentRow, apiUrl: string | undefined): string {
   const suspended = row.suspended ?? row.suspended_on_start;
@@ -72,9 +76,7 @@ export function finishAnswer(row: CurrentRow, apiUrl: string | undefined): strin
     revision: row.revision,
     hash: row.hash,
     ...(apiUrl === undefined ? {} : { effective_api_url: apiUrl }),
-    ...(row.rejected === null
-      ? {}
-      : { rejected: { errors: row.rejected.errors, errors_total: row.rejected.errors_total, since: row.rejected.since } }),
+    ...(row.rejected === null ? {} : { rejected: toRejection(row.rejected) }),
   };
   return `${OPEN}"suspended":${suspended},${row.text.slice(OPEN.length, -1)},${JSON.stringify(now).slice(1)}`;
 }

@@ -87,6 +87,7 @@ export const ConfigRejection = contract(
   z.strictObject({ errors: texts, errors_total: int64, since: dateTime.describe('Since when the files cannot be used. RFC 3339 in UTC.') }),
   'Why the files as they are now are not what the city runs.',
 );
+export type ConfigRejection = z.infer<typeof ConfigRejection>;
 export const ConfigResponse = contract(
   'ConfigResponse',
   z.strictObject({
