@@ -25,7 +25,7 @@ import { checkAgents, checkRequirements, checkRigNames, checkScripts, checkStora
 import { countResult } from './result-size.js';
 import { resultOf } from './result.js';
 import { readRigFormulas } from './rig-formulas.js';
-import { bindRigs, followRigs, rigsOf } from './rigs.js';
+import { bindRigs, followRigs, rigsOf, warnOfSharedPaths } from './rigs.js';
 import { Run, TooMuch, type ComposeInput } from './run.js';
 import { checkSessions, Sessions } from './sessions.js';
 import { checkServices } from './services.js';
@@ -73,6 +73,7 @@ async function composeFiles(run: Run, { city: documents, pack, schema, site }: C
   const rigs = rigsOf(run, documents);
   bindRigs(run, rigs, site, schema);
   patchRigs(run, rigs, patches.tables('rigs'));
+  warnOfSharedPaths(run, rigs);
   const rigNames = rigs.map(({ name }) => name);
 
   const graph = new PackGraph(run);

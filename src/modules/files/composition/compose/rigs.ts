@@ -1,7 +1,11 @@
+import { posix } from 'node:path';
 import type { Table } from '../tree.js';
 import { LIMITS } from './limits.js';
 import { importsOf, includesOf, type Import, type PackGraph } from './pack-graph.js';
 import type { Located, Run } from './run.js';
+
+/** No path is longer. */
+const LONGEST = 4_096;
 
 /** A rig while it is composed. */
 export interface Rig {
@@ -44,6 +48,19 @@ export function bindRigs(run: Run, rigs: readonly Rig[], site: Table | undefined
     if (rig.table.get('path') === undefined)
       run.warn(rig.table.get('name')!, `the rig "${rig.name}" has no path; bind it in .gc/site.toml`);
     else requireSitePath(run, rig, schema);
+  }
+}
+
+/** Agents of two rigs in one directory change each other's files, and each rig has beads of its own for them. */
+export function warnOfSharedPaths(run: Run, rigs: readonly Rig[]): void {
+  const owners = new Map<string, string>();
+  for (const { name, table } of rigs) {
+    const path = table.text('path');
+    if (path === undefined || path.length > LONGEST) continue;
+    const at = posix.join(path, '.');
+    const owner = owners.get(at);
+    if (owner === undefined) owners.set(at, name);
+    else run.warn(table.get('path')!, `is the directory of the rig "${owner}" as well`);
   }
 }
 
