@@ -53,6 +53,27 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/turns/turn-end.spec.ts',
   },
   {
+    guard: 'Whoever feeds streams rests while somebody who is to be answered waits for the database.',
+    file: 'src/platform/turns/turn-end.ts',
+    find: 'if (asking > 0)',
+    replace: 'if (asking > 1_000_000)',
+    test: 'src/platform/turns/turn-end.spec.ts',
+  },
+  {
+    guard: 'Whoever feeds streams goes on when somebody has got his rows.',
+    file: 'src/platform/turns/turn-end.ts',
+    find: 'for (const goOn of resting) goOn();',
+    replace: '',
+    test: 'src/platform/turns/turn-end.spec.ts',
+  },
+  {
+    guard: 'Whoever feeds streams rests for questions that share a statement.',
+    file: 'src/platform/database/gathered-reads.ts',
+    find: '    beginAsking();\n',
+    replace: '',
+    test: 'src/platform/database/gathered-reads.spec.ts',
+  },
+  {
     guard: 'A piece of a stream and what stands around it go in one write.',
     file: 'src/platform/http/batched-response.ts',
     find: 'this.socket?.cork();',

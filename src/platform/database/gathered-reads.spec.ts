@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
+import { askingNow } from '../turns/turn-end.js';
 import { GatheredReads, type GatheringLimits } from './gathered-reads.js';
 
 /** What was asked has begun, and what was answered has been told. */
@@ -33,6 +34,8 @@ describe('GatheredReads', () => {
     const first = [rows.read(1), rows.read(1), rows.read(3)];
     await turn();
     expect(asked).toEqual([[1, 3]]);
+    // Guard: whoever feeds streams rests for who waits.
+    expect(askingNow()).toBe(1);
     const next = [rows.read(1), rows.read(2), rows.read(2), rows.read(4_000)];
     await answer();
     expect(await Promise.all(first)).toEqual(['row 1', 'row 1', 'row 3']);

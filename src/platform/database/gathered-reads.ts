@@ -1,5 +1,6 @@
 import { problem } from '../../contract/problems.js';
 import { preparing } from '../turns/preparing.js';
+import { beginAsking, endAsking } from '../turns/turn-end.js';
 import { workFor } from '../turns/working.js';
 
 export interface GatheringLimits {
@@ -64,6 +65,7 @@ export class GatheredReads<Key extends string | number, Row> {
   #begin(): void {
     this.#looking = true;
     this.#reading++;
+    beginAsking();
     void workFor(undefined, () => preparing(() => this.#readAll()));
   }
 
@@ -76,6 +78,7 @@ export class GatheredReads<Key extends string | number, Row> {
       await this.#readNext();
     }
     this.#reading--;
+    endAsking();
     if (this.#waiting.size > 0) return this.#work();
     clearTimeout(this.#patience);
     this.#patience = undefined;

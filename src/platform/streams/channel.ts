@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 import { sleep } from '../time/clock.js';
-import { nextTurn } from '../turns/turn-end.js';
+import { restTurn } from '../turns/turn-end.js';
 import { heartbeatFrame, retryFrame } from './sse.js';
 import { Subscriber } from './subscriber.js';
 
@@ -31,8 +31,8 @@ export interface RingLimit {
 export const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
 /** A ring grows by a part of its limit before it is cut. */
 const SLACK = 1.25;
-/** A sweep lets requests through this often. They wait for a slice or two, so it is about what a request costs. */
-const SLICE_MS = 1;
+/** A sweep lets requests through this often. They wait for three slices: to be read, to ask the database, and to be answered. */
+const SLICE_MS = 0.25;
 /** A sweep takes about 10 µs a subscriber: with these it is a tenth of the time at most. */
 const JOIN_MS = 10;
 const JOIN_MS_EACH = 0.1;
@@ -43,7 +43,7 @@ const REPLAY_LIMIT_MS = 10_000;
 /**
  * Subscribers with equal rights and filters, and a ring of the frames they get. A frame is written at once
  * when the channel is quiet; while more keeps coming, 10 ms of frames share one write, and less where few are subscribed. Sweeps over the
- * subscribers are cut into slices of 1 ms so that the API of the process stays fast.
+ * subscribers are cut into slices of 0.25 ms so that the API of the process stays fast.
  */
 export class Channel {
   readonly #subscribers = new Set<Subscriber>();
@@ -159,8 +159,8 @@ export class Channel {
         }
         this.#writeLive(s, cache);
       }
-      if (++count % 16 === 0 && performance.now() - started > SLICE_MS) {
-        await nextTurn();
+      if (++count % 8 === 0 && performance.now() - started > SLICE_MS) {
+        await restTurn();
         started = performance.now();
       }
     }

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { describe, expect, it } from '@jest/globals';
-import { atTurnEnd, nextTurn } from './turn-end.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { atTurnEnd, beginAsking, endAsking, nextTurn, restTurn } from './turn-end.js';
 
 describe('the end of a turn of the event loop', () => {
   it('does what is due, in its order, and what that adds at the end of the next one', async () => {
@@ -30,5 +30,48 @@ describe('the end of a turn of the event loop', () => {
     const callers = new AsyncLocalStorage<string>();
     const seen = new Promise((resolve) => callers.run('a caller', () => atTurnEnd(() => resolve(callers.getStore()))));
     expect(await seen).toBeUndefined();
+  });
+
+  describe('for whoever works without end', () => {
+    const turns = async (count: number): Promise<void> => {
+      for (let n = 0; n < count; n++) await new Promise((resolve) => setImmediate(resolve));
+    };
+    const rested = (): { readonly over: boolean } => {
+      const state = { over: false };
+      void restTurn().then(() => (state.over = true));
+      return state;
+    };
+    beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] }));
+    afterEach(() => void jest.useRealTimers());
+
+    it('is the next one while nobody waits for the database', async () => {
+      const rest = rested();
+      await turns(2);
+      expect(rest.over).toBe(true);
+    });
+
+    it('comes when one of those who wait for the database has got its rows', async () => {
+      beginAsking();
+      beginAsking();
+      const [rest, other] = [rested(), rested()];
+      await turns(5);
+      expect([rest.over, other.over]).toEqual([false, false]);
+      endAsking();
+      await turns(2);
+      expect([rest.over, other.over]).toEqual([true, true]);
+      expect(jest.getTimerCount()).toBe(0);
+      endAsking();
+    });
+
+    it('comes after a millisecond all the same', async () => {
+      beginAsking();
+      const rest = rested();
+      await turns(5);
+      expect(rest.over).toBe(false);
+      await jest.advanceTimersByTimeAsync(1);
+      await turns(2);
+      expect(rest.over).toBe(true);
+      endAsking();
+    });
   });
 });

@@ -20,6 +20,44 @@ export function nextTurn(): Promise<void> {
   });
 }
 
+/** So long who works for long rests for those who wait for the database: it answers in less, where it gets a processor. */
+const REST_MS = 1;
+/** How many wait for the database for somebody who is to be answered. */
+let asking = 0;
+const resting = new Set<() => void>();
+
+/** How many of them there are. */
+export const askingNow = (): number => asking;
+
+/** Somebody who is to be answered waits for the database now, until `endAsking`. */
+export function beginAsking(): void {
+  asking++;
+}
+
+export function endAsking(): void {
+  asking--;
+  for (const goOn of resting) goOn();
+}
+
+/**
+ * The next turn for whoever has work without end, such as feeding streams. While somebody who is to be answered waits for the database it rests
+ * for 1 ms, or until one of them has got its rows: where the database has the same processor, or all of them are busy, it would come to answer only when
+ * this work is over.
+ */
+export async function restTurn(): Promise<void> {
+  if (asking > 0)
+    await new Promise<void>((resolve) => {
+      const goOn = (): void => {
+        clearTimeout(timer);
+        resting.delete(goOn);
+        resolve();
+      };
+      const timer = setTimeout(goOn, REST_MS);
+      resting.add(goOn);
+    });
+  await nextTurn();
+}
+
 function endTurn(): void {
   if (due.length === 0) return;
   const all = due;
