@@ -55,8 +55,15 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Whoever feeds streams rests while somebody who is to be answered waits for the database.',
     file: 'src/platform/turns/turn-end.ts',
-    find: 'if (asking > 0)',
-    replace: 'if (asking > 1_000_000)',
+    find: 'if (asking > 0 &&',
+    replace: 'if (asking > 1_000_000 &&',
+    test: 'src/platform/turns/turn-end.spec.ts',
+  },
+  {
+    guard: 'Whoever feeds streams does not rest again for those who wait for long.',
+    file: 'src/platform/turns/turn-end.ts',
+    find: '        inVain = true;\n',
+    replace: '',
     test: 'src/platform/turns/turn-end.spec.ts',
   },
   {

@@ -71,6 +71,15 @@ describe('the end of a turn of the event loop', () => {
       await jest.advanceTimersByTimeAsync(1);
       await turns(2);
       expect(rest.over).toBe(true);
+      // Guard: who waits for a lock is not rested for again, until somebody else asks.
+      const again = rested();
+      await turns(2);
+      expect(again.over).toBe(true);
+      beginAsking();
+      const other = rested();
+      await turns(5);
+      expect(other.over).toBe(false);
+      endAsking();
       endAsking();
     });
   });

@@ -24,6 +24,8 @@ export function nextTurn(): Promise<void> {
 const REST_MS = 1;
 /** How many wait for the database for somebody who is to be answered. */
 let asking = 0;
+/** Nobody has begun to wait, or has been answered, since a rest was over in vain: those who wait for long, such as for a lock, are not rested for again. */
+let inVain = false;
 const resting = new Set<() => void>();
 
 /** How many of them there are. */
@@ -32,10 +34,12 @@ export const askingNow = (): number => asking;
 /** Somebody who is to be answered waits for the database now, until `endAsking`. */
 export function beginAsking(): void {
   asking++;
+  inVain = false;
 }
 
 export function endAsking(): void {
   asking--;
+  inVain = false;
   for (const goOn of resting) goOn();
 }
 
@@ -45,14 +49,17 @@ export function endAsking(): void {
  * this work is over.
  */
 export async function restTurn(): Promise<void> {
-  if (asking > 0)
+  if (asking > 0 && !inVain)
     await new Promise<void>((resolve) => {
       const goOn = (): void => {
         clearTimeout(timer);
         resting.delete(goOn);
         resolve();
       };
-      const timer = setTimeout(goOn, REST_MS);
+      const timer = setTimeout(() => {
+        inVain = true;
+        goOn();
+      }, REST_MS);
       resting.add(goOn);
     });
   await nextTurn();
