@@ -108,6 +108,9 @@ function started(cwd: string, args: readonly string[], env: NodeJS.ProcessEnv): 
     child.once('exit', () => {
       clearTimeout(limit);
       running.delete(child);
+      // What a test has left behind goes with it: it may have this end of the pipe, for which the whole run would wait.
+      end(child);
+      child.stderr.destroy();
       resolve({ log, late });
     });
   });

@@ -25,11 +25,15 @@ describe('folders of sockets', () => {
     const killed = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    const [said] = (await once(killed.stdout, 'data')) as [Buffer];
-    const theirs = path.basename(String(said).trim());
-    expect(await sweepSocketFolders(above, LATER)).toBe(0);
-    killed.kill('SIGKILL');
-    await once(killed, 'exit');
+    let theirs: string;
+    try {
+      const [said] = (await once(killed.stdout, 'data')) as [Buffer];
+      theirs = path.basename(String(said).trim());
+      expect(await sweepSocketFolders(above, LATER)).toBe(0);
+    } finally {
+      killed.kill('SIGKILL');
+    }
+    if (killed.signalCode === null) await once(killed, 'exit');
     expect(await sweepSocketFolders(above)).toBe(0);
     expect(await sweepSocketFolders(above, LATER)).toBe(1);
     expect(await readdir(above)).toEqual([path.basename(mine.path)]);
