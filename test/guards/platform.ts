@@ -67,6 +67,13 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/turns/turn-end.spec.ts',
   },
   {
+    guard: 'Whoever feeds streams works as long as it has rested.',
+    file: 'src/platform/turns/turn-end.ts',
+    find: ' && began >= workUntil',
+    replace: '',
+    test: 'src/platform/turns/turn-end.spec.ts',
+  },
+  {
     guard: 'Whoever feeds streams goes on when somebody has got his rows.',
     file: 'src/platform/turns/turn-end.ts',
     find: 'for (const goOn of resting) goOn();',

@@ -41,7 +41,12 @@ describe('the end of a turn of the event loop', () => {
       void restTurn().then(() => (state.over = true));
       return state;
     };
-    beforeEach(() => void jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'performance', 'Date'] }));
+    // Each test is later than all before it.
+    let later = 0;
+    beforeEach(async () => {
+      jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+      await jest.advanceTimersByTimeAsync((later += 60_000));
+    });
     afterEach(() => void jest.useRealTimers());
 
     it('is the next one while nobody waits for the database', async () => {
@@ -75,7 +80,12 @@ describe('the end of a turn of the event loop', () => {
       const again = rested();
       await turns(2);
       expect(again.over).toBe(true);
+      // Guard: nor has it rested for more than it has worked.
       beginAsking();
+      const early = rested();
+      await turns(2);
+      expect(early.over).toBe(true);
+      await jest.advanceTimersByTimeAsync(1);
       const other = rested();
       await turns(5);
       expect(other.over).toBe(false);
