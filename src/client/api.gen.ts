@@ -11161,6 +11161,7 @@ export interface components {
             agents: components["schemas"]["StatusAgentCounts"];
             beads?: components["schemas"]["BeadsDiagnostic"];
             conditional_writes?: components["schemas"]["StatusConditionalWrites"];
+            /** @description Why the files as they are now are not what the city runs. Absent when they are, and with `lite`. */
             config_rejected?: components["schemas"]["ConfigRejection"];
             mail: components["schemas"]["StatusMailCounts"];
             /** @description The name of the city. */

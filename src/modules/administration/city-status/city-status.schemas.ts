@@ -169,7 +169,9 @@ export const StatusBody = contract(
       .nullable()
       .optional()
       .describe('The configured sessions, one by one. Absent with `lite`.'),
-    config_rejected: ConfigRejection.optional(),
+    config_rejected: ConfigRejection.optional().describe(
+      'Why the files as they are now are not what the city runs. Absent when they are, and with `lite`.',
+    ),
     store_health: StatusStoreHealth.optional(),
     beads: BeadsDiagnostic.optional(),
     conditional_writes: StatusConditionalWrites.optional(),
