@@ -68,7 +68,7 @@ describe('the end of a turn of the event loop', () => {
       endAsking();
     });
 
-    it('comes after a millisecond all the same', async () => {
+    it('comes after a millisecond all the same, and at once for who waits on for a lock', async () => {
       beginAsking();
       const rest = rested();
       await turns(5);
@@ -76,19 +76,31 @@ describe('the end of a turn of the event loop', () => {
       await jest.advanceTimersByTimeAsync(1);
       await turns(2);
       expect(rest.over).toBe(true);
-      // Guard: who waits for a lock is not rested for again, until somebody else asks.
+      await jest.advanceTimersByTimeAsync(10);
+      // Guard: that is not rested for again, until somebody else asks.
       const again = rested();
       await turns(2);
       expect(again.over).toBe(true);
-      // Guard: nor has it rested for more than it has worked.
+      beginAsking();
+      const other = rested();
+      await turns(5);
+      expect(other.over).toBe(false);
+      endAsking();
+      endAsking();
+    });
+
+    it('comes at once to who has not worked as long as it has rested', async () => {
+      beginAsking();
+      void restTurn();
+      await jest.advanceTimersByTimeAsync(1);
       beginAsking();
       const early = rested();
       await turns(2);
       expect(early.over).toBe(true);
       await jest.advanceTimersByTimeAsync(1);
-      const other = rested();
+      const late = rested();
       await turns(5);
-      expect(other.over).toBe(false);
+      expect(late.over).toBe(false);
       endAsking();
       endAsking();
     });
