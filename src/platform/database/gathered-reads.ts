@@ -1,6 +1,6 @@
 import { problem } from '../../contract/problems.js';
 import { preparing } from '../turns/preparing.js';
-import { beginAsking, endAsking } from '../turns/turn-end.js';
+import { asking } from '../turns/asking.js';
 import { workFor } from '../turns/working.js';
 
 export interface GatheringLimits {
@@ -47,10 +47,10 @@ export class GatheredReads<Key extends string | number, Row> {
     const asked = this.#waiting.get(key);
     if (asked !== undefined) return asked.promise;
     if (this.#waiting.size >= MOST_WAITING) throw problem('unavailable', 'too many requests wait for the database here, try again');
-    const asking = Promise.withResolvers<Row | undefined>();
-    this.#waiting.set(key, asking);
+    const question = Promise.withResolvers<Row | undefined>();
+    this.#waiting.set(key, question);
     this.#work();
-    return asking.promise;
+    return question.promise;
   }
 
   #work(): void {
@@ -65,7 +65,7 @@ export class GatheredReads<Key extends string | number, Row> {
   #begin(): void {
     this.#looking = true;
     this.#reading++;
-    beginAsking();
+    asking.begin();
     void workFor(undefined, () => preparing(() => this.#readAll()));
   }
 
@@ -78,7 +78,7 @@ export class GatheredReads<Key extends string | number, Row> {
       await this.#readNext();
     }
     this.#reading--;
-    endAsking();
+    asking.end();
     if (this.#waiting.size > 0) return this.#work();
     clearTimeout(this.#patience);
     this.#patience = undefined;

@@ -1,6 +1,6 @@
 import type { Counter } from 'prom-client';
 import { sleep } from '../time/clock.js';
-import { restTurn } from '../turns/turn-end.js';
+import { asking } from '../turns/asking.js';
 import { heartbeatFrame, retryFrame } from './sse.js';
 import { Subscriber } from './subscriber.js';
 
@@ -160,7 +160,7 @@ export class Channel {
         this.#writeLive(s, cache);
       }
       if (++count % 8 === 0 && performance.now() - started > SLICE_MS) {
-        await restTurn();
+        await asking.restTurn();
         started = performance.now();
       }
     }

@@ -8,7 +8,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
-import { restTurn } from '../turns/turn-end.js';
+import { asking } from '../turns/asking.js';
 import { workFor } from '../turns/working.js';
 import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
@@ -426,7 +426,7 @@ export class StreamHub implements Feed, OnModuleInit {
       got.add(row.sid);
       this.#publish(s, row);
       if (performance.now() - started > SLICE_MS) {
-        await restTurn();
+        await asking.restTurn();
         started = performance.now();
       }
     }

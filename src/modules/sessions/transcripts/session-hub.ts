@@ -10,7 +10,7 @@ import { abandoned } from '../../../platform/streams/lingering.js';
 import { HintListener } from '../../../platform/streams/listener.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { restTurn } from '../../../platform/turns/turn-end.js';
+import { asking } from '../../../platform/turns/asking.js';
 import { sessionOfTopic } from '../session-store/topics.js';
 import { LiveReads, type Changes } from './live-reads.repository.js';
 import { SessionFeed, type Follower } from './session-feed.js';
@@ -215,7 +215,7 @@ export class SessionHub implements OnModuleInit {
       }
       if (changes.more) this.#dirty.add(session.pk);
       if (performance.now() - started > SLICE_MS) {
-        await restTurn();
+        await asking.restTurn();
         started = performance.now();
       }
     }
