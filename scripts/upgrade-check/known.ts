@@ -5,4 +5,9 @@ export interface Known {
   readonly why: string;
 }
 
-export const KNOWN: readonly Known[] = [];
+export const KNOWN: readonly Known[] = [
+  {
+    fault: '0.1.0 cannot live with it: function bead_event(text, text, text, beads) is gone',
+    why: 'only claim_work called it; what the check finds is a function of the service of that name, beadEvent',
+  },
+];

@@ -1,7 +1,7 @@
 -- Who claims by a text: its name, the agent whose queue it has (route), and all names that work may be assigned to (me); nobody when it
 -- names no agent. A member of a pool may have a name of its own, which no rule of spelling leads back to its agent: its session does.
 create or replace function claimant(p_stream integer, p_text text, out name text, out route text, out me text[]) returns setof record
-language plpgsql stable rows 1 as $$
+language plpgsql stable strict rows 1 as $$
 declare
   v_slot text := '';
   v_base text;

@@ -10,7 +10,8 @@
 -- out: what earlier items have taken is never passed again. They are read once more only when a round has been written since. Who has nothing when all begins, and has taken nothing since, is not
 -- looked for among what is assigned. Items are decided in rounds and what a round takes is written
 -- by one statement, which costs a fifth of one statement a bead; a round ends before an item that could see what it has
--- taken. Every claim is conditional on the revision that was read. Joins follow the keys whatever the statistics say.
+-- taken. Every claim is conditional on the revision that was read. Joins follow the keys whatever the statistics say. Members of one pool
+-- are looked up once, by the name without its number.
 create or replace function claim_work(p_city text, p_items jsonb)
 returns table (ord integer, outcome text, result json, head bigint)
 language plpgsql
@@ -19,23 +20,38 @@ set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off se
 declare
   v_stream integer;
   v_items cursor for
-    select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(c.name, i.v ->> 'agent') as name, c.route,
-           w.me, i.names, coalesce(i.v -> 'stamps', '{}') as stamps,
-           count(*) over (partition by i.v ? 'bead', c.route) as rivals,
+    with given as materialized (
+      select e.ordinality as n, e.value as v, e.value ->> 'agent' as agent, substring(e.value ->> 'agent' from '-[0-9]+$') as slot,
+             array(select jsonb_array_elements_text(e.value -> 'names')) as names
+      from jsonb_array_elements(p_items) with ordinality e
+    ), named as materialized (
+      select g.*, case when g.slot is not null
+        and not exists (select from agents a where a.stream_id = v_stream and a.present and a.name = g.agent)
+        and not exists (select from agents a where a.stream_id = v_stream and a.present and a.base = g.agent)
+        then left(g.agent, -length(g.slot)) end as pool
+      from given g
+    ), pools as materialized (
+      select n.pool, c.route, c.me from (select distinct pool from named where pool is not null) n cross join lateral claimant(v_stream, n.pool) c
+    )
+    select i.n::integer - 1 as n, i.v, i.v ->> 'bead' as id, coalesce(w.name, i.agent) as name, w.route, w.me, i.names,
+           coalesce(i.v -> 'stamps', '{}') as stamps,
+           count(*) over (partition by i.v ? 'bead', w.route) as rivals,
            not i.v ? 'bead' and (
              select true from unnest(w.me) m(name) cross join lateral (
                select from beads b where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed'
                order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1) b limit 1) as has_work,
-           not i.v ? 'bead' and c.name <> c.route and (
-             select true from beads b where b.stream_id = v_stream and b.routed_to = c.name and bead_is_offered(b)
+           not i.v ? 'bead' and w.name <> w.route and (
+             select true from beads b where b.stream_id = v_stream and b.routed_to = w.name and bead_is_offered(b)
              order by b.created_at, b.id limit 1) as has_offers
-    from (
-      select e.ordinality as n, e.value as v, array(select jsonb_array_elements_text(e.value -> 'names')) as names
-      from jsonb_array_elements(p_items) with ordinality e
-    ) i
-    left join lateral claimant(v_stream, i.v ->> 'agent') c on true
-    cross join lateral (select coalesce(c.me, array[i.v ->> 'agent']) || i.names as me) w
-    order by i.v ? 'bead' desc, case when not i.v ? 'bead' then c.route end, i.n;
+    from named i
+    left join pools p on p.pool = i.pool
+    left join lateral claimant(v_stream, case when p.pool is null then i.agent end) c on true
+    cross join lateral (
+      select coalesce(p.route || i.slot, c.name) as name, coalesce(p.route, c.route) as route,
+             case when p.pool is null then coalesce(c.me, array[i.agent]) else array(select m.name || i.slot from unnest(p.me) m(name)) end || i.names as me
+      offset 0
+    ) w
+    order by i.v ? 'bead' desc, case when not i.v ? 'bead' then w.route end, i.n;
   v_item record;
   v_seen beads;
   v_taken record;
@@ -51,21 +67,15 @@ declare
   v_last_at timestamptz;
   v_last_id text;
   -- what the round takes, and for whom
-  v_ords integer[];
+  v_takes new_claim[];
   v_ids text[];
-  v_revisions bigint[];
-  v_names text[];
-  v_fresh boolean[];
-  v_was text[];
-  v_leases integer[];
-  v_stamps jsonb[];
   v_all text[];
   v_bare text[];
   v_sessions text[];
   -- names of all that have taken something
   v_takers text[] := '{}';
   v_left integer;
-  v_events jsonb[] := '{}';
+  v_events new_event[] := '{}';
 begin
   select stream_id into v_stream from cities where name = p_city and running;
   if v_stream is null or not begin_work(v_stream) then
@@ -75,8 +85,7 @@ begin
   open v_items;
   fetch v_items into v_item;
   while v_item.n is not null loop
-    v_ords := '{}'; v_ids := '{}'; v_revisions := '{}'; v_names := '{}'; v_fresh := '{}'; v_was := '{}'; v_leases := '{}'; v_stamps := '{}';
-    v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false; v_current := false;
+    v_takes := '{}'; v_ids := '{}'; v_all := '{}'; v_bare := '{}'; v_sessions := '{}'; v_grouped := false; v_current := false;
     loop
       ord := v_item.n;
       outcome := null;
@@ -88,8 +97,8 @@ begin
           outcome := 'not_found';
         elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
           outcome := case when v_seen.status = 'closed' then 'closed' else 'owned' end;
-          v_events := array_append(v_events, bead_event(p_city, 'bead.claim_rejected', v_item.name, v_seen) || jsonb_build_object('payload',
-            jsonb_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
+          v_events := array_append(v_events, new_bead_event('bead.claim_rejected', v_item.name, v_seen,
+            json_build_object('bead_id', v_seen.id, 'existing_claimant', v_seen.assignee, 'attempted_claimant', v_item.name)));
         elsif v_seen.status = 'closed' then
           outcome := 'closed';
         elsif (v_seen.status = 'open' or v_seen.assignee is null) and v_item.v -> 'force' is distinct from 'true'
@@ -151,17 +160,13 @@ begin
       if outcome is not null then
         return next;
       else
-        v_ords := array_append(v_ords, ord);
         v_ids := array_append(v_ids, v_seen.id);
-        v_revisions := array_append(v_revisions, v_seen.revision);
-        v_names := array_append(v_names, v_item.name);
         -- Another session of the same owner, which may take it once the lease has ended, takes it from the one before.
-        v_fresh := array_append(v_fresh, v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
-          and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
-          and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names);
-        v_was := array_append(v_was, v_seen.assignee);
-        v_leases := array_append(v_leases, (v_item.v ->> 'lease_ms')::integer);
-        v_stamps := array_append(v_stamps, v_item.stamps);
+        v_takes := array_append(v_takes, row(ord, v_seen.id, v_seen.revision, v_item.name,
+          v_seen.status = 'open' or v_seen.assignee is null or v_item.names <> '{}'
+            and coalesce(v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name', '') <> ''
+            and not array[v_seen.metadata ->> 'gc.session_id', v_seen.metadata ->> 'gc.session_name'] && v_item.names,
+          v_seen.assignee, (v_item.v ->> 'lease_ms')::integer, v_item.stamps)::new_claim);
         v_all := v_all || v_item.me;
         v_takers := v_takers || v_item.me;
         if v_item.stamps ?| array['gc.session_id', 'gc.session_name'] then v_sessions := v_sessions || v_item.names;
@@ -185,8 +190,7 @@ begin
           metadata = case when t.fresh then b.metadata - array['gc.session_id', 'gc.session_name'] else b.metadata end || t.stamps,
           revision = b.revision + (t.fresh or not b.metadata @> t.stamps)::integer,
           updated_at = case when t.fresh or not b.metadata @> t.stamps then clock_timestamp() else b.updated_at end
-        from unnest(v_ords, v_ids, v_revisions, v_names, v_fresh, v_was, v_leases, v_stamps)
-          with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
+        from unnest(v_takes) with ordinality t(n, id, revision, name, fresh, was, lease_ms, stamps, place)
         where b.stream_id = v_stream and b.id = t.id and b.revision = t.revision
         returning t.n, t.place, t.name, t.fresh, t.was, b.revision > t.revision as changed, b as bead
       )
@@ -196,18 +200,17 @@ begin
       v_left := v_left - 1;
       if v_taken.changed then
         v_events := array_append(v_events,
-          bead_event(p_city, 'bead.updated', v_taken.name, v_taken.bead) || jsonb_build_object('payload', jsonb_build_object('bead', v_taken.json)));
+          new_bead_event('bead.updated', v_taken.name, v_taken.bead, json_build_object('bead', v_taken.json)));
       end if;
       if v_taken.fresh and (v_taken.bead).metadata ->> 'gc.formula_contract' = 'graph.v2' and (v_taken.bead).metadata ->> 'gc.step_id' <> '' then
-        v_events := array_append(v_events, bead_event(p_city, 'execution.step_started', v_taken.name, v_taken.bead) || '{"payload": {}}');
+        v_events := array_append(v_events, new_bead_event('execution.step_started', v_taken.name, v_taken.bead, '{}'));
       end if;
       v_siblings := '{}';
       if v_grouped and v_taken.place = cardinality(v_ids) then
         for v_sibling in select s.* from take_siblings(v_taken.bead) s loop
           v_siblings := array_append(v_siblings, v_sibling.id);
-          v_events := array_append(v_events, bead_event(p_city, 'bead.updated', v_taken.name, v_sibling)
-            || jsonb_build_object('payload', jsonb_build_object('bead', (
-              select bead_json(v_sibling, d.dependencies, d.needs) from bead_edges(v_stream, v_sibling.id) d))));
+          v_events := array_append(v_events, new_bead_event('bead.updated', v_taken.name, v_sibling, json_build_object('bead', (
+            select bead_json(v_sibling, d.dependencies, d.needs) from bead_edges(v_stream, v_sibling.id) d))));
         end loop;
       end if;
       ord := v_taken.n;
@@ -220,7 +223,7 @@ begin
       raise exception 'beads have changed behind the work lock' using errcode = 'serialization_failure';
     end if;
   end loop;
-  select max(a.seq) into head from append_events(to_jsonb(v_events)) a;
+  head := append_new(v_stream, v_events);
   ord := -1;
   outcome := case when head is null then 'unmoved' else 'moved' end;
   if head is null then select s.head into head from event_streams s where s.id = v_stream; end if;

@@ -200,6 +200,33 @@ describe('claims of one process', () => {
     expect((await fixture.events(at)).length).toBe(4);
   });
 
+  it('know members of one pool by each of their names, and an agent whose name ends like theirs', async () => {
+    for (const [name, base, rig] of [
+      ['web/fox', 'fox', 'web'],
+      ['web/fox-7', 'fox-7', 'web'],
+    ] as const)
+      await sql`insert into agents (stream_id, name, base, rig, kind) values (${fixture.city.streamId}, ${name}, ${base}, ${rig}, 'agent')`.execute(
+        fixture.db,
+      );
+    await create({ assignee: 'fox-1' });
+    for (const route of ['web/fox', 'web/fox', 'web/fox-7', 'web/fox-3']) await routed({}, route);
+    const asks = ['fox-1', 'web/fox-2', 'fox-7', 'web/fox-7', 'fox-3', 'web/fox-4', 'fox-9', 'wolf-1', 'fox-'];
+    const answers = await Promise.allSettled(asks.map((ask) => p.next(ask)));
+    expect(p.batches).toEqual([asks.length]);
+    expect(answers).toMatchObject([
+      // What is assigned to its bare name is its own.
+      { value: { bead_id: 'al-1', reason: 'ready_assignment', assignee: 'web/fox-1' } },
+      { value: { bead_id: 'al-2', assignee: 'web/fox-2', route: 'web/fox' } },
+      { value: { bead_id: 'al-4', assignee: 'web/fox-7', route: 'web/fox-7' } },
+      { value: { bead_id: 'al-4', reason: 'existing_assignment', assignee: 'web/fox-7' } },
+      { value: { bead_id: 'al-5', assignee: 'web/fox-3', route: 'web/fox-3' } },
+      { value: { bead_id: 'al-3', assignee: 'web/fox-4' } },
+      { value: { action: 'drain' } },
+      { reason: { problem: 'agent_not_found' } },
+      { reason: { problem: 'agent_not_found' } },
+    ]);
+  });
+
   it('mix direct ones with those of hooks', async () => {
     await many(3);
     const [direct, next, lost, other] = await Promise.allSettled([
