@@ -7,7 +7,7 @@ export interface Known {
 
 export const KNOWN: readonly Known[] = [
   {
-    fault: '0.1.0 cannot live with it: function bead_event(text, text, text, beads) is gone',
+    fault: 'function bead_event(text, text, text, beads) is gone',
     why: 'only claim_work called it; what the check finds is a function of the service of that name, beadEvent',
   },
 ];
