@@ -2424,47 +2424,47 @@ AS $function$
       v_cities text[];
       v_streams integer[];
       v_free boolean[];
-      v_refused text[];
-      v_fresh jsonb;
-      v_ords integer[];
     begin
       select array_agg(c.name), array_agg(c.stream_id),
              array_agg(case when p_wait then pg_advisory_xact_lock(1, c.stream_id) is not null else pg_try_advisory_xact_lock(1, c.stream_id) end)
       into v_cities, v_streams, v_free
       from (select distinct e ->> 'stream' as name from jsonb_array_elements(p_events) e) n
       cross join lateral (select c.name, c.stream_id from cities c where c.name = n.name and c.running limit 1) c;
-      with given as materialized (
-        select e.ordinality::integer - 1 as ord, e.value as v, e.value ->> 'key' as k, e.value ->> 'stream' as city,
-               array_position(v_cities, e.value ->> 'stream') as at,
-               row_number() over (partition by e.value ->> 'stream', e.value ->> 'key' order by e.ordinality) as nth
-        from jsonb_array_elements(p_events) with ordinality e
-      ), ranked as materialized (
-        select g.ord, g.v, g.k is null or (g.nth = 1 and i.known is null) as fresh,
-               case when g.at is null or c.stream_id is null then 'not_running' when not v_free[g.at] then 'busy' end as refused
-        from given g
-        left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
-        left join lateral (
-          select true as known from idempotency_keys i where i.scope = g.city and i.operation = 'emit-event' and i.key = g.k limit 1
-        ) i on g.k is not null
-      )
-      select array_agg(r.refused order by r.ord), jsonb_agg(r.v order by r.ord) filter (where r.fresh and r.refused is null),
-             array_agg(r.ord order by r.ord) filter (where r.fresh and r.refused is null)
-      into v_refused, v_fresh, v_ords
-      from ranked r;
       return query
-        with fresh as materialized (
-          select v_ords[a.ord] as ord, a.seq
-          from append_events(coalesce(v_fresh, '[]'::jsonb)) with ordinality a(stream, stream_id, seq, ts, ord)
-        ), given as materialized (
-          select e.ordinality::integer - 1 as ord, e.value ->> 'key' as k, decode(e.value ->> 'hash', 'hex') as hash, e.value ->> 'stream' as city,
-                 v_refused[e.ordinality] as refused
-          from jsonb_array_elements(p_events) with ordinality e
-        ), stored as materialized (
+        with given as materialized (
+          select e.*, e.nth::integer - 1 as ord, array_position(v_cities, e.stream) as at,
+                 case when e.key is not null then row_number() over (partition by e.stream, e.key order by e.nth) end as repeat
+          from rows from (
+            jsonb_to_recordset(p_events) as (stream text, type text, version smallint, actor text, subject text, message text, payload jsonb,
+              key text, hash text)
+          ) with ordinality as e(stream, type, version, actor, subject, message, payload, key, hash, nth)
+        ), decided as materialized (
+          select g.*, v_streams[g.at] as stream_id, decode(g.hash, 'hex') as body_hash, k.hash as known_hash, k.seq as known_seq,
+                 case when g.at is null or c.stream_id is null then 'not_running' when not v_free[g.at] then 'busy'
+                      when k.hash is not null or g.repeat > 1 then 'known' else 'recorded' end as outcome
+          from given g
+          left join lateral (select c.stream_id from cities c where c.stream_id = v_streams[g.at] and c.running limit 1) c on true
+          left join lateral (
+            select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
+            where i.scope = g.stream and i.operation = 'emit-event' and i.key = g.key limit 1
+          ) k on g.key is not null
+        ), placed as materialized (
+          select d.*, row_number() over (partition by d.stream_id order by d.ord) as place from decided d where d.outcome = 'recorded'
+        ), moved as (
+          update event_streams s set head = s.head + n.count, last_ts = greatest(clock_timestamp(), s.last_ts)
+          from (select p.stream_id, count(*) as count from placed p group by 1) n where s.id = n.stream_id
+          returning s.id, s.head - n.count as base, s.last_ts
+        ), numbered as materialized (
+          select p.*, m.base + p.place as seq, m.last_ts from placed p join moved m on m.id = p.stream_id
+        ), added as (
+          insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, size)
+          select n.stream_id, n.seq, n.last_ts, n.type, coalesce(n.version, 1::smallint), n.actor, n.subject, n.message, coalesce(n.payload, '{}'),
+            200 + coalesce(octet_length(n.message), 0) + coalesce(pg_column_size(n.payload), 0)
+          from numbered n order by n.ord
+        ), stored as (
           insert into idempotency_keys (scope, operation, key, body_hash, status, body)
-          select g.city, 'emit-event', g.k, g.hash, 201, json_build_object('status', 'recorded', 'seq', f.seq)
-          from fresh f join given g on g.ord = f.ord
-          where g.k is not null
-          returning scope as city, key as k, body_hash as hash, (body ->> 'seq')::bigint as seq
+          select n.stream, 'emit-event', n.key, n.body_hash, 201, json_build_object('status', 'recorded', 'seq', n.seq)
+          from numbered n where n.key is not null
         ), recorded as (
           insert into audit_records (request_id, key_id, actor, session_id, session_city, address, operation, method, path, city, ids, status, code,
             reason, operation_request_id)
@@ -2472,21 +2472,16 @@ AS $function$
             r.reason, r.operation_request_id
           from jsonb_to_recordset(p_records) as r(ord integer, request_id text, key_id text, actor text, session_id text, session_city text,
             address text, operation text, method text, path text, city text, ids jsonb, status smallint, code text, reason text, operation_request_id text)
-          where r.ord = any(v_ords)
+          where r.ord = any(array(select n.ord from numbered n))
           on conflict (request_id) where request_id is not null do nothing
         )
-        select g.ord,
-               case when g.refused is not null then g.refused when f.ord is not null then 'recorded'
-                    when g.hash = coalesce(s.hash, o.hash) then 'replayed' else 'mismatch' end,
-               case when g.refused is null then coalesce(f.seq, s.seq, o.seq) end
-        from given g
-        left join fresh f on f.ord = g.ord
-        left join stored s on s.city = g.city and s.k = g.k
-        left join lateral (
-          select i.body_hash as hash, (i.body ->> 'seq')::bigint as seq from idempotency_keys i
-          where i.scope = g.city and i.operation = 'emit-event' and i.key = g.k limit 1
-        ) o on f.ord is null and s.k is null and g.refused is null
-        order by g.ord;
+        select d.ord,
+               case when d.outcome <> 'known' then d.outcome when d.body_hash = coalesce(f.body_hash, d.known_hash) then 'replayed' else 'mismatch' end,
+               case when d.outcome = 'recorded' then n.seq when d.outcome = 'known' then coalesce(f.seq, d.known_seq) end
+        from decided d
+        left join numbered n on n.ord = d.ord
+        left join numbered f on d.outcome = 'known' and f.stream = d.stream and f.key = d.key
+        order by d.ord;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.event_seq_before(p_stream integer, p_ts timestamp with time zone)

@@ -87,6 +87,7 @@ export const FUNCTIONS: Readonly<Record<string, string>> = {
   append_locked: MANY,
   append_session_logs: MANY,
   create_beads: MANY,
+  emit_events: MANY,
   begin_log_epoch: 'once after a restore or a promotion, of all streams: each server for its own',
   extmsg_look: MANY,
   extmsg_take: MANY,

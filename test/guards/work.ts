@@ -199,7 +199,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'What cities emit together waits for none of them.',
-    file: 'db/migrations/0107_emit_events_of_cities.ts',
+    file: 'db/migrations/0119_emit_in_one_statement.ts',
     find: 'case when p_wait then pg_advisory_xact_lock',
     replace: 'case when true then pg_advisory_xact_lock',
     test: 'src/modules/tenancy/events/emit-committer.db-spec.ts',
@@ -241,9 +241,9 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'An emit under a key that was used has no second effect in a batch.',
-    file: 'db/migrations/0107_emit_events_of_cities.ts',
-    find: 'or (g.nth = 1 and i.known is null) as fresh',
-    replace: 'or g.nth = 1 as fresh',
+    file: 'db/migrations/0119_emit_in_one_statement.ts',
+    find: "when k.hash is not null or g.repeat > 1 then 'known'",
+    replace: "when g.repeat > 1 then 'known'",
     test: 'src/modules/tenancy/events/emit-committer.db-spec.ts',
   },
   {
