@@ -1505,7 +1505,26 @@ AS $function$
       v_single boolean;
       -- of the events: which of its stream it is
       v_nths bigint[];
+      v_event jsonb;
     begin
+      if v_count = 1 then
+        v_event := p_events -> 0;
+        select s.name, s.id into stream, stream_id from event_streams s where s.name = v_event ->> 'stream';
+        if not found then
+          raise exception 'event stream does not exist' using errcode = 'no_data_found';
+        end if;
+        perform pg_advisory_xact_lock(1, stream_id);
+        update event_streams s set head = s.head + 1, last_ts = greatest(clock_timestamp(), s.last_ts)
+        where s.id = append_events.stream_id returning s.head, s.last_ts into seq, ts;
+        insert into events (stream_id, seq, ts, type, version, actor, subject, message, payload, run_id, session_id, step_id, depends_on_step_ids, size)
+        values (append_events.stream_id, append_events.seq, append_events.ts, v_event ->> 'type', coalesce((v_event ->> 'version')::smallint, 1),
+                v_event ->> 'actor', v_event ->> 'subject', v_event ->> 'message', coalesce(v_event -> 'payload', '{}'), v_event ->> 'run_id',
+                v_event ->> 'session_id', v_event ->> 'step_id',
+                case when jsonb_typeof(v_event -> 'depends_on_step_ids') = 'array'
+                     then array(select jsonb_array_elements_text(v_event -> 'depends_on_step_ids')) end, octet_length(v_event::text));
+        return next;
+        return;
+      end if;
       -- Each stream by its key: a join would be planned for many and read every stream of the supervisor.
       select array_agg(n.name order by n.name), array_agg(s.id order by n.name), array_agg(n.count order by n.name), array_agg(n.last order by n.name)
       into v_names, v_ids, v_counts, v_lasts

@@ -93,6 +93,7 @@ describe('the event log of two processes', () => {
     await sql`update event_streams set last_ts = now() + interval '1 hour' where name = ${name}`.execute(a.db);
     const { last_ts: newest } = await stream(name);
     expect((await append(a, ...events(name)))[0]!.ts).toEqual(newest);
+    expect((await append(a, ...events(name, 2))).map(({ ts }) => ts)).toEqual([newest, newest]);
     const together = await append(a, ...events(await join()), ...events(name));
     expect(together[1]!.ts.getTime()).toBeGreaterThanOrEqual(newest.getTime());
   });
@@ -249,6 +250,7 @@ describe('the event log of two processes', () => {
   it('refuses an event of a stream that does not exist, and writes none of its neighbours', async () => {
     const name = await join();
     await expect(append(a, ...events(name), ...events('nowhere'))).rejects.toThrow('event stream does not exist');
+    await expect(append(a, ...events('nowhere'))).rejects.toThrow('event stream does not exist');
     expect(await seqs(name)).toEqual([]);
   });
 });
