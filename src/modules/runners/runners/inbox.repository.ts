@@ -17,14 +17,6 @@ export interface InboxCommand {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** A session that a runner holds, as the database has it. */
-export interface HeldSession {
-  readonly pk: number;
-  readonly generation: number;
-  readonly streamId: number;
-  readonly id: string;
-}
-
 /** What one session of a runner is to be told. */
 export interface InboxItem {
   readonly pk: number;
@@ -41,7 +33,8 @@ export interface InboxItem {
 }
 
 export interface Inbox {
-  readonly held: readonly HeldSession[];
+  /** The generations of the sessions that it holds, by their pks. */
+  readonly held: ReadonlyMap<number, number>;
   /** Of those that are told something. */
   readonly items: readonly InboxItem[];
 }
@@ -53,12 +46,13 @@ export class InboxRepository {
 
   /**
    * Everything for everything that a runner holds: one statement a look, however many sessions. Every change of one of them makes a look,
-   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did.
+   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did, and where
+   * each is from two fifths of this.
    */
   async read(db: Kysely<Database>, runnerId: string): Promise<Inbox> {
-    const { rows } = await sql<Inbox>`
+    const { rows } = await sql<{ pks: readonly number[] | null; generations: readonly number[]; items: readonly InboxItem[] }>`
       with own as materialized (
-        select s.pk, s.id, s.stream_id, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId}
+        select s.pk, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId}
       ), mail as (
         select m.session_pk, min(m.pk) filter (where m.intent = 'interrupt_now') as interrupting from session_messages m
         where m.session_pk = any(array(select pk from own)) and m.status = 'queued' and m.deliver_after <= clock_timestamp() and m.expires_at > clock_timestamp()
@@ -74,7 +68,7 @@ export class InboxRepository {
         group by c.session_pk, c.generation
       )
       select
-        coalesce((select json_agg(json_build_object('pk', pk, 'generation', generation, 'streamId', stream_id, 'id', id)) from own), '[]') as held,
+        (select json_agg(pk) from own) as pks, (select json_agg(generation) from own) as generations,
         coalesce((select json_agg(json_build_object('pk', s.pk, 'generation', s.generation, 'stop', s.stop_request,
             'overdue', coalesce(s.stop_deadline <= clock_timestamp(), false), 'queued', m.session_pk is not null, 'interrupting', m.interrupting,
             'answers', coalesce(a.items, '[]'), 'commands', coalesce(c.items, '[]')))
@@ -84,6 +78,7 @@ export class InboxRepository {
           where s.stop_request is not null or m.session_pk is not null or a.items is not null or c.items is not null), '[]') as items`.execute(
       db,
     );
-    return rows[0]!;
+    const { pks, generations, items } = rows[0]!;
+    return { held: new Map(pks?.map((pk, n) => [pk, generations[n]!])), items };
   }
 }

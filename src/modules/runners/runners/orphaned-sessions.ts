@@ -1,9 +1,14 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import { afterLoss } from './after-exit.js';
-import type { HeldSession } from './inbox.repository.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
+
+/** A session that a runner holds, as the database has it, and that it knows nothing of. */
+export interface Stray {
+  readonly pk: number;
+  readonly generation: number;
+}
 
 /** Looks in which a session has to be nobody's before it is believed. */
 const LOOKS = 3;
@@ -31,7 +36,7 @@ export class OrphanedSessions {
     }
   }
 
-  async settle(lease: RunnerLease, strays: readonly HeldSession[]): Promise<void> {
+  async settle(lease: RunnerLease, strays: readonly Stray[]): Promise<void> {
     if (this.#claiming > 0) return;
     const keys = new Set(strays.map(keyOf));
     for (const key of this.#seen.keys()) if (!keys.has(key)) this.#seen.delete(key);
@@ -41,14 +46,15 @@ export class OrphanedSessions {
       this.#seen.set(key, looks);
       if (looks < LOOKS || !lease.held) continue;
       this.#seen.delete(key);
-      const city = await this.context.repository.city(this.db, stray.streamId);
-      await this.context.processes.end({ city: city.name, session: stray.id });
+      const place = await this.context.repository.placeOf(this.db, stray.pk);
+      if (place === undefined) continue;
+      await this.context.processes.end({ city: place.city.name, session: place.id });
       const owned = { pk: stray.pk, generation: stray.generation, runnerId: lease.id };
-      await this.context.exits.settle(city, owned, { decide: (row, facts) => afterLoss(row, facts) });
+      await this.context.exits.settle(place.city, owned, { decide: (row, facts) => afterLoss(row, facts) });
     }
   }
 }
 
-function keyOf({ pk, generation }: HeldSession): string {
+function keyOf({ pk, generation }: Stray): string {
   return `${pk}/${generation}`;
 }

@@ -10,14 +10,14 @@ import { sleep } from '../../../platform/time/clock.js';
 import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Poller } from './poller.js';
-import { InboxRepository, type HeldSession } from './inbox.repository.js';
+import { InboxRepository } from './inbox.repository.js';
 import { OrphanReaper } from './orphan-reaper.js';
 import type { RunnerLease } from './runner-lease.js';
 import { RunnerRegistry } from './runner-registry.js';
 import { RunnerContext } from './runner-context.js';
 import { SessionActor } from './session-actor.js';
 import { SessionClaims } from './session-claims.js';
-import { OrphanedSessions } from './orphaned-sessions.js';
+import { OrphanedSessions, type Stray } from './orphaned-sessions.js';
 
 const ENDED_MS = 30_000;
 
@@ -181,16 +181,15 @@ export class Runner implements OnApplicationBootstrap {
     const look = ++this.#looks;
     const { held, items } = await this.inbox.read(this.db, lease.id);
     if (!lease.held) return;
-    const found = new Map(held.map(({ pk, generation }) => [pk, generation]));
     const told = new Map(items.map((item) => [item.pk, item]));
-    const strays: HeldSession[] = [];
-    for (const session of held) {
-      const actor = this.#actors.get(session.pk);
-      if (actor?.generation === session.generation) actor.deliver(told.get(session.pk));
-      else strays.push(session);
+    const strays: Stray[] = [];
+    for (const [pk, generation] of held) {
+      const actor = this.#actors.get(pk);
+      if (actor?.generation === generation) actor.deliver(told.get(pk));
+      else strays.push({ pk, generation });
     }
     for (const actor of this.#actors.values()) {
-      if (found.get(actor.pk) !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
+      if (held.get(actor.pk) !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
     }
     await this.#orphaned.settle(lease, strays);
   }

@@ -118,14 +118,14 @@ export class SessionWorkRepository {
     }));
   }
 
-  /** City, with its directory, of a session's stream. */
-  async city(db: Kysely<Database>, streamId: number): Promise<CityScope> {
-    const { rows } = await sql<{ id: number | null; path: string | null; name: string }>`
-      select c.id, c.dir as path, e.name from event_streams e left join cities c on c.stream_id = e.id where e.id = ${streamId}`.execute(
-      db,
-    );
-    const { id, path, name } = rows[0]!;
-    return { id: id ?? 0, name, path: path ?? '', stream: name, streamId };
+  /** What a session is called, and its city with its directory; undefined when it has gone. */
+  async placeOf(db: Kysely<Database>, pk: number): Promise<{ readonly id: string; readonly city: CityScope } | undefined> {
+    const { rows } = await sql<{ session: string; streamId: number; id: number | null; path: string | null; name: string }>`
+      select s.id as session, e.id as "streamId", c.id, c.dir as path, e.name
+      from sessions s join event_streams e on e.id = s.stream_id left join cities c on c.stream_id = e.id where s.pk = ${pk}`.execute(db);
+    if (rows[0] === undefined) return undefined;
+    const { session, streamId, id, path, name } = rows[0];
+    return { id: session, city: { id: id ?? 0, name, path: path ?? '', stream: name, streamId } };
   }
 
   /**
