@@ -211,20 +211,19 @@ describe('members of a pool that have nothing left', () => {
 });
 
 describe('a city that is due', () => {
-  it('is asked about without a hint only when a time has come, or when it has processes', async () => {
+  it('is asked about without a hint only when a time has come, or by who has its sessions', async () => {
     await open();
     const due = async (): Promise<number[]> => {
       const { repository } = fixture.one;
-      return Promise.all([repository.due(10), repository.due(10, 'untold'), repository.due(10, ['alpha'])]).then((all) =>
-        all.map((c) => c.length),
-      );
+      const own = ['p1', 'another'].map((processId) => repository.due(10, { processId }));
+      return Promise.all([repository.due(10), ...own, repository.due(10, ['alpha'])]).then((all) => all.map((c) => c.length));
     };
     await sql`update city_pools set next_at = null`.execute(fixture.db);
     await sql`update event_streams set head = head + 1 where name = 'alpha'`.execute(fixture.db);
-    expect(await due()).toEqual([1, 0, 1]);
+    expect(await due()).toEqual([1, 0, 0, 1]);
     await sql`insert into city_pools (stream_id, passed_at, head, next_at) select id, now(), head, now() from event_streams where name = 'alpha'
       on conflict (stream_id) do update set next_at = now()`.execute(fixture.db);
-    expect(await due()).toEqual([1, 1, 1]);
+    expect(await due()).toEqual([1, 1, 1, 1]);
     await sql`update city_pools p set next_at = null, passed_at = now(), head = e.head from event_streams e where e.id = p.stream_id`.execute(
       fixture.db,
     );
@@ -233,7 +232,7 @@ describe('a city that is due', () => {
       fixture.db,
     );
     await sql`update session_logs set activity_at = now() where session_pk = ${session.pk}`.execute(fixture.db);
-    expect(await due()).toEqual([1, 1, 1]);
+    expect(await due()).toEqual([1, 1, 0, 1]);
   });
 });
 

@@ -80,9 +80,10 @@ const CITY = sql`coalesce(c.id, 0) as id, e.name, coalesce(c.dir, '') as path, e
   case when c.id is null then 'gone' when c.running and c.desired = 'running' then 'running' else 'stopped' end as is`;
 const OPEN_QUESTION = sql`exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open')`;
 const MESSAGES = sql`(select count(*)::int from session_messages m where m.session_pk = s.pk and m.status in ('queued', 'in_flight'))`;
-const UNTOLD = sql`e.id in (
+const untold = (processId: string) => sql`e.id in (
   select n.stream_id from city_pools n where n.next_at <= clock_timestamp()
-  union select h.stream_id from sessions h where h.runner_id is not null)`;
+  union select h.stream_id from sessions h
+  where h.runner_id in (select r.id from runners r where r.process_id = ${processId} and r.state in ('active', 'draining')))`;
 const MARK = sql`jsonb_build_object('gc.session_id', s.id)`;
 
 /** SQL of looking at the sessions of a city as a whole. */
@@ -95,11 +96,12 @@ export class PoolStateRepository {
     or (select true from sessions h where h.runner_id is not null order by h.runner_id limit 1)`;
 
   /**
-   * Cities in which something has happened since they were looked at, or in which a time has come; of `streams` only, when
-   * given, or of those that no event need have told of: a time has come there, or they have processes. `limit` at once, the longest overdue first.
+   * Cities in which something has happened since they were looked at, or in which a time has come; of streams with these names only, when given, or
+   * of those that no event need have told of: a time has come there, or this process has sessions of theirs, whose output is no event. With
+   * those of all workers each of them read all sessions there are, 5 ms for 500. `limit` at once, the longest overdue first.
    */
-  async due(limit: number, streams: readonly string[] | 'all' | 'untold' = 'all'): Promise<PoolCity[]> {
-    const only = streams === 'all' ? sql`true` : streams === 'untold' ? UNTOLD : sql`e.name = any(${[...streams]}::text[])`;
+  async due(limit: number, of: readonly string[] | { readonly processId: string } | 'all' = 'all'): Promise<PoolCity[]> {
+    const only = of === 'all' ? sql`true` : 'processId' in of ? untold(of.processId) : sql`e.name = any(${[...of]}::text[])`;
     const { rows } = await sql<PoolCity>`
       select ${CITY} from event_streams e
       left join cities c on c.stream_id = e.id

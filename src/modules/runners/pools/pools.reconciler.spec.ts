@@ -1,5 +1,6 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
+import type { AppConfig } from '../../../platform/config/config.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -31,7 +32,17 @@ it('looks at a city that moves at once, and asks about all of them once a second
   const claims = { renew: () => Promise.resolve() } as unknown as ClaimsOfSessions;
   const looks = { watch: () => undefined } as unknown as DueLooks;
   const repository = { due } as unknown as PoolStateRepository;
-  new PoolsReconciler(repository, {} as PoolPass, {} as WaitDelivery, claims, signals, looks, log, lifecycle).onApplicationBootstrap();
+  new PoolsReconciler(
+    repository,
+    {} as PoolPass,
+    {} as WaitDelivery,
+    claims,
+    signals,
+    looks,
+    {} as AppConfig,
+    log,
+    lifecycle,
+  ).onApplicationBootstrap();
   for (let n = 1; n <= 12; n++) {
     moved.mark([{ stream: `city-${n}`, head: n }]);
     await eventually(async () => Promise.resolve(named.includes(`city-${n}`)));

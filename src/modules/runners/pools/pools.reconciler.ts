@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -44,6 +45,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     private readonly claims: ClaimsOfSessions,
     private readonly signals: Signals,
     private readonly due: DueLooks,
+    private readonly config: AppConfig,
     private readonly log: AppLogger,
     private readonly lifecycle: Lifecycle,
   ) {}
@@ -85,7 +87,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     if (this.signals.reliable && now - this.#allAt < ALL_MS) {
       if (!this.#due) return [];
       this.#due = false;
-      return this.repository.due(CITIES_A_TURN, 'untold');
+      return this.repository.due(CITIES_A_TURN, { processId: this.config.processId });
     }
     const all = await this.repository.due(CITIES_A_TURN);
     if (all.length < CITIES_A_TURN) this.#allAt = now;
