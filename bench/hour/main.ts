@@ -35,9 +35,11 @@ const say = (text: string): void => {
 const wants = (options.sessions * 26 + 2_000) * 1024 ** 2;
 if (freemem() < wants) say(`${(wants / 1024 ** 3).toFixed(0)} GB of memory should be free`);
 const system = await System.start();
+// Whoever has seen enough leaves no servers and no agents behind.
+const interrupted = new Promise<false>((resolve) => ['SIGINT', 'SIGTERM'].forEach((signal) => process.once(signal, () => resolve(false))));
 let passed = false;
 try {
-  passed = await hour();
+  passed = await Promise.race([hour(), interrupted]);
 } finally {
   await system.stop();
 }
