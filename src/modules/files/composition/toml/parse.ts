@@ -30,7 +30,7 @@ export function parseToml(text: string, file: string, issues: Issue[]): Document
     return fault === undefined ? document : refuse(fault.message, undefined, dotted(fault.path));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    return refuse(`line ${error.line}, column ${error.column}: ${reasonOf(error)}`, error.line);
+    return refuse(`column ${error.column}: ${reasonOf(error)}`, error.line);
   }
 }
 
