@@ -153,7 +153,7 @@ describe('formulas', () => {
     expect(await a.post(`${CITY}/config/reload`)).toMatchObject({ status: 200 });
     const { body } = await b.get(`${CITY}/formulas?${SCOPE}&limit=2`);
     expect(body).toMatchObject({ total: 3, partial: true, next_cursor: expect.any(String) });
-    expect(body.items[0]).toMatchObject({ name: 'broken', errors: [expect.stringMatching(/^formulas\/broken\.toml:1: line 1/)] });
+    expect(body.items[0]).toMatchObject({ name: 'broken', errors: [expect.stringMatching(/^formulas\/broken\.toml:1: column 18/)] });
     expect((await b.get(`${CITY}/formulas?${SCOPE}&limit=2&cursor=${body.next_cursor}`)).body.items).toHaveLength(1);
     expect(await ok(['formula', 'list'])).toMatch(/broken +formulas\/broken\.toml +unusable: /);
     await ok(['formula', 'delete', 'broken']);

@@ -1,7 +1,7 @@
 -- Appends p_events (a JSON array, each with its "stream") to their streams, which must exist. Streams are locked in name order, and get
 -- their times in the order of their last events: the supervisor's feed goes by times, and what ends an operation comes after all that
 -- belongs to it. Returns one row an event, in the order given. Call it last in a transaction. A single event, which is what most transactions
--- have, takes a way of its own: three quarters of the time.
+-- have, takes a way of its own: two thirds of the time.
 create or replace function append_events(p_events jsonb)
 returns table (stream text, stream_id integer, seq bigint, ts timestamptz)
 language plpgsql as $$

@@ -58,11 +58,7 @@ describe('a file that is meant to hurt', () => {
     ['a long dotted key', `a${'.a'.repeat(size / 2 - 10)} = 1`, 'has more than 32 tables and lists inside each other'],
     ['a long header', `[a${'.a'.repeat(size / 32)}]`, 'has more than 32 tables and lists inside each other'],
     ['many values', `a = [${'1,'.repeat(size / 2 - 10)}]`, 'is one of more than 20000 values'],
-    [
-      'an open text',
-      `a = """${'"" '.repeat(size / 4)}`,
-      expect.stringMatching(/^column \d+: unfinished string$/) as unknown as string,
-    ],
+    ['an open text', `a = """${'"" '.repeat(size / 4)}`, expect.stringMatching(/^column \d+: unfinished string$/) as unknown as string],
   ];
 
   it.each(bombs)('is refused for %s', (_, text, told) => {
