@@ -46,11 +46,14 @@ export class InboxRepository {
 
   /**
    * Everything for everything that a runner holds: one statement a look, however many sessions. Every change of one of them makes a look,
-   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did, and where
-   * each is from two fifths of this.
+   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did; what each is
+   * called, and of which city it is, took two fifths of the look that is left.
    */
   async read(db: Kysely<Database>, runnerId: string): Promise<Inbox> {
-    const { rows } = await sql<{ pks: readonly number[] | null; generations: readonly number[]; items: readonly InboxItem[] }>`
+    const { rows } = await sql<{
+      held: readonly [pks: readonly number[] | null, generations: readonly number[]];
+      items: readonly InboxItem[];
+    }>`
       with own as materialized (
         select s.pk, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId}
       ), mail as (
@@ -68,7 +71,7 @@ export class InboxRepository {
         group by c.session_pk, c.generation
       )
       select
-        (select json_agg(pk) from own) as pks, (select json_agg(generation) from own) as generations,
+        (select json_build_array(json_agg(pk), json_agg(generation)) from own) as held,
         coalesce((select json_agg(json_build_object('pk', s.pk, 'generation', s.generation, 'stop', s.stop_request,
             'overdue', coalesce(s.stop_deadline <= clock_timestamp(), false), 'queued', m.session_pk is not null, 'interrupting', m.interrupting,
             'answers', coalesce(a.items, '[]'), 'commands', coalesce(c.items, '[]')))
@@ -78,7 +81,10 @@ export class InboxRepository {
           where s.stop_request is not null or m.session_pk is not null or a.items is not null or c.items is not null), '[]') as items`.execute(
       db,
     );
-    const { pks, generations, items } = rows[0]!;
+    const {
+      held: [pks, generations],
+      items,
+    } = rows[0]!;
     return { held: new Map(pks?.map((pk, n) => [pk, generations[n]!])), items };
   }
 }
