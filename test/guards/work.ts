@@ -65,6 +65,13 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/hooks/hooks.db-spec.ts',
   },
   {
+    guard: 'Time in a stream never goes back with a claim.',
+    file: 'db/migrations/0118_append_rows_of_claims.ts',
+    find: 'last_ts = greatest(clock_timestamp(), s.last_ts)',
+    replace: 'last_ts = clock_timestamp()',
+    test: CLAIMS,
+  },
+  {
     guard: 'An agent whose name ends in a number is no member of the pool of that name.',
     file: 'db/migrations/0118_append_rows_of_claims.ts',
     find: 'and not exists (select from agents a where a.stream_id = v_stream and a.present and a.name = g.agent)',

@@ -46,6 +46,17 @@ describe('a direct claim', () => {
     expect(p.moved).toEqual([{ stream: 'alpha', head: at + 1 }]);
   });
 
+  it('goes on from the newest time of the stream when the clock is behind it', async () => {
+    await create();
+    await sql`update event_streams set last_ts = now() + interval '1 hour' where id = ${fixture.city.streamId}`.execute(fixture.db);
+    await p.claim('al-1', { assignee: 'mayor' });
+    const { rows } = await sql<{ ahead: boolean }>`
+      select e.ts > now() + interval '59 minutes' as ahead from events e where e.stream_id = ${fixture.city.streamId} order by e.seq desc limit 1`.execute(
+      fixture.db,
+    );
+    expect(rows).toEqual([{ ahead: true }]);
+  });
+
   it('makes the event that a work transaction makes of the same change', async () => {
     const metadata = { 'gc.root_bead_id': 'run-1', 'gc.step_id': 'step-1', workflow_id: '', 'gc.session_id': 's-1' };
     for (const _ of [1, 2]) await create({ metadata, labels: ['l'], priority: 1, description: 'text' });
