@@ -13,20 +13,38 @@ export interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** All nodes of the plans of what `work` asks, as the database has carried them out once more. */
-export async function plansOf(pool: PgPool, work: (db: Db) => Promise<unknown>): Promise<PlanNode[]> {
+/**
+ * All nodes of the plans of what `work` asks, as the database has carried them out once more. With `indexes: 'only'` it takes an index
+ * wherever one can serve, however few rows there are: a small table is read whole as soon as its statistics say that it is small.
+ */
+export async function plansOf(
+  pool: PgPool,
+  work: (db: Db) => Promise<unknown>,
+  indexes: 'only' | 'asPlanned' = 'asPlanned',
+): Promise<PlanNode[]> {
   const asked: { readonly text: string; readonly values: unknown[] }[] = [];
   const db = new Db({
     dialect: new BeginningDialect({ pool }),
     log: ({ query }) => void asked.push({ text: query.sql, values: [...query.parameters] }),
   });
   await work(db);
-  const nodes: PlanNode[] = [];
-  for (const { text, values } of asked) {
-    const { rows } = await pool.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({ text: `explain (analyze, format json) ${text}`, values });
-    nodes.push(...within(rows[0]!['QUERY PLAN'][0].Plan));
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    if (indexes === 'only') await client.query('set local enable_seqscan = off; set local enable_bitmapscan = off');
+    const nodes: PlanNode[] = [];
+    for (const { text, values } of asked) {
+      const { rows } = await client.query<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>({
+        text: `explain (analyze, format json) ${text}`,
+        values,
+      });
+      nodes.push(...within(rows[0]!['QUERY PLAN'][0].Plan));
+    }
+    return nodes;
+  } finally {
+    await client.query('rollback');
+    client.release();
   }
-  return nodes;
 }
 
 /** Rows that scans of a table have gone through, what they left out included. */

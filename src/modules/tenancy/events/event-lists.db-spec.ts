@@ -365,12 +365,15 @@ describe.each([
 
 it('asks the index by time for what a list of all cities is bounded by', async () => {
   const bounded = { cities: undefined, since: 1_000, until: undefined, filter: toFilter({}) };
-  const nodes = await plansOf(pool, async (asking) => {
+  // What autovacuum may leave behind here; the planner then reads the whole table, where it may.
+  await sql`update pg_class set reltuples = 6, relpages = 1 where relname = 'events'`.execute(db);
+  const work = async (asking: Db): Promise<void> => {
     const repository = new SupervisorEventsRepository(asking);
     await repository.page(undefined, undefined, bounded, wholePage(10));
     await repository.count(bounded, 10);
     await repository.skip(undefined, bounded, 10);
-  });
+  };
+  const nodes = await plansOf(pool, work, 'only');
   const scans = nodes.filter((node) => node['Relation Name'] === 'events');
   expect(scans.length).toBe(3);
   for (const scan of scans) expect(scan['Index Cond']).toMatch(/^\(?ts >= /);
