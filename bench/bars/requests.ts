@@ -42,6 +42,11 @@ export const http: Bar = {
         NAMES.map((name) => `/v0/city/${name}/session/s-${name}`),
       ),
       row: requests(floor.port, ['/row']),
+      ofSession: requests(
+        floor.port,
+        // The first stream is the supervisor's.
+        NAMES.map((name, n) => `/session/${n + 2}/s-${name}`),
+      ),
       emit: requests(
         port,
         NAMES.map((name) => `/v0/city/${name}/events`),
@@ -54,7 +59,7 @@ export const http: Bar = {
     return [
       ...lines('GET health against Fastify hello', runs.health, runs.hello, 0.6),
       ...lines('GET city against Fastify and one row', runs.city, runs.row, 0.75),
-      ...lines('GET session against Fastify and one row', runs.session, runs.row, 0.75),
+      ...lines('GET session against Fastify and its row', runs.session, runs.ofSession, 0.75),
       ...lines('POST event against Fastify POST', runs.emit, runs.append, 0.7),
     ];
   },

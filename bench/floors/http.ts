@@ -20,7 +20,7 @@ const INBOUND = `
     )
   insert into floor_delivery (conversation, seq, member, body) select $1::int, c.head, 's', 'A message: ' || $5 from c returning seq`;
 
-/** Bare Fastify: a constant, one row by its key, one row with its event, and ready lists written by hand. Prepared statements, no more. */
+/** Bare Fastify: a constant, rows by their keys, one row with its event, and ready lists written by hand. Prepared statements, no more. */
 async function listen({ port, url }: { port: number; url: string }): Promise<void> {
   const pool = new pg.Pool({ connectionString: url, max: 8 });
   const app = Fastify();
@@ -60,6 +60,11 @@ async function listen({ port, url }: { port: number; url: string }): Promise<voi
     const values = [`o-${(n = (n % 1000) + 1)}`];
     const text = 'select id, title, description, status, issue_type, priority, created_at from beads where stream_id = 2 and id = $1';
     return reply.send((await pool.query({ name: 'bead', text, values })).rows[0]);
+  });
+  app.get<{ Params: { stream: string; id: string } }>('/session/:stream/:id', async (request, reply) => {
+    const text = `select id, template, state, title, provider, session_name, created_at, live, kind, alias, rig, work_dir, last_turn_at, options, capabilities,
+      named_identity, metadata, reason from sessions where stream_id = $1::int and id = $2`;
+    return reply.send((await pool.query({ name: 'session', text, values: [request.params.stream, request.params.id] })).rows[0]);
   });
   app.get('/config', async (_request, reply) => {
     const text = 'select answer from config_revisions order by revision desc limit 1';

@@ -18,6 +18,20 @@ const PROCESSES = 'src/platform/runtime/processes.spec.ts';
 /** The log, operations, keys, streams, calls out and processes. */
 export const PLATFORM: readonly Guard[] = [
   {
+    guard: 'What is kept of a row is told only in the version that counts.',
+    file: 'src/platform/database/kept-reads.ts',
+    find: 'if (seen.version === kept.version) return { ...kept, ...seen };',
+    replace: 'return { ...kept, ...seen };',
+    test: 'src/platform/database/kept-reads.spec.ts',
+  },
+  {
+    guard: 'A row that is kept has its time.',
+    file: 'src/platform/database/kept-reads.ts',
+    find: 'if (age >= KEPT_MS / 2) this.#turn',
+    replace: 'if (age >= 1e9 * KEPT_MS) this.#turn',
+    test: 'src/platform/database/kept-reads.spec.ts',
+  },
+  {
     guard: 'An event that was written down is appended or its transaction fails.',
     file: 'src/platform/event-log/event-log.ts',
     find: 'if (appended !== events.length) throw',

@@ -16,6 +16,22 @@ const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
 /** Beads, claims, convoys, waits, mail, keys, cities and their events. */
 export const WORK: readonly Guard[] = [
   {
+    guard: 'A bead that was read before is told anew when only its row has changed.',
+    file: 'src/platform/database/kept-reads.ts',
+    find: '${alias}.xmin, ',
+    replace: '',
+    test: 'src/modules/work/beads/beads.db-spec.ts',
+    name: 'whatever has changed it',
+  },
+  {
+    guard: 'A bead with edges is read whole each time.',
+    file: 'src/modules/work/beads/beads.repository.ts',
+    find: "select b.revision, case when e.has is null then ${versionText('b')} end as version from beads b",
+    replace: "select b.revision, ${versionText('b')} as version from beads b",
+    test: 'src/modules/work/beads/beads.db-spec.ts',
+    name: 'whatever has changed it',
+  },
+  {
     guard: 'A city’s work has one writer at a time.',
     file: 'db/migrations/0007_create_beads.ts',
     find: 'perform pg_advisory_xact_lock(2, p_stream);',

@@ -53,20 +53,22 @@ function output(entries: number): RawBuilder<unknown> {
     ) e where e.shown <> '')`;
 }
 
-/** What answers tell of a session `s` with the log `l`, but for what it said. */
-export const SHOWN = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
-    s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation,
-    s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,
-    s.stop_reason, s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending,
-    s.delete_pending, s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata,
-    s.work_dir, s.launch_hash, s.failure, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at, s.last_turn_at, s.closed_at,
-    l.activity, l.model, l.context_used, l.context_window, clock_timestamp() as now,
+/** What answers tell of a session `s` with the log `l` that its row does not have, but for what it said. */
+export const BESIDE_ROW = sql`l.activity, l.model, l.context_used, l.context_window, clock_timestamp() as now,
     (select b.id from beads b where b.stream_id = s.stream_id and b.status = 'in_progress' and (b.labels <> '{}' or b.metadata <> '{}')
         and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', jsonb_build_object('gc.session_id'::text, s.id))
         and b.metadata ->> 'gc.session_id' = s.id
       order by b.updated_at desc nulls last, b.id limit 1) as active_bead,
     (select max(m.ended_at) from session_messages m
       where m.session_pk = s.pk and m.source in ('wait', 'nudge') and m.status = 'delivered') as nudged_at`;
+
+/** All that answers tell of it, but for what it said. */
+export const SHOWN = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+    s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation,
+    s.epoch, s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request,
+    s.stop_reason, s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending,
+    s.delete_pending, s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata,
+    s.work_dir, s.launch_hash, s.failure, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at, s.last_turn_at, s.closed_at, ${BESIDE_ROW}`;
 
 function view(entries: number): RawBuilder<unknown> {
   return sql`${SHOWN}, ${output(entries)} as output`;

@@ -5,6 +5,7 @@ import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
 import { COUNTED, SAMPLED } from '../../../platform/database/totals.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import type { NewBead } from '../work/bead-record.js';
+import type { Work } from '../work/work.js';
 import type { Place } from '../work/page-token.js';
 import { TOKENS, type ListPlace, type Sort } from './bead-order.js';
 import { BeadsRepository, type Page } from './beads.repository.js';
@@ -280,6 +281,44 @@ describe('reads', () => {
     expect([found[1]!.description!.length, found[4]!.metadata!['k']!.length]).toEqual([50_000, 50_000]);
     expect(new Set([first, ...all].map((row) => row!.head)).size).toBe(1);
     expect(found[0]).toEqual(stored.find(({ id }) => id === 'al-1'));
+  });
+
+  it('tell what counts now of a bead that was read before, whatever has changed it', async () => {
+    const { city, db } = fixture;
+    const [id, other] = [await create({ title: 'kept' }), await create({ title: 'other' })];
+    const edge = { issue_id: id, depends_on_id: other, type: 'blocks' as const };
+    const change = (work: (work: Work) => Promise<unknown>) => fixture.work.run(city, 'tester', work);
+    const row = (set: string) => sql`update beads set ${sql.raw(set)} where stream_id = ${city.streamId} and id = ${id}`.execute(db);
+    const changes: (() => Promise<unknown>)[] = [
+      () => create({ title: 'nothing but the head' }),
+      () => change((work) => work.update(id, { title: 'another', priority: 3 })),
+      () => change((work) => work.putEdge(edge)),
+      () => change((work) => work.close(other)),
+      () => change((work) => work.deleteEdge(id, other)),
+      // As a lease goes on: neither its revision nor when it was changed.
+      () => row(`status = 'in_progress', assignee = 'mayor', claim_fence = 4, attempts = 1, lease_until = '2026-01-02T03:04:05Z'`),
+      () => row(`lease_until = '2026-01-02T03:04:06Z'`),
+      () =>
+        sql`insert into bead_dependencies (stream_id, issue_id, depends_on_id, type) values (${city.streamId}, ${id}, 'al-1', 'tracks')`.execute(
+          db,
+        ),
+      () => sql`delete from bead_dependencies where stream_id = ${city.streamId} and issue_id = ${id}`.execute(db),
+      () => sql`update cities set running = false`.execute(db),
+      () => sql`update cities set running = true`.execute(db),
+      () => change((work) => work.close(id)),
+      () => row(`id = 'elsewhere'`),
+      () => create({ title: 'the last' }),
+    ];
+    const told: unknown[] = [];
+    for (const make of changes) {
+      await reads.find('alpha', id);
+      await make();
+      const now = await new BeadsRepository(db, fixture.pool).find('alpha', id);
+      expect(await reads.find('alpha', id)).toEqual(now);
+      expect(await reads.find('alpha', id)).toEqual(now);
+      told.push(now?.json);
+    }
+    expect(new Set(told).size).toBeGreaterThan(9);
   });
 
   it('take no name for another one', async () => {

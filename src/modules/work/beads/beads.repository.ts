@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db, PgPool } from '../../../platform/database/database.js';
-import { GatheredReads } from '../../../platform/database/gathered-reads.js';
+import { KeptReads, versionText, type Versioned } from '../../../platform/database/kept-reads.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -21,24 +21,43 @@ export interface BeadRow {
   readonly head: number;
 }
 
-interface AskedBead extends BeadRow {
+/** A bead as it was asked for. One with edges has no version: they change without its row. */
+interface SeenBead extends Versioned {
   /** Its place among those that were asked for, from 1. */
   readonly nth: number;
+  readonly revision: number | null;
+  readonly head: number;
+}
+interface AskedBead extends SeenBead {
+  readonly json: string;
   readonly is_long: boolean | null;
 }
 
 /** About what a bead may have to be read together with others. */
 const SHORT_BYTES = 16_384;
 
-/** One bead at a time by its key, whatever the planner thinks of how many there are. Most have no edges, and to make nothing of them twice took half of it. */
-const BEADS = `
-  select asked.nth, (select s.head from event_streams s where s.id = c.stream_id) as head, b.revision, b.is_long, b.json
+/** Which version of beads counts, by their keys, whatever the planner thinks of how many there are. */
+const SEEN = `
+  select asked.nth, s.head, b.revision, b.version
   from unnest((select $1::text[]), (select $2::text[])) with ordinality as asked(city, id, nth)
   cross join lateral (select c.stream_id from cities c where c.name = asked.city and c.running limit 1) c
+  cross join lateral (select s.head from event_streams s where s.id = c.stream_id limit 1) s
   left join lateral (
-    select b.revision, l.is_long, case when l.is_long then null when b.claim_fence = 0 then j.json
-      else left(j.json, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
-        to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
+    select b.revision, case when e.has is null then ${versionText('b')} end as version from beads b
+    left join lateral (select true as has from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id limit 1) e on true
+    where b.stream_id = c.stream_id and b.id = asked.id limit 1) b on true`;
+
+/** The same beads whole. Most have no edges, and to make nothing of them twice took half of it. */
+const BEADS = `
+  select asked.nth, s.head, b.revision, b.version, b.is_long, b.json
+  from unnest((select $1::text[]), (select $2::text[])) with ordinality as asked(city, id, nth)
+  cross join lateral (select c.stream_id from cities c where c.name = asked.city and c.running limit 1) c
+  cross join lateral (select s.head from event_streams s where s.id = c.stream_id limit 1) s
+  left join lateral (
+    select b.revision, l.is_long, case when e.has is null and not l.is_long then ${versionText('b')} end as version,
+      case when l.is_long then null when b.claim_fence = 0 then j.json
+        else left(j.json, -1) || ',"claim":' || json_strip_nulls(json_build_object('fence', b.claim_fence, 'attempts', nullif(b.attempts, 0), 'lease_until',
+          to_char(b.lease_until at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))::text || '}' end as json
     from beads b cross join lateral (select $3::integer is not null and ${beadBytesText('b')} > $3 as is_long) l
     left join lateral (select true as has from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id limit 1) e on true
     cross join lateral (select (case when l.is_long then null when e.has then ${beadJsonText('b')} else bead_json(b, null) end)::text as json) j
@@ -75,11 +94,11 @@ interface PageRow extends Fitted, Count {
 @Injectable()
 export class BeadsRepository {
   /** Of all cities: a long one is read in its city's own turn, so that the short ones of others do not wait for it. */
-  readonly #beads = new GatheredReads<string, AskedBead>(
-    async (keys) => {
-      const asked = keys.map((key) => key.split('\n') as [city: string, id: string]);
-      const rows = await this.#read(asked, SHORT_BYTES);
-      return rows.map((row) => [keys[row.nth - 1]!, row] as const);
+  readonly #beads = new KeptReads<string, AskedBead, SeenBead>(
+    {
+      seen: (keys) => this.#asked<SeenBead>(keys, { name: 'beads-seen', text: SEEN }, []),
+      whole: (keys) => this.#asked<AskedBead>(keys, { name: 'beads', text: BEADS }, [SHORT_BYTES]),
+      bytes: ({ json }) => json.length,
     },
     { most: 100, lanes: 2 },
   );
@@ -96,13 +115,21 @@ export class BeadsRepository {
     const key = `${city}\n${id}`;
     // What is there has no line breaks in its names, and the key of one thing must not be that of another.
     const row = key.split('\n').length === 2 ? await this.#beads.read(key) : undefined;
-    return row?.is_long === true ? (await this.#read([[city, id]], null))[0] : row;
+    if (row?.is_long !== true) return row;
+    const whole = await this.#asked<AskedBead>([key], { name: 'beads', text: BEADS }, [null]);
+    return whole[0]?.[1];
   }
 
-  /** Without the JSON of those longer than `most` bytes. */
-  async #read(asked: readonly (readonly [city: string, id: string])[], most: number | null): Promise<AskedBead[]> {
-    const values = [asked.map(([city]) => city), asked.map(([, id]) => id), most];
-    return (await this.pool.query<AskedBead>({ name: 'beads', text: BEADS, values })).rows;
+  /** By keys, which are a city and an id. Last come the bytes that their JSON may have, where it is read. */
+  async #asked<Row extends SeenBead>(
+    keys: readonly string[],
+    statement: { readonly name: string; readonly text: string },
+    most: readonly (number | null)[],
+  ): Promise<(readonly [string, Row])[]> {
+    const asked = keys.map((key) => key.split('\n') as [city: string, id: string]);
+    const values = [asked.map(([city]) => city), asked.map(([, id]) => id), ...most];
+    const { rows } = await this.pool.query<Row>({ ...statement, values });
+    return rows.map((row) => [keys[row.nth - 1]!, row] as const);
   }
 
   /** In the order that is asked for; undefined when the city does not run. */
