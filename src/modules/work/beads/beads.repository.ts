@@ -63,6 +63,12 @@ const BEADS = `
     cross join lateral (select (case when l.is_long then null when e.has then ${beadJsonText('b')} else bead_json(b, null) end)::text as json) j
     where b.stream_id = c.stream_id and b.id = asked.id limit 1) b on true`;
 
+/** Keys are a city and an id. */
+function toPlaces(keys: readonly string[]): [cities: string[], ids: string[]] {
+  const places = keys.map((key) => key.split('\n') as [city: string, id: string]);
+  return [places.map(([city]) => city), places.map(([, id]) => id)];
+}
+
 export interface Page<P> {
   /** The JSON of the items, joined by commas. */
   readonly items: string;
@@ -96,8 +102,14 @@ export class BeadsRepository {
   /** Of all cities: a long one is read in its city's own turn, so that the short ones of others do not wait for it. */
   readonly #beads = new KeptReads<string, AskedBead, SeenBead>(
     {
-      seen: (keys) => this.#asked<SeenBead>(keys, { name: 'beads-seen', text: SEEN }, []),
-      whole: (keys) => this.#asked<AskedBead>(keys, { name: 'beads', text: BEADS }, [SHORT_BYTES]),
+      seen: async (keys) => {
+        const { rows } = await this.pool.query<SeenBead>({ name: 'beads-seen', text: SEEN, values: toPlaces(keys) });
+        return rows.map((row) => [keys[row.nth - 1]!, row] as const);
+      },
+      whole: async (keys) => {
+        const rows = await this.#whole(keys, SHORT_BYTES);
+        return rows.map((row) => [keys[row.nth - 1]!, row] as const);
+      },
       bytes: ({ json }) => json.length,
     },
     { most: 100, lanes: 2 },
@@ -115,21 +127,12 @@ export class BeadsRepository {
     const key = `${city}\n${id}`;
     // What is there has no line breaks in its names, and the key of one thing must not be that of another.
     const row = key.split('\n').length === 2 ? await this.#beads.read(key) : undefined;
-    if (row?.is_long !== true) return row;
-    const whole = await this.#asked<AskedBead>([key], { name: 'beads', text: BEADS }, [null]);
-    return whole[0]?.[1];
+    return row?.is_long === true ? (await this.#whole([key], null))[0] : row;
   }
 
-  /** By keys, which are a city and an id. Last come the bytes that their JSON may have, where it is read. */
-  async #asked<Row extends SeenBead>(
-    keys: readonly string[],
-    statement: { readonly name: string; readonly text: string },
-    most: readonly (number | null)[],
-  ): Promise<(readonly [string, Row])[]> {
-    const asked = keys.map((key) => key.split('\n') as [city: string, id: string]);
-    const values = [asked.map(([city]) => city), asked.map(([, id]) => id), ...most];
-    const { rows } = await this.pool.query<Row>({ ...statement, values });
-    return rows.map((row) => [keys[row.nth - 1]!, row] as const);
+  /** Without the JSON of those longer than `most` bytes. */
+  async #whole(keys: readonly string[], most: number | null): Promise<AskedBead[]> {
+    return (await this.pool.query<AskedBead>({ name: 'beads', text: BEADS, values: [...toPlaces(keys), most] })).rows;
   }
 
   /** In the order that is asked for; undefined when the city does not run. */
