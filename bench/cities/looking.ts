@@ -2,7 +2,7 @@ import { appendFile, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { cpuSeconds, rssKb, sleep, treeSeconds } from '../lib/machine.js';
-import { cityDirOf, treePssKb, type Program } from './program.js';
+import { cityDirOf, treeMemory, type Program } from './program.js';
 
 export interface Idle {
   /** Percent of one core. */
@@ -27,7 +27,7 @@ export async function idle({ pids, postmaster }: Watched, seconds: number): Prom
     service: (100 * (serviceAfter - service)) / seconds,
     database: (100 * (databaseAfter - database)) / seconds,
     rssMb: Math.max(...pids.map(rssKb)) / 1024,
-    databaseMb: treePssKb(postmaster) / 1024,
+    databaseMb: treeMemory(postmaster).allKb / 1024,
   };
 }
 

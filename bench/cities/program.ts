@@ -109,21 +109,30 @@ export function embeddedUrl(dataDir: string): string {
   return `postgres://svc:${password}@127.0.0.1:${pidLines(dataDir)[3]!.trim()}/svc`;
 }
 
-/** Proportional memory of a process and its children, in kB: what they share counts once. */
-export function treePssKb(root: number): number {
-  let sum = 0;
+export interface TreeMemory {
+  /** Proportional memory, in kB: what they share counts once. */
+  readonly allKb: number;
+  /** Of that what is no file and no shared memory, such as the buffers of a database, which fill up. */
+  readonly ownKb: number;
+}
+
+/** Memory of a process and its children. */
+export function treeMemory(root: number): TreeMemory {
+  let [allKb, ownKb] = [0, 0];
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
     try {
       const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
       const parent = Number(stat.slice(stat.lastIndexOf(') ') + 2).split(' ')[1]);
-      if (Number(name) === root || parent === root)
-        sum += Number(/^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${name}/smaps_rollup`, 'utf8'))?.[1] ?? 0);
+      if (Number(name) !== root && parent !== root) continue;
+      const rollup = readFileSync(`/proc/${name}/smaps_rollup`, 'utf8');
+      allKb += Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0);
+      ownKb += Number(/^Pss_Anon:\s+(\d+)/m.exec(rollup)?.[1] ?? 0);
     } catch {
       // gone meanwhile
     }
   }
-  return sum;
+  return { allKb, ownKb };
 }
 
 export const cityDirOf = (dataDir: string, name: string): string => {

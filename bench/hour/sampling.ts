@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
-import { treePssKb } from '../cities/program.js';
+import { treeMemory } from '../cities/program.js';
 import { cpuSeconds, rssKb, sleep, treeSeconds } from '../lib/machine.js';
+import { median } from '../lib/stats.js';
 import type { Place, System } from './system.js';
 
 const EVERY_MS = 10_000;
@@ -15,6 +16,8 @@ export interface Sample {
   readonly at: number;
   readonly processes: ReadonlyMap<string, OfProcess>;
   readonly databaseMb: number;
+  /** Without its buffers. */
+  readonly databaseOwnMb: number;
   readonly redisMb: number;
   readonly connections: number;
   readonly tablesMb: number;
@@ -81,10 +84,12 @@ export class Sampling {
         (select count(*)::int from sessions where live and agent = 'hand') as hands`);
     const seconds = (role: Place['role']): number =>
       system.places.filter((place) => place.role === role).reduce((sum, place) => sum + this.#seconds(place), 0);
+    const database = treeMemory(system.postmaster);
     return {
       at: performance.now(),
       processes,
-      databaseMb: treePssKb(system.postmaster) / 1024,
+      databaseMb: database.allKb / 1024,
+      databaseOwnMb: database.ownKb / 1024,
       redisMb: rssOf(system.redisPid),
       connections: row!.connections,
       tablesMb: Number(row!.bytes) / 1024 ** 2,
@@ -134,13 +139,16 @@ export interface Quarters {
   readonly last: number;
 }
 
-/** The least that was held in the second quarter of the time, and in the last: what comes on top of it between two collections is garbage. */
+/**
+ * What was held in the second quarter of the time, and in the last. Of processes of the product it is the least: what comes on top of it between two
+ * collections is garbage. Of connections, and of what the database holds for them, it is what half of the samples have: there are fewer while a worker
+ * is away, and many after it.
+ */
 export function quarters(samples: readonly Sample[]): Quarters[] {
   const [from, to] = [samples[0]!.at, samples.at(-1)!.at];
   const part = (a: number, b: number): readonly Sample[] =>
     samples.filter(({ at }) => at >= from + a * (to - from) && at <= from + b * (to - from));
-  const least = (part: readonly Sample[], of: (sample: Sample) => number | undefined): number =>
-    Math.min(...part.map(of).filter((value) => value !== undefined));
+  const least = (values: readonly number[]): number => Math.min(...values);
   /** Of all processes of a role together: sessions move from one worker to another. Samples while one was away do not count. */
   const all =
     (role: string, count: number, of: (process: OfProcess) => number) =>
@@ -148,17 +156,26 @@ export function quarters(samples: readonly Sample[]): Quarters[] {
       const own = [...sample.processes].filter(([name]) => name.startsWith(role));
       return own.length < count ? undefined : own.reduce((sum, [, process]) => sum + of(process), 0);
     };
-  const rows: [string, (sample: Sample) => number | undefined][] = [
+  const rows: [string, (sample: Sample) => number | undefined, ((values: readonly number[]) => number)?][] = [
     ['apis, MB resident', all('api', 2, ({ rssMb }) => rssMb)],
     ['apis, MB of heap', all('api', 2, ({ heapMb }) => heapMb)],
     ['workers, MB resident', all('worker', 3, ({ rssMb }) => rssMb)],
     ['workers, MB of heap', all('worker', 3, ({ heapMb }) => heapMb)],
-    ['PostgreSQL, MB', ({ databaseMb }) => databaseMb],
+    ['PostgreSQL without its buffers, MB', ({ databaseOwnMb }) => databaseOwnMb, median],
+    ['and with them, MB', ({ databaseMb }) => databaseMb, median],
     ['Redis, MB', ({ redisMb }) => redisMb],
     ['apis, open files', all('api', 2, ({ files }) => files)],
     ['workers, open files', all('worker', 3, ({ files }) => files)],
-    ['connections', ({ connections }) => connections],
+    ['connections', ({ connections }) => connections, median],
     ['database, MB on disk', ({ tablesMb }) => tablesMb],
   ];
-  return rows.map(([what, of]) => ({ what, second: least(part(0.25, 0.5), of), last: least(part(0.75, 1), of) }));
+  return rows.map(([what, of, held = least]) => {
+    const quarter = (a: number, b: number): number =>
+      held(
+        part(a, b)
+          .map(of)
+          .filter((value) => value !== undefined),
+      );
+    return { what, second: quarter(0.25, 0.5), last: quarter(0.75, 1) };
+  });
 }
