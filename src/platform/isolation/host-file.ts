@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
-import { parse } from 'smol-toml';
+import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
+import { tomlFault } from '../disk/toml-fault.js';
 import { GitRule } from './git-rules.js';
 import { absolute } from './host-path.js';
 
@@ -76,7 +77,7 @@ export interface HostRules {
 
 export class HostFileError extends Error {}
 
-/** The rules of a host; those of an empty file when there is none. @throws HostFileError that names what is wrong */
+/** The rules of a host; those of an empty file when there is none. @throws HostFileError that names what is wrong, and where */
 export async function readHostFile(file: string): Promise<HostRules> {
   let text: string;
   try {
@@ -92,7 +93,8 @@ export async function readHostFile(file: string): Promise<HostRules> {
     throw new HostFileError(`${file}: ${wrong.join('; ')}`);
   } catch (error) {
     if (error instanceof HostFileError) throw error;
-    throw new HostFileError(`${file} is not TOML`, { cause: error });
+    if (!(error instanceof TomlError)) throw error;
+    throw new HostFileError(`${file}:${error.line}: ${tomlFault(error)}`, { cause: error });
   }
 }
 

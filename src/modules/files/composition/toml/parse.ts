@@ -1,4 +1,5 @@
 import { parse, TomlError } from 'smol-toml';
+import { tomlFault } from '../../../../platform/disk/toml-fault.js';
 import type { Issue } from '../issue.js';
 import { dotted } from './path.js';
 
@@ -30,13 +31,8 @@ export function parseToml(text: string, file: string, issues: Issue[]): Document
     return fault === undefined ? document : refuse(fault.message, undefined, dotted(fault.path));
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    return refuse(`column ${error.column}: ${reasonOf(error)}`, error.line);
+    return refuse(tomlFault(error), error.line);
   }
-}
-
-/** The parser's words without the lines of the file that it quotes: they may hold secrets. */
-function reasonOf(error: TomlError): string {
-  return /^Invalid TOML document: ([^\n]*)/.exec(error.message)?.[1] ?? 'is not TOML';
 }
 
 interface Fault {
