@@ -4,7 +4,7 @@ import { eventually } from '../../../../test/support/sse.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { sessionFixture, type SessionFixture, type SessionProcess } from '../messages/testing/session-fixture.js';
-import type { SessionRow } from '../session-store/session-row.js';
+import type { NewSession, SessionRow } from '../session-store/session-row.js';
 import { SessionEdits } from '../sessions/session-edits.service.js';
 import { NamedSessions } from './named-sessions.service.js';
 import { SessionNamesRepository } from './session-names.repository.js';
@@ -89,5 +89,63 @@ describe('a session in whose place another is made', () => {
   it('is found without waiting while it goes on', async () => {
     const before = await materialize(fixture.a);
     await fixture.within(before.pk, async () => expect((await materialize(fixture.b)).pk).toBe(before.pk));
+  });
+});
+
+describe('a session that is made', () => {
+  const plain = {
+    title: 'x',
+    kind: 'agent',
+    template: 'mayor',
+    agent: 'mayor',
+    provider: 'loopback',
+    transport: 'acp',
+    origin: 'manual',
+    created_by: 'maker',
+  } as const;
+  const made = (more: Partial<NewSession>, at = fixture.a): Promise<SessionRow> =>
+    at.sessions.run(fixture.city, 'maker', (changes) => changes.create({ ...plain, ...more }));
+  const namesOf = async (pk: number): Promise<string[]> => {
+    const { rows } = await sql<{ name: string; kind: string }>`
+      select name, kind from session_names where session_pk = ${pk} order by name collate "C"`.execute(fixture.db);
+    return rows.map(({ name, kind }) => `${name}: ${kind}`);
+  };
+
+  it('has all of its names, each once, and a log', async () => {
+    const all = await made({ session_name: 's1', alias: 'a1', agent_name: 'pool-1', slot: 1 });
+    expect(await namesOf(all.pk)).toEqual(['a1: alias', 'pool-1: agent', 's1: session_name']);
+    expect(all).toEqual(await fixture.row(all.pk));
+    const same = await made({ session_name: 's2', alias: 's2', agent_name: 'not a member' });
+    expect(await namesOf(same.pk)).toEqual(['s2: session_name']);
+    const { rows } = await sql`select from session_logs where session_pk in (${all.pk}, ${same.pk})`.execute(fixture.db);
+    expect(rows).toHaveLength(2);
+  });
+
+  it.each<[string, Partial<NewSession>]>([
+    ['s1', { session_name: 's1' }],
+    ['a1', { session_name: 'other', alias: 'a1' }],
+    ['pool-1', { session_name: 'other', alias: 'b1', agent_name: 'pool-1', slot: 1 }],
+  ])('is not made where %s is the name of another, nor is any of its names given away', async (name, more) => {
+    await made({ session_name: 's1', alias: 'a1', agent_name: 'pool-1', slot: 1 });
+    const before = await freeNames();
+    await expect(made(more, fixture.b)).rejects.toThrow(`conflict: the name ${name} is already used by another session of this city`);
+    expect(await freeNames()).toEqual(before);
+  });
+
+  it('takes the identity that it is made for, once nobody bears it, and no other', async () => {
+    await sql`insert into session_names (stream_id, name, kind) values (${fixture.city.streamId}, 'deacon', 'identity')`.execute(
+      fixture.db,
+    );
+    await expect(made({ alias: 'deacon' })).rejects.toThrow('the name deacon is already used');
+    const named = { alias: 'deacon', named_identity: 'deacon' };
+    const one = await made(named);
+    expect(await namesOf(one.pk)).toContain('deacon: identity');
+    await expect(made(named, fixture.b)).rejects.toThrow('the name deacon is already used');
+  });
+
+  it('is one of any number that want a name at once', async () => {
+    const ends = await Promise.allSettled([0, 1, 2, 3, 4, 5].map((n) => made({ alias: 'wanted' }, n % 2 === 0 ? fixture.a : fixture.b)));
+    const refused = ends.filter((end) => end.status === 'rejected').map(({ reason }) => String(reason));
+    expect(refused).toEqual(Array(5).fill(expect.stringContaining('the name wanted is already used by another session')));
   });
 });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { problem } from '../../../contract/problems.js';
+import { ProblemError, problem } from '../../../contract/problems.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -70,25 +70,33 @@ export class SessionStore {
     return rows.length === 1;
   }
 
-  /** @throws ProblemError conflict when a name is taken. */
+  /** With its log and its names. @throws ProblemError conflict when a name is taken. */
   async insert(tx: Tx, streamId: number, s: NewSession): Promise<SessionRow> {
-    await this.lockNames(tx, streamId);
-    const { rows } = await sql<SessionRow>`
-      with made as (select next_bead_id(${streamId}, '') as id)
-      insert into sessions as s (stream_id, id, session_name, alias, title, kind, template, agent, agent_name, slot, rig, provider, preset,
-        transport, origin, named_identity, created_by, state, reason, options, metadata, work_dir, wake_request, wake_requested_at)
-      select ${streamId}, m.id, coalesce(${s.session_name ?? null}::text, 's-' || replace(m.id, '/', '--')), ${s.alias ?? ''}, ${s.title}, ${s.kind},
-        ${s.template}, ${s.agent ?? null}, ${s.agent_name ?? null}, ${s.slot ?? null}::int, ${s.rig ?? ''}, ${s.provider}, ${s.preset ?? null},
-        ${s.transport}, ${s.origin}, ${s.named_identity ?? null}, ${s.created_by}, ${s.state ?? 'start-pending'},
-        ${s.reason ?? null}::text, ${JSON.stringify(s.options ?? {})}::jsonb,
-        ${JSON.stringify(s.metadata ?? {})}::jsonb, ${s.work_dir ?? null}, ${s.wake_request ?? null}::text,
-        case when ${s.wake_request ?? null}::text is not null then clock_timestamp() end
-      from made m returning ${ROW}`.execute(tx);
-    const row = rows[0]!;
-    await sql`insert into session_logs (session_pk) values (${row.pk})`.execute(tx);
-    await this.takeName(tx, row, row.session_name, 'session_name');
-    if (row.alias !== '') await this.takeName(tx, row, row.alias, 'alias');
-    if (row.slot !== null && row.agent_name !== null) await this.takeName(tx, row, row.agent_name, 'agent');
+    const { rows } = await sql<SessionRow & { taken: string[] | null }>`
+      with names as materialized (select pg_advisory_xact_lock(5, ${streamId})),
+      made as materialized (select next_bead_id(${streamId}, '') as id from names),
+      s as (
+        insert into sessions as s (stream_id, id, session_name, alias, title, kind, template, agent, agent_name, slot, rig, provider, preset,
+          transport, origin, named_identity, created_by, state, reason, options, metadata, work_dir, wake_request, wake_requested_at)
+        select ${streamId}, m.id, coalesce(${s.session_name ?? null}::text, 's-' || replace(m.id, '/', '--')), ${s.alias ?? ''}, ${s.title}, ${s.kind},
+          ${s.template}, ${s.agent ?? null}, ${s.agent_name ?? null}, ${s.slot ?? null}::int, ${s.rig ?? ''}, ${s.provider}, ${s.preset ?? null},
+          ${s.transport}, ${s.origin}, ${s.named_identity ?? null}, ${s.created_by}, ${s.state ?? 'start-pending'},
+          ${s.reason ?? null}::text, ${JSON.stringify(s.options ?? {})}::jsonb,
+          ${JSON.stringify(s.metadata ?? {})}::jsonb, ${s.work_dir ?? null}, ${s.wake_request ?? null}::text,
+          case when ${s.wake_request ?? null}::text is not null then clock_timestamp() end
+        from made m returning ${ROW}
+      ),
+      logs as (insert into session_logs (session_pk) select s.pk from s),
+      wanted as (
+        select distinct on (w.name) s.pk, s.stream_id, s.named_identity, w.name, w.kind
+        from s, lateral (values (1, s.session_name, 'session_name'), (2, nullif(s.alias, ''), 'alias'),
+          (3, case when s.slot is not null then s.agent_name end, 'agent')) w(n, name, kind)
+        where w.name is not null order by w.name, w.n
+      ),
+      given as (${takingNames(sql`select w.stream_id, w.name, w.kind, w.pk from wanted w`, sql`(select s.named_identity from s)`)})
+      select ${ROW}, (select array_agg(w.name) from wanted w where w.name not in (select g.name from given g)) as taken from s`.execute(tx);
+    const { taken, ...row } = rows[0]!;
+    if (taken !== null) throw nameTaken(taken[0]!);
     return row;
   }
 
@@ -98,12 +106,11 @@ export class SessionStore {
    * @throws ProblemError conflict when somebody else has it.
    */
   async takeName(tx: Tx, row: Pick<SessionRow, 'pk' | 'stream_id' | 'named_identity'>, name: string, kind: NameKind): Promise<void> {
-    const { rows } = await sql<{ session_pk: number | null }>`
-      insert into session_names as n (stream_id, name, kind, session_pk) values (${row.stream_id}, ${name}, ${kind}, ${row.pk})
-      on conflict (stream_id, name) do update set session_pk = excluded.session_pk
-        where n.session_pk = excluded.session_pk or (n.session_pk is null and n.name = ${row.named_identity ?? null}::text)
-      returning session_pk`.execute(tx);
-    if (rows.length === 0) throw problem('conflict', `the name ${name} is already used by another session of this city`);
+    const given = takingNames(
+      sql`values (${row.stream_id}::int, ${name}, ${kind}, ${row.pk}::bigint)`,
+      sql`${row.named_identity ?? null}::text`,
+    );
+    if ((await given.execute(tx)).rows.length === 0) throw nameTaken(name);
   }
 
   async releaseName(tx: Tx, row: Pick<SessionRow, 'pk' | 'stream_id'>, name: string): Promise<void> {
@@ -135,19 +142,32 @@ export class SessionStore {
       if (value !== undefined) sets.push(sql`${sql.ref(column)} = ${valueOf(column, value)}`);
     }
     const { rows } = await sql<SessionRow>`
-      update sessions s set ${sql.join(sets)}
-      where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}`.execute(tx);
-    const after = rows[0];
-    if (after !== undefined) {
-      await sql`update session_logs set head = head + 1, status_rev = head + 1, generation = ${after.generation},
-          activity = case when ${after.live} then activity else 'idle' end,
-          activity_rev = case when ${after.live} or activity = 'idle' then activity_rev else head + 1 end,
-          activity_at = case when ${after.live} or activity = 'idle' then activity_at else clock_timestamp() end
-        where session_pk = ${row.pk}`.execute(tx);
-    }
-    return after;
+      with s as (
+        update sessions s set ${sql.join(sets)}
+        where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}
+      ),
+      l as (
+        update session_logs l set head = l.head + 1, status_rev = l.head + 1, generation = s.generation,
+          activity = case when s.live then l.activity else 'idle' end,
+          activity_rev = case when s.live or l.activity = 'idle' then l.activity_rev else l.head + 1 end,
+          activity_at = case when s.live or l.activity = 'idle' then l.activity_at else clock_timestamp() end
+        from s where l.session_pk = s.pk
+      )
+      select ${ROW} from s`.execute(tx);
+    return rows[0];
   }
 }
+
+/** A configured identity that nobody bears is taken by the session that is made for it. */
+function takingNames(names: RawBuilder<unknown>, identity: RawBuilder<unknown>): RawBuilder<{ name: string }> {
+  return sql<{ name: string }>`
+    insert into session_names as n (stream_id, name, kind, session_pk) ${names}
+    on conflict (stream_id, name) do update set session_pk = excluded.session_pk
+      where n.session_pk = excluded.session_pk or (n.session_pk is null and n.name = ${identity})
+    returning n.name`;
+}
+
+const nameTaken = (name: string): ProblemError => problem('conflict', `the name ${name} is already used by another session of this city`);
 
 function valueOf(column: string, value: unknown): RawBuilder<unknown> {
   if (value === null) return sql`null`;
