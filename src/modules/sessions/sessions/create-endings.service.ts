@@ -47,8 +47,8 @@ export class CreateEndings implements OnModuleInit {
   }
 
   async #succeed(changes: SessionChanges, row: SessionRow, requestId: string): Promise<void> {
-    const { body } = await this.answers.of(changes.city, row.pk, row.id, { tx: changes.tx });
-    await this.#end(changes, row, requestId, { ok: true, payload: { session: body } });
+    const session = await this.answers.within(changes.tx, changes.city, row.id);
+    await this.#end(changes, row, requestId, { ok: true, payload: { session } });
   }
 
   async #end(changes: SessionChanges, row: SessionRow, requestId: string, outcome: ExternalOutcome): Promise<void> {

@@ -29,17 +29,17 @@ export class SessionAnswers implements OnModuleInit {
     this.sessions.onTold({ tell: (tx, city, ids) => this.#told(tx, city, ids), changed: changedMembers });
   }
 
-  /** A session as it is now, or as it is in the transaction. @throws ProblemError session_not_found when it was deleted meanwhile. */
-  async of(
-    city: SessionCity,
-    pk: number,
-    id: string,
-    options: { lines?: number; tx?: Tx } = {},
-  ): Promise<{ body: SessionResponse; index: number }> {
-    const row = await this.repository.find(city.streamId, pk, options.lines ?? 0, options.tx);
+  /** A session as it is now. @throws ProblemError session_not_found when it was deleted meanwhile. */
+  async of(city: SessionCity, pk: number, id: string, options: { lines?: number } = {}): Promise<{ body: SessionResponse; index: number }> {
+    const row = await this.repository.find(city.streamId, pk, options.lines ?? 0);
     if (row === undefined) throw problem('session_not_found', `session ${id} not found`);
-    const known = await this.config.known(city, options.tx);
+    const known = await this.config.known(city);
     return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
+  }
+
+  /** A session as it is in a transaction that has it. */
+  async within(tx: Tx, city: SessionCity, id: string): Promise<SessionResponse> {
+    return (await this.#told(tx, city, [id])).get(id)!;
   }
 
   /** The session of this id in a running city; undefined where there is none. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely, type RawBuilder } from 'kysely';
-import { Db, type Database } from '../../../platform/database/database.js';
+import { sql, type RawBuilder } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -80,15 +80,10 @@ export class SessionViewsRepository {
   constructor(private readonly db: Db) {}
 
   /** A session and the head of its city's log. `entries` is how many things it said last are read along. */
-  async find(
-    streamId: number,
-    pk: number,
-    entries: number,
-    db: Kysely<Database> = this.db,
-  ): Promise<(SessionView & { head: number }) | undefined> {
+  async find(streamId: number, pk: number, entries: number): Promise<(SessionView & { head: number }) | undefined> {
     const { rows } = await sql<SessionView & { head: number }>`
       select ${view(entries)}, e.head from sessions s join session_logs l on l.session_pk = s.pk join event_streams e on e.id = s.stream_id
-      where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(db);
+      where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(this.db);
     return rows[0];
   }
 
