@@ -12,7 +12,10 @@ import { NETWORK } from './network.js';
 import { EXTMSG } from './extmsg.js';
 import { ORDERS } from './orders.js';
 import { PAGE } from './page.js';
+import { DATABASE } from './database.js';
+import { EVENT_LOG_GUARDS } from './event-log.js';
 import { PLATFORM } from './platform.js';
+import { STREAMS } from './streams.js';
 import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
@@ -24,6 +27,9 @@ import { TLS } from './tls.js';
 import { WORK } from './work.js';
 
 export const GUARDS: readonly Guard[] = [
+  ...EVENT_LOG_GUARDS,
+  ...STREAMS,
+  ...DATABASE,
   ...PLATFORM,
   ...WORK,
   ...SESSIONS,
