@@ -21,6 +21,21 @@ const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'A runner looks at the sessions of which it has heard, and not at all that it has.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: 'this.#heard.size === 0 ? undefined : [...this.#heard];',
+    replace: 'this.#heard.size === 0 ? undefined : undefined;',
+    test: 'src/modules/runners/runners/runner-looks.db-spec.ts',
+  },
+  {
+    guard: 'A runner looks at all of its sessions each time, however much it hears of one.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: 'this.inbox.isHeld, () => this.#askOfAll());',
+    replace: 'this.inbox.isHeld, () => this.#inbox.ask());',
+    test: 'src/modules/runners/runners/runner-looks.db-spec.ts',
+    name: 'however much it hears of one',
+  },
+  {
     guard: 'A session of a city that does not run is not told.',
     file: 'src/modules/sessions/sessions/session-by-id.repository.ts',
     find: 'where c.name = asked.city and c.running limit 1',

@@ -45,17 +45,18 @@ export class InboxRepository {
   readonly isHeld = sql<boolean>`(select true from sessions s where s.runner_id is not null order by s.runner_id limit 1)`;
 
   /**
-   * Everything for everything that a runner holds: one statement a look, however many sessions. Every change of one of them makes a look,
-   * so what it says of the others has to be short: with 200 sessions a row and five questions for each took half of what a worker did; what each is
+   * Everything for everything that a runner holds, or for some of that: one statement a look, however many sessions. One at all of them is made each
+   * second, so what it says of each has to be short: with 200 sessions a row and five questions for each took half of what a worker did; what each is
    * called, and of which city it is, took two fifths of the look that is left.
    */
-  async read(db: Kysely<Database>, runnerId: string): Promise<Inbox> {
+  async read(db: Kysely<Database>, runnerId: string, some?: readonly number[]): Promise<Inbox> {
+    const asked = some === undefined ? sql`true` : sql`s.pk = any(${[...some]}::bigint[])`;
     const { rows } = await sql<{
       held: readonly [pks: readonly number[] | null, generations: readonly number[]];
       items: readonly InboxItem[];
     }>`
       with own as materialized (
-        select s.pk, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId}
+        select s.pk, s.generation, s.stop_request, s.stop_deadline from sessions s where s.runner_id = ${runnerId} and ${asked}
       ), mail as (
         select m.session_pk, min(m.pk) filter (where m.intent = 'interrupt_now') as interrupting from session_messages m
         where m.session_pk = any(array(select pk from own)) and m.status = 'queued' and m.deliver_after <= clock_timestamp() and m.expires_at > clock_timestamp()

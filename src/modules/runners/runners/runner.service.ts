@@ -7,7 +7,7 @@ import { Metrics } from '../../../platform/health/metrics.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
-import { runnerTopic, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
+import { sessionsOfRunner, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
 import { ClaimsRepository } from './claims.repository.js';
 import { Poller } from './poller.js';
 import { InboxRepository } from './inbox.repository.js';
@@ -23,7 +23,8 @@ const ENDED_MS = 30_000;
 
 /**
  * This process as a runner of sessions: it takes sessions that are wanted, has one actor for each, and brings them what its
- * inbox holds. Two looks at the database, however many sessions there are: one for the wanted, one for its own.
+ * inbox holds. Two looks at the database, however many sessions there are: one for the wanted, one for its own. A signal says of which of its own;
+ * all are looked at each second.
  */
 @Injectable()
 export class Runner implements OnApplicationBootstrap {
@@ -31,6 +32,8 @@ export class Runner implements OnApplicationBootstrap {
   readonly #claims: Poller;
   readonly #inbox: Poller;
   readonly #orphaned: OrphanedSessions;
+  /** Those of which something was heard since the last look into the inbox; `all` each `pollMs`, and where it is not known of which. */
+  #heard: Set<number> | 'all' = 'all';
   /** Counts looks into the inbox: an actor made after a look began may be missing in what it found. */
   #looks = 0;
   readonly #bornIn = new WeakMap<SessionActor, number>();
@@ -87,7 +90,7 @@ export class Runner implements OnApplicationBootstrap {
       (stopping) => this.#allDone(ENDED_MS, stopping),
     );
     this.due.watch(this.context.timings.pollMs, this.wanted.isWanted, () => this.#claims.ask());
-    this.due.watch(this.context.timings.pollMs, this.inbox.isHeld, () => this.#inbox.ask());
+    this.due.watch(this.context.timings.pollMs, this.inbox.isHeld, () => this.#askOfAll());
     this.#claims.start();
     this.#inbox.start();
     this.lifecycle.onStop(
@@ -103,6 +106,7 @@ export class Runner implements OnApplicationBootstrap {
 
   /** Looks at once for what is wanted and for what its sessions are told, and has acted on it when this resolves. */
   async look(): Promise<void> {
+    this.#heard = 'all';
     await Promise.all([this.#claims.turn(), this.#inbox.turn()]);
   }
 
@@ -150,7 +154,18 @@ export class Runner implements OnApplicationBootstrap {
   #hear(topics: Signalled): void {
     const id = this.registry.lease?.id;
     if (topics === 'all' || topics.has(WANTED_TOPIC)) this.#claims.ask();
-    if (topics === 'all' || (id !== undefined && topics.has(runnerTopic(id)))) this.#inbox.ask();
+    if (topics === 'all') return this.#askOfAll();
+    if (id === undefined) return;
+    const pks = sessionsOfRunner(topics, id);
+    if (pks === 'all') return this.#askOfAll();
+    if (pks.length === 0) return;
+    if (this.#heard !== 'all') for (const pk of pks) this.#heard.add(pk);
+    this.#inbox.ask();
+  }
+
+  #askOfAll(): void {
+    this.#heard = 'all';
+    this.#inbox.ask();
   }
 
   async #claim(): Promise<void> {
@@ -179,7 +194,9 @@ export class Runner implements OnApplicationBootstrap {
     const lease = this.registry.lease;
     if (lease === undefined) return;
     const look = ++this.#looks;
-    const { held, items } = await this.inbox.read(this.db, lease.id);
+    const some = this.#heard === 'all' || this.#heard.size === 0 ? undefined : [...this.#heard];
+    this.#heard = new Set();
+    const { held, items } = await this.inbox.read(this.db, lease.id, some);
     if (!lease.held) return;
     const told = new Map(items.map((item) => [item.pk, item]));
     const strays: Stray[] = [];
@@ -188,10 +205,11 @@ export class Runner implements OnApplicationBootstrap {
       if (actor?.generation === generation) actor.deliver(told.get(pk));
       else strays.push({ pk, generation });
     }
-    for (const actor of this.#actors.values()) {
-      if (held.get(actor.pk) !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
+    for (const pk of some ?? this.#actors.keys()) {
+      const actor = this.#actors.get(pk);
+      if (actor !== undefined && held.get(pk) !== actor.generation && this.#bornIn.get(actor)! < look) actor.fence();
     }
-    await this.#orphaned.settle(lease, strays);
+    if (some === undefined) await this.#orphaned.settle(lease, strays);
   }
 
   #starting(): number {

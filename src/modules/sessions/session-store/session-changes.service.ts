@@ -127,7 +127,7 @@ export class SessionChangesService {
     let wanted = false;
     for (const row of touched.values()) {
       this.signals.mark(tx, logTopic(row.pk));
-      if (row.runner_id !== null) this.signals.mark(tx, runnerTopic(row.runner_id));
+      if (row.runner_id !== null) this.signals.mark(tx, runnerTopic(row.runner_id, row.pk));
       wanted ||= isWanted(row);
     }
     if (wanted) this.signals.mark(tx, WANTED_TOPIC);

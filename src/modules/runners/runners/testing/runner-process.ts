@@ -11,6 +11,7 @@ import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { LoggingModule } from '../../../../platform/logging/logging.module.js';
 import { ProcessesModule } from '../../../../platform/processes/processes.module.js';
+import { Signals } from '../../../../platform/streams/signals.js';
 import { NotifierModule } from '../../../../platform/streams/streams.module.js';
 import { Clock } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
@@ -219,6 +220,11 @@ export class RunnerProcess {
         return buried;
       });
     });
+  }
+
+  /** As if somebody had committed what this topic is of. */
+  signal(topic: string): void {
+    this.get(Signals).markNow(topic);
   }
 
   /** Other times from now on. */

@@ -1,0 +1,65 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { sql } from 'kysely';
+import { eventually } from '../../../../test/support/sse.js';
+import { InboxRepository } from './inbox.repository.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
+import type { RunnerProcess } from './testing/runner-process.js';
+
+let fixture: RunnerFixture;
+afterEach(() => fixture.close());
+
+/** Two sessions of one runner, and a process that runs nothing. */
+async function begin(pollMs: number): Promise<{ runner: RunnerProcess; other: RunnerProcess; one: number; two: number }> {
+  fixture = await RunnerFixture.open();
+  const runner = await fixture.runner('a', { timings: { pollMs } });
+  const other = await fixture.runner('b', { timings: { pollMs }, capacity: 0 });
+  const [{ pk: one }, { pk: two }] = [await runner.create(fixture.city), await runner.create(fixture.city)];
+  for (const pk of [one, two]) await fixture.until(pk, 'active');
+  await runner.runner.look();
+  return { runner, other, one, two };
+}
+
+describe('a look of a runner', () => {
+  // With 250 sessions one at all of them takes four times as much.
+  it('is at the session of which it has heard, wherever that was said, and at no other', async () => {
+    const { runner, other, one } = await begin(60_000);
+    const looks = jest.spyOn(runner.get(InboxRepository), 'read');
+    for (const from of [runner, other]) {
+      const { pk } = await from.send(fixture.city, one, 'hello');
+      await fixture.untilMessage(pk, 'delivered');
+    }
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(2);
+    expect(looks.mock.calls.map(([, , some]) => some)).toEqual(looks.mock.calls.map(() => [one]));
+  });
+
+  it('is at all of them each time, however much it hears of one', async () => {
+    const { runner, one, two } = await begin(100);
+    let over = false;
+    const talk = (async () => {
+      for (let n = 0; !over; n++) await runner.patch(fixture.city, one, { title: `title ${n}` });
+    })();
+    await sql`update sessions set stop_request = 'sleep', stop_requested_at = now() where pk = ${two}`.execute(fixture.db);
+    await eventually(async () => (await fixture.row(two)).state === 'asleep');
+    over = true;
+    await talk;
+  });
+
+  it('takes a session from it that another has by now', async () => {
+    const { runner, other, one, two } = await begin(60_000);
+    await sql`update sessions set generation = generation + 1 where pk = ${one}`.execute(fixture.db);
+    await other.patch(fixture.city, one, { title: 'elsewhere' });
+    await eventually(() => !runner.runner.sessions.has(one));
+    expect([...runner.runner.sessions.keys()]).toEqual([two]);
+  });
+
+  it('is at all of them where the release before has signalled', async () => {
+    const { runner, one, two } = await begin(60_000);
+    const looks = jest.spyOn(runner.get(InboxRepository), 'read');
+    await sql`update sessions set stop_request = 'sleep', stop_requested_at = now() where pk = any(${[one, two]}::bigint[])`.execute(
+      fixture.db,
+    );
+    runner.signal(`r${runner.runner.runnerId!}`);
+    for (const pk of [one, two]) await eventually(async () => (await fixture.row(pk)).state === 'asleep');
+    expect(looks.mock.calls[0]![2]).toBeUndefined();
+  });
+});
