@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
+import { sleep } from '../../../platform/time/clock.js';
 import { InboxRepository } from './inbox.repository.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import type { RunnerProcess } from './testing/runner-process.js';
@@ -34,6 +35,14 @@ describe('a look of a runner', () => {
 
   it('is at all of them each time, however much it hears of one', async () => {
     const { runner, one, two } = await begin(100);
+    const inbox = runner.get(InboxRepository);
+    const read = inbox.read.bind(inbox);
+    // When one is over there is more to look at.
+    jest.spyOn(inbox, 'read').mockImplementation(async (...asked) => {
+      const found = await read(...asked);
+      await sleep(50);
+      return found;
+    });
     let over = false;
     const talk = (async () => {
       for (let n = 0; !over; n++) await runner.patch(fixture.city, one, { title: `title ${n}` });
