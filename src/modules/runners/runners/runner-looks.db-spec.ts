@@ -4,27 +4,33 @@ import { eventually } from '../../../../test/support/sse.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { InboxRepository } from './inbox.repository.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
-import type { RunnerProcess } from './testing/runner-process.js';
 
 let fixture: RunnerFixture;
 afterEach(() => fixture.close());
 
-/** Two sessions of one runner, and a process that runs nothing. */
-async function begin(pollMs: number): Promise<{ runner: RunnerProcess; other: RunnerProcess; one: number; two: number }> {
+/** Two sessions of one runner, of which there is nothing new, and a process that runs nothing. */
+async function begin(pollMs: number) {
   fixture = await RunnerFixture.open();
   const runner = await fixture.runner('a', { timings: { pollMs } });
   const other = await fixture.runner('b', { timings: { pollMs }, capacity: 0 });
   const [{ pk: one }, { pk: two }] = [await runner.create(fixture.city), await runner.create(fixture.city)];
   for (const pk of [one, two]) await fixture.until(pk, 'active');
-  await runner.runner.look();
-  return { runner, other, one, two };
+  const inbox = runner.get(InboxRepository);
+  const read = inbox.read.bind(inbox);
+  const looks = jest.spyOn(inbox, 'read');
+  await eventually(async () => {
+    looks.mockClear();
+    await sleep(200);
+    return looks.mock.calls.every(([, , some]) => some === undefined);
+  });
+  looks.mockClear();
+  return { runner, other, one, two, looks, read };
 }
 
 describe('a look of a runner', () => {
   // With 250 sessions one at all of them takes four times as much.
   it('is at the session of which it has heard, wherever that was said, and at no other', async () => {
-    const { runner, other, one } = await begin(60_000);
-    const looks = jest.spyOn(runner.get(InboxRepository), 'read');
+    const { runner, other, one, looks } = await begin(60_000);
     for (const from of [runner, other]) {
       const { pk } = await from.send(fixture.city, one, 'hello');
       await fixture.untilMessage(pk, 'delivered');
@@ -34,11 +40,9 @@ describe('a look of a runner', () => {
   });
 
   it('is at all of them each time, however much it hears of one', async () => {
-    const { runner, one, two } = await begin(100);
-    const inbox = runner.get(InboxRepository);
-    const read = inbox.read.bind(inbox);
+    const { runner, one, two, looks, read } = await begin(100);
     // When one is over there is more to look at.
-    jest.spyOn(inbox, 'read').mockImplementation(async (...asked) => {
+    looks.mockImplementation(async (...asked) => {
       const found = await read(...asked);
       await sleep(50);
       return found;
@@ -47,9 +51,9 @@ describe('a look of a runner', () => {
     const talk = (async () => {
       for (let n = 0; !over; n++) await runner.patch(fixture.city, one, { title: `title ${n}` });
     })();
-    await sql`update sessions set stop_request = 'sleep', stop_requested_at = now() where pk = ${two}`.execute(fixture.db);
-    await eventually(async () => (await fixture.row(two)).state === 'asleep');
-    over = true;
+    await eventually(() => looks.mock.calls.some(([, , some]) => some !== undefined));
+    await sql`update sessions set generation = generation + 1 where pk = ${two}`.execute(fixture.db);
+    await eventually(() => !runner.runner.sessions.has(two)).finally(() => (over = true));
     await talk;
   });
 
@@ -62,13 +66,12 @@ describe('a look of a runner', () => {
   });
 
   it('is at all of them where the release before has signalled', async () => {
-    const { runner, one, two } = await begin(60_000);
-    const looks = jest.spyOn(runner.get(InboxRepository), 'read');
+    const { runner, one, two, looks } = await begin(60_000);
     await sql`update sessions set stop_request = 'sleep', stop_requested_at = now() where pk = any(${[one, two]}::bigint[])`.execute(
       fixture.db,
     );
     runner.signal(`r${runner.runner.runnerId!}`);
     for (const pk of [one, two]) await eventually(async () => (await fixture.row(pk)).state === 'asleep');
-    expect(looks.mock.calls[0]![2]).toBeUndefined();
+    expect(looks.mock.calls.some(([, , some]) => some === undefined)).toBe(true);
   });
 });
