@@ -53,7 +53,7 @@ describe('a look of a runner', () => {
     })();
     await eventually(() => looks.mock.calls.some(([, , some]) => some !== undefined));
     await sql`update sessions set generation = generation + 1 where pk = ${two}`.execute(fixture.db);
-    await eventually(() => !runner.runner.sessions.has(two)).finally(() => (over = true));
+    await eventually(() => !runner.runner.sessions.has(two), 15_000).finally(() => (over = true));
     await talk;
   });
 
