@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
-import { tomlFault } from '../disk/toml-fault.js';
+import { tomlFault } from '../config/toml-fault.js';
 import { GitRule } from './git-rules.js';
 import { absolute } from './host-path.js';
 

@@ -1,5 +1,5 @@
 import { parse, TomlError } from 'smol-toml';
-import { tomlFault } from '../../../../platform/disk/toml-fault.js';
+import { tomlFault } from '../../../../platform/config/toml-fault.js';
 import type { Issue } from '../issue.js';
 import { dotted } from './path.js';
 
