@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
+import { Signals } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { InboxRepository } from './inbox.repository.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
@@ -18,6 +19,8 @@ async function begin(pollMs: number) {
   const inbox = runner.get(InboxRepository);
   const read = inbox.read.bind(inbox);
   const looks = jest.spyOn(inbox, 'read');
+  // What begins to listen looks at all.
+  for (const process of [runner, other]) await eventually(() => process.get(Signals).reliable);
   await eventually(async () => {
     looks.mockClear();
     await sleep(200);
