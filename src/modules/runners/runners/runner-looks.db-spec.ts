@@ -38,8 +38,10 @@ describe('a look of a runner', () => {
       const { pk } = await from.send(fixture.city, one, 'hello');
       await fixture.untilMessage(pk, 'delivered');
     }
-    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(2);
-    expect(looks.mock.calls.map(([, , some]) => some)).toEqual(looks.mock.calls.map(() => [one]));
+    // One at all comes between where a machine is so busy that a listener thinks that its connection is lost.
+    const some = looks.mock.calls.flatMap(([, , pks]) => (pks === undefined ? [] : [pks]));
+    expect(some.length).toBeGreaterThanOrEqual(2);
+    expect(some).toEqual(some.map(() => [one]));
   });
 
   it('is at all of them each time, however much it hears of one', async () => {
