@@ -56,7 +56,7 @@ describe('a look of a runner', () => {
     const talk = (async () => {
       for (let n = 0; !over; n++) await runner.patch(fixture.city, one, { title: `title ${n}` });
     })();
-    await eventually(() => looks.mock.calls.some(([, , some]) => some !== undefined));
+    await eventually(() => looks.mock.calls.some(([, , some]) => some !== undefined), 15_000);
     await sql`update sessions set generation = generation + 1 where pk = ${two}`.execute(fixture.db);
     await eventually(() => !runner.runner.sessions.has(two), 15_000).finally(() => (over = true));
     await talk;
