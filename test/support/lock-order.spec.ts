@@ -54,4 +54,14 @@ describe('the order of locks', () => {
     expect(found([SESSION, NAME], ['select from session_names for update', inner])).toHaveLength(1);
     expect(found([inner], ['select from session_names for update', inner])).toEqual([]);
   });
+
+  it('takes a row for new that another one beside it in the statement may not be', () => {
+    const both = (first: string, second: string): string => `with s as (${first} returning pk) ${second}`;
+    const [made, put] = [
+      'insert into sessions values ($1)',
+      'insert into session_names as n select pk from s on conflict (name) do nothing',
+    ];
+    expect(found([NAME, SESSION], [both(made, put)])).toEqual([]);
+    expect(found([NAME, SESSION], [both(`${made} on conflict (pk) do nothing`, put)])).toHaveLength(1);
+  });
 });

@@ -142,7 +142,8 @@ export class LockOrder {
     const free = new Set(rows.flatMap(({ name, isTried }) => (isTried ? [name] : [])));
     for (const { name, at, isTried } of rows) add(name, at, !isTried);
     // A new row keeps nobody waiting, one that may be there already does.
-    for (const m of text.matchAll(/\binsert into "?(\w+)/gi)) add(m[1], m.index, true, !/\bon conflict\b/i.test(text.slice(m.index)));
+    const inserts = [...text.matchAll(/\binsert into "?(\w+)/gi)];
+    for (const [n, m] of inserts.entries()) add(m[1], m.index, true, !/\bon conflict\b/i.test(text.slice(m.index, inserts[n + 1]?.index)));
     for (const m of text.matchAll(/\bupdate "?(\w+)"?(?: as \w+| (?!set)\w+)? set\b|\bdelete from "?(\w+)/gi))
       add(m[1] ?? m[2], m.index, !free.has((m[1] ?? m[2])!));
     for (const m of text.matchAll(/\bpg_(try_)?advisory_xact_lock\((\d)/gi)) add(ADVISORY[m[2]!], m.index, m[1] === undefined);
