@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
-import { sessionFixture, type SessionFixture, type SessionProcess } from '../messages/testing/session-fixture.js';
+import { MAYOR, sessionFixture, type SessionFixture, type SessionProcess } from '../messages/testing/session-fixture.js';
 import type { NewSession, SessionRow } from '../session-store/session-row.js';
 import { SessionEdits } from '../sessions/session-edits.service.js';
 import { NamedSessions } from './named-sessions.service.js';
@@ -93,18 +93,8 @@ describe('a session in whose place another is made', () => {
 });
 
 describe('a session that is made', () => {
-  const plain = {
-    title: 'x',
-    kind: 'agent',
-    template: 'mayor',
-    agent: 'mayor',
-    provider: 'loopback',
-    transport: 'acp',
-    origin: 'manual',
-    created_by: 'maker',
-  } as const;
   const made = (more: Partial<NewSession>, at = fixture.a): Promise<SessionRow> =>
-    at.sessions.run(fixture.city, 'maker', (changes) => changes.create({ ...plain, ...more }));
+    at.sessions.run(fixture.city, 'maker', (changes) => changes.create({ ...MAYOR, ...more }));
   const namesOf = async (pk: number): Promise<string[]> => {
     const { rows } = await sql<{ name: string; kind: string }>`
       select name, kind from session_names where session_pk = ${pk} order by name collate "C"`.execute(fixture.db);

@@ -36,7 +36,7 @@ import type { EffectiveSuspension } from '../../launch/effective-suspension.serv
 import type { SessionChanges } from '../../session-store/session-changes.js';
 import { SessionChangesService } from '../../session-store/session-changes.service.js';
 import type { SessionResolver } from '../../session-names/session-resolver.service.js';
-import type { SessionPatch, SessionRow } from '../../session-store/session-row.js';
+import type { NewSession, SessionPatch, SessionRow } from '../../session-store/session-row.js';
 import { SessionStore } from '../../session-store/session-store.repository.js';
 import { SessionAnswers } from '../../sessions/session-answers.service.js';
 import { SessionByIdRepository } from '../../sessions/session-by-id.repository.js';
@@ -49,6 +49,18 @@ import { MessageQueue } from '../message-queue.service.js';
 import type { MessageRow } from '../message-row.js';
 import { MessagesReconciler } from '../messages.reconciler.js';
 import { MessagesService } from '../messages.service.js';
+
+/** A session of an agent that nobody has started. */
+export const MAYOR: NewSession = {
+  title: 'x',
+  kind: 'agent',
+  template: 'mayor',
+  agent: 'mayor',
+  provider: 'loopback',
+  transport: 'acp',
+  origin: 'manual',
+  created_by: 'maker',
+};
 
 /** What one process has, over a pool of its own. */
 export interface SessionProcess {
@@ -169,18 +181,7 @@ export async function sessionFixture(twins: Twins = {}): Promise<SessionFixture>
       state.suspension = why;
     },
     session: async (to = 'active', more = {}) => {
-      const made = await a.sessions.runInAnyState(city, 'maker', (changes) =>
-        changes.create({
-          title: 'x',
-          kind: 'agent',
-          template: 'mayor',
-          agent: 'mayor',
-          provider: 'loopback',
-          transport: 'acp',
-          origin: 'manual',
-          created_by: 'maker',
-        }),
-      );
+      const made = await a.sessions.runInAnyState(city, 'maker', (changes) => changes.create(MAYOR));
       await set(made.pk, {
         ...(HELD.has(to) ? { runner_id: 'r1', generation: 1 } : {}),
         ...(LIVE.has(to) ? { live: true } : {}),
