@@ -110,7 +110,7 @@ describe('a question', () => {
     await open(session);
     const from = fixture.b.signalled.length;
     await respond(session, { action: 'No', text: 'never' }, fixture.b);
-    expect(fixture.b.signalled.slice(from)).toEqual(expect.arrayContaining([`rr1.${session.pk}`, `s${session.pk}`]));
+    expect(fixture.b.signalled.slice(from)).toEqual(expect.arrayContaining([`t${session.pk}`, `s${session.pk}`]));
     const [answer] = await toApply(session);
     expect(answer).toMatchObject({ runtime_id: 'q1', action: 'n', text: 'never', generation: 1 });
     await fixture.within(session.pk, (changes) => fixture.a.interactions.applied(changes.tx, answer!.pk));

@@ -212,7 +212,7 @@ describe('waking for a message', () => {
     const session = await fixture.session();
     const from = fixture.b.signalled.length;
     await fixture.send(session, 'hello', fixture.b);
-    expect(fixture.b.signalled.slice(from)).toEqual(expect.arrayContaining([`rr1.${session.pk}`, `s${session.pk}`]));
+    expect(fixture.b.signalled.slice(from)).toEqual(expect.arrayContaining([`t${session.pk}`, `s${session.pk}`]));
   });
 
   it('other families may leave a message with a quarantined session: it has it afterwards', async () => {

@@ -22,7 +22,7 @@ import {
 import type { SessionRow } from './session-row.js';
 import { withSessions, type SessionTelling } from './session-telling.js';
 import { SessionStore } from './session-store.repository.js';
-import { logTopic, runnerTopic, WANTED_TOPIC } from './topics.js';
+import { logTopic, toldTopic, WANTED_TOPIC } from './topics.js';
 
 /**
  * Opens transactions on sessions. Locks are taken in one order everywhere: the city's work, sessions by pk, what they have of
@@ -127,7 +127,7 @@ export class SessionChangesService {
     let wanted = false;
     for (const row of touched.values()) {
       this.signals.mark(tx, logTopic(row.pk));
-      if (row.runner_id !== null) this.signals.mark(tx, runnerTopic(row.runner_id, row.pk));
+      if (row.runner_id !== null) this.signals.mark(tx, toldTopic(row.pk));
       wanted ||= isWanted(row);
     }
     if (wanted) this.signals.mark(tx, WANTED_TOPIC);

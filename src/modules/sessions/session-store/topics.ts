@@ -10,19 +10,21 @@ export function sessionOfTopic(topic: string): number | undefined {
   return Number.isSafeInteger(pk) ? pk : undefined;
 }
 
-/** A runner has something to do with a session: a stop, a message, an answer, a command. */
-export function runnerTopic(runnerId: string, sessionPk: number): string {
-  return `r${runnerId}.${sessionPk}`;
+/**
+ * The runner of a session has something to do: a stop, a message, an answer, a command. It does not say which runner: of many sessions that change
+ * at once the signals have to fit into one notification, and each runner knows what it has.
+ */
+export function toldTopic(sessionPk: number): string {
+  return `t${sessionPk}`;
 }
 
-/** Of which of its sessions a runner is to look; `all` where that is not said, as by the release before. */
-export function sessionsOfRunner(topics: Iterable<string>, runnerId: string): 'all' | number[] {
-  const topic = `r${runnerId}`;
+/** Sessions whose runners have something to do; `all` where it is said of all that this runner has, as by the release before. */
+export function toldSessions(topics: Iterable<string>, runnerId: string): 'all' | number[] {
   const pks: number[] = [];
   for (const name of topics) {
-    if (!name.startsWith(topic)) continue;
-    if (name.length === topic.length) return 'all';
-    if (name[topic.length] === '.') pks.push(Number(name.slice(topic.length + 1)));
+    if (name === `r${runnerId}`) return 'all';
+    const pk = name.startsWith('t') ? Number(name.slice(1)) : NaN;
+    if (Number.isSafeInteger(pk)) pks.push(pk);
   }
   return pks;
 }
