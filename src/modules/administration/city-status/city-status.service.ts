@@ -29,7 +29,7 @@ export class CityStatusService {
     return { head: row.head, body: { ...body, ...details } };
   }
 
-  async #details({ stream_id: streamId, dir: path, suspended: citySuspended }: StatusRow): Promise<Partial<StatusBody>> {
+  async #details({ stream_id: streamId, dir: path }: StatusRow): Promise<Partial<StatusBody>> {
     const [current, switches, { sessions, named, store }] = await Promise.all([
       this.config.known({ streamId }),
       this.roster.switches(streamId),
@@ -39,7 +39,7 @@ export class CityStatusService {
     const known = health === undefined ? {} : { store_health: health };
     if (current === undefined) return known;
     const { config, rejected } = current;
-    const agents = agentDetails(config, sessions, blockersOf({ citySuspended, switches, config }));
+    const agents = agentDetails(config, sessions, blockersOf({ switches, config }));
     const long = [
       ...(agents.more ? ['agents'] : []),
       ...(config.rigs.length > DETAILS ? ['rigs'] : []),

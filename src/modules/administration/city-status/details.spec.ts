@@ -57,7 +57,7 @@ describe('what else a status shows one by one', () => {
       { name: 'web', path: 'web', suspended_on_start: true, imports: {} },
       { name: 'core', suspended_on_start: false, imports: {} },
     ];
-    expect(rigDetails(rigs, { agents: new Map(), rigs: new Map([['web', false]]) })).toEqual([
+    expect(rigDetails(rigs, { agents: new Map(), rigs: new Map([['web', false]]), city: false })).toEqual([
       { name: 'web', path: 'web', suspended: false },
       { name: 'core', path: '', suspended: false },
     ]);

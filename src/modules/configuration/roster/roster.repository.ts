@@ -18,7 +18,7 @@ export interface AddressedAgent {
 }
 
 export interface SwitchRow {
-  readonly kind: 'agent' | 'rig';
+  readonly kind: 'agent' | 'rig' | 'city';
   readonly name: string;
   readonly suspended: boolean;
 }
@@ -65,11 +65,12 @@ export class RosterRepository {
     return rows;
   }
 
-  /** The switches that are set, of agents and rigs that are there. */
+  /** The switches that are set, of agents and rigs that are there, and whether the city is suspended. */
   async switches(streamId: number, db: Kysely<Database> = this.db): Promise<SwitchRow[]> {
     const { rows } = await sql<SwitchRow>`
       select 'agent' as kind, name, suspended from agents where stream_id = ${streamId} and present and suspended is not null
-      union all select 'rig', name, suspended from rigs where stream_id = ${streamId} and present and suspended is not null`.execute(db);
+      union all select 'rig', name, suspended from rigs where stream_id = ${streamId} and present and suspended is not null
+      union all select 'city', '', coalesce(suspended, suspended_on_start, false) from cities where stream_id = ${streamId}`.execute(db);
     return rows;
   }
 

@@ -7,6 +7,8 @@ export interface Switches {
   /** By qualified name. */
   readonly agents: ReadonlyMap<string, boolean>;
   readonly rigs: ReadonlyMap<string, boolean>;
+  /** Whether the city is suspended as a whole, by its switch or its files; false where it is not registered. */
+  readonly city: boolean;
 }
 
 /** Rigs and agents of a city: their names, id prefixes and addresses. The city itself is the rig `''`. */
@@ -35,12 +37,12 @@ export class RosterService {
     return this.repository.agents(streamId, tx);
   }
 
-  /** The switches that people set at run time, by name; what has none is as its files say. */
+  /** The switches that people set at run time, by name; what has none is as its files say. The city's is what holds of it. */
   async switches(streamId: number, tx?: Tx): Promise<Switches> {
     const rows = await this.repository.switches(streamId, tx);
     const of = (kind: SwitchRow['kind']): Map<string, boolean> =>
       new Map(rows.filter((row) => row.kind === kind).map(({ name, suspended }) => [name, suspended]));
-    return { agents: of('agent'), rigs: of('rig') };
+    return { agents: of('agent'), rigs: of('rig'), city: rows.some(({ kind, suspended }) => kind === 'city' && suspended) };
   }
 
   /**

@@ -5,7 +5,6 @@ import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { blockersOf, type Blockers } from './effective-suspension.js';
-import { EffectiveSuspensionRepository } from './effective-suspension.repository.js';
 
 export type { Blockers } from './effective-suspension.js';
 
@@ -13,7 +12,6 @@ export type { Blockers } from './effective-suspension.js';
 @Injectable()
 export class EffectiveSuspension {
   constructor(
-    private readonly repository: EffectiveSuspensionRepository,
     private readonly roster: RosterService,
     private readonly config: ConfigReadsService,
   ) {}
@@ -25,8 +23,7 @@ export class EffectiveSuspension {
   async blockers(city: Pick<CityScope, 'name' | 'streamId'>, config?: CityConfig, tx?: Tx): Promise<Blockers> {
     const known = config ?? (await this.config.known(city, tx))?.config;
     const switches = await this.roster.switches(city.streamId, tx);
-    const citySuspended = (await this.repository.city(city.streamId, tx)) ?? false;
-    return blockersOf({ citySuspended, switches, config: known });
+    return blockersOf({ switches, config: known });
   }
 
   /** The same for one session. */

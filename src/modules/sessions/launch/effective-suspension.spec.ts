@@ -9,8 +9,8 @@ const config = {
     { name: 'core', suspended_on_start: true },
   ],
 } as unknown as CityConfig;
-const blockers = (agents: [string, boolean][] = [], rigs: [string, boolean][] = [], citySuspended = false) =>
-  blockersOf({ citySuspended, switches: { agents: new Map(agents), rigs: new Map(rigs) }, config });
+const blockers = (agents: [string, boolean][] = [], rigs: [string, boolean][] = [], city = false) =>
+  blockersOf({ switches: { agents: new Map(agents), rigs: new Map(rigs), city }, config });
 
 describe('effective suspension', () => {
   it.each([
@@ -27,7 +27,7 @@ describe('effective suspension', () => {
   ] as const)('%s', (_, of, agent, rig, reason) => expect(of(agent, rig)).toBe(reason));
 
   it('without a configuration only switches count', () => {
-    const of = blockersOf({ citySuspended: false, switches: { agents: new Map([['a', true]]), rigs: new Map() } });
+    const of = blockersOf({ switches: { agents: new Map([['a', true]]), rigs: new Map(), city: false } });
     expect([of('a', ''), of('b', '')]).toEqual(['agent a is suspended', undefined]);
   });
 });

@@ -5,7 +5,6 @@ import type { Switches } from '../../configuration/roster/roster.service.js';
 export type Blockers = (agent: string | undefined, rig: string) => string | undefined;
 
 export interface SuspensionFacts {
-  readonly citySuspended: boolean;
   readonly switches: Switches;
   /** Undefined before the first revision: then only switches count. */
   readonly config?: Pick<CityConfig, 'agents' | 'rigs'> | undefined;
@@ -15,7 +14,7 @@ export interface SuspensionFacts {
  * The one rule of suspension: a switch set at run time counts, else what the files say; the narrowest blocker is named. An
  * agent that the configuration does not have any more is blocked too, since nothing says how to start it.
  */
-export function blockersOf({ citySuspended, switches, config }: SuspensionFacts): Blockers {
+export function blockersOf({ switches, config }: SuspensionFacts): Blockers {
   const agents = config && new Map(config.agents.map((agent) => [agent.qualified_name, agent.suspended ?? false]));
   const rigs = new Map(config?.rigs.map((rig) => [rig.name, rig.suspended_on_start]));
   return (agent, rig) => {
@@ -24,6 +23,6 @@ export function blockersOf({ citySuspended, switches, config }: SuspensionFacts)
       if (switches.agents.get(agent) ?? agents?.get(agent) ?? false) return `agent ${agent} is suspended`;
     }
     if (rig !== '' && (switches.rigs.get(rig) ?? rigs.get(rig) ?? false)) return `rig ${rig} is suspended`;
-    return citySuspended ? 'the city is suspended' : undefined;
+    return switches.city ? 'the city is suspended' : undefined;
   };
 }

@@ -7,7 +7,6 @@ import { RosterModule } from '../../configuration/roster/roster.module.js';
 import { AgentHost } from './agent-host.js';
 import { CityCommands } from './city-commands.js';
 import { DeploymentService } from './deployment.service.js';
-import { EffectiveSuspensionRepository } from './effective-suspension.repository.js';
 import { EffectiveSuspension } from './effective-suspension.service.js';
 import { LaunchPlanner } from './launch-planner.js';
 import { LaunchRepository } from './launch.repository.js';
@@ -23,7 +22,6 @@ import { SessionSandboxes } from './session-sandbox.js';
     CityCommands,
     DeploymentService,
     EffectiveSuspension,
-    EffectiveSuspensionRepository,
     LaunchPlanner,
     LaunchRepository,
     LaunchService,

@@ -9,7 +9,6 @@ import { AppLogger, createLogger } from '../../../../platform/logging/logger.js'
 import { Following } from '../../../configuration/config/following.js';
 import { FollowingRepository } from '../../../configuration/config/following.repository.js';
 import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
-import { EffectiveSuspensionRepository } from '../../../sessions/launch/effective-suspension.repository.js';
 import type { Signals } from '../../../../platform/streams/signals.js';
 import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
@@ -56,7 +55,7 @@ export class OrderProcess {
     const { reads } = fixture.a;
     const syncing = new OrderSyncRepository(this.db);
     const roster = new RosterService(new RosterRepository(this.db));
-    const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(this.db), roster, reads);
+    const suspension = new EffectiveSuspension(roster, reads);
     const following = new Following(new FollowingRepository(this.db), reads, this.transactions, log);
     this.sync = new OrderSync(syncing, following, this.times);
     const deliveries = new DeliveriesRepository(this.db);

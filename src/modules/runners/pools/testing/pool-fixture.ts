@@ -5,7 +5,6 @@ import type { AgentConfig, CityConfig, NamedSessionConfig } from '../../../files
 import type { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import { OfferedWorkRepository } from '../../../work/hooks/offered-work.repository.js';
 import { OfferedWork } from '../../../work/hooks/offered-work.service.js';
-import { EffectiveSuspensionRepository } from '../../../sessions/launch/effective-suspension.repository.js';
 import { EffectiveSuspension } from '../../../sessions/launch/effective-suspension.service.js';
 import type { LaunchService } from '../../../sessions/launch/launch.service.js';
 import { sessionFixture, type SessionProcess, type SessionFixture } from '../../../sessions/messages/testing/session-fixture.js';
@@ -98,7 +97,7 @@ export async function poolFixture(
     const repository = new (given.repository ?? PoolStateRepository)(db);
     const claims = new ClaimsOfSessions(new ClaimsOfSessionsRepository(db));
     const named = new NamedSessions(process.sessions, new SessionNamesRepository(db));
-    const suspension = new EffectiveSuspension(new EffectiveSuspensionRepository(db), new RosterService(new RosterRepository(db)), reads);
+    const suspension = new EffectiveSuspension(new RosterService(new RosterRepository(db)), reads);
     const executor = new (given.executor ?? PoolExecutor)(repository, process.queue, named, log);
     const scales = new ScaleChecks({ agentEnvironment: { PATH: '/usr/bin:/bin' } } as unknown as AppConfig, log);
     const launch = (given.launch ?? { fingerprint: () => 'now', startHash: () => 'now' }) as LaunchService;
