@@ -112,11 +112,11 @@ describe('the record of a change', () => {
     const request = of({ city: null });
     await onBehalfOf(request, () =>
       transactions.run(() => {
-        request.accepted = { operationRequestId: 'req-1', city: 'beta' };
+        request.accepted = { operationRequestId: 'req-1', city: "be'ta\\" };
         return Promise.resolve();
       }),
     );
-    expect(await all()).toMatchObject([{ operation_request_id: 'req-1', city: 'beta' }]);
+    expect(await all()).toMatchObject([{ operation_request_id: 'req-1', city: "be'ta\\" }]);
   });
 });
 

@@ -50,7 +50,7 @@ export class AuditLog extends Auditor implements OnModuleInit {
   onModuleInit(): void {
     this.transactions.recordWith({
       begin: (request) => this.repository.insertion(request),
-      end: (tx, request) => this.repository.complete(tx, request),
+      end: (request) => this.repository.completion(request),
     });
     let endsAt = performance.now() + WINDOW_MS;
     const work = async (): Promise<void> => {

@@ -25,11 +25,11 @@ export class AuditRepository {
     return INSERT.join(pg.escapeLiteral(auditItems([request])));
   }
 
-  /** What has come to the record by the end of that transaction. */
-  async complete(tx: Tx, { entry, accepted }: AuditedRequest): Promise<void> {
-    await sql`
-      update audit_records set operation_request_id = ${accepted!.operationRequestId}, city = coalesce(city, ${accepted!.city})
-      where request_id = ${entry.request_id}`.execute(tx);
+  /** SQL of what has come to the record by the end of that transaction. */
+  completion({ entry, accepted }: AuditedRequest): string {
+    const [operation, city, request] = [accepted!.operationRequestId, accepted!.city ?? '', entry.request_id].map(pg.escapeLiteral);
+    return `update audit_records set operation_request_id = ${operation}, city = coalesce(city, nullif(${city}, ''))
+      where request_id = ${request}`;
   }
 
   /**

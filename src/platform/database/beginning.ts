@@ -8,29 +8,42 @@ import {
   type TransactionSettings,
 } from 'kysely';
 
-const first = new AsyncLocalStorage<{ statement: string | undefined }>();
+const edges = new AsyncLocalStorage<{ first: string | undefined; last: string | undefined }>();
 
 /** Runs `work`, whose transaction begins with a statement (text without parameters), in the round trip of its `begin`. */
 export function beginningWith<T>(statement: string | undefined, work: () => Promise<T>): Promise<T> {
-  return first.run({ statement }, work);
+  return edges.run({ first: statement, last: undefined }, work);
+}
+
+/** Ends the transaction that `beginningWith` runs with a statement (text without parameters), in the round trip of its `commit`. */
+export function endingWith(statement: string): void {
+  edges.getStore()!.last = statement;
 }
 
 type Rollback = Parameters<PostgresDriver['rollbackTransaction']>;
 
-/** Kysely's driver, which sends the first statement of a transaction with its `begin`. */
+/** Kysely's driver, which sends the first statement of a transaction with its `begin`, and the last one with its `commit`. */
 class BeginningDriver extends PostgresDriver {
   override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
-    const held = first.getStore();
-    if (held?.statement === undefined) return super.beginTransaction(connection, settings);
-    const { statement } = held;
-    held.statement = undefined; // it is for one transaction, whatever is begun within that
+    const held = edges.getStore();
+    if (held?.first === undefined) return super.beginTransaction(connection, settings);
+    const { first } = held;
+    held.first = undefined; // it is for one transaction, whatever is begun within that
     try {
-      await connection.executeQuery(CompiledQuery.raw(`begin; ${statement}`));
+      await connection.executeQuery(CompiledQuery.raw(`begin; ${first}`));
     } catch (error) {
       // Kysely takes back only what has begun; left as it is the connection would refuse whoever has it next.
       await this.rollbackTransaction(connection as Rollback[0]).catch(() => undefined);
       throw error;
     }
+  }
+
+  override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    const held = edges.getStore();
+    if (held?.last === undefined) return super.commitTransaction(connection);
+    const { last } = held;
+    held.last = undefined;
+    await connection.executeQuery(CompiledQuery.raw(`${last}; commit`));
   }
 }
 

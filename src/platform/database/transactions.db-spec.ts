@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
+import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { workFor, Working } from '../turns/working.js';
 import { createDb, createPool, DEFAULT_POOL_SIZE, type Db } from './database.js';
@@ -46,6 +47,31 @@ describe('what is to happen after a commit', () => {
     });
     await expect(failing).rejects.toThrow('division by zero');
     expect(seen).toEqual([]);
+  });
+});
+
+describe('what goes with the begin and the commit of a request', () => {
+  const asked = async (last: string): Promise<void> => {
+    transactions.recordWith({ begin: () => `insert into noted values ('first')`, end: () => last });
+    const request = new AuditedRequest({ request_id: 'r' } as AuditEntry);
+    await onBehalfOf(request, () =>
+      transactions.run(async (tx) => {
+        expect((await sql<{ what: string }>`select what from noted`.execute(tx)).rows).toEqual([{ what: 'first' }]);
+        request.accepted = { operationRequestId: 'o', city: 'alpha' };
+      }),
+    );
+  };
+
+  it('is committed with it', async () => {
+    await asked(`insert into noted values ('last')`);
+    expect((await sql`select what from noted order by 1`.execute(db)).rows).toEqual([{ what: 'first' }, { what: 'last' }]);
+  });
+
+  it('takes all of it back where it fails, and leaves the connection as it was', async () => {
+    await expect(asked('insert into noted select 1 / 0')).rejects.toThrow('division by zero');
+    expect(await noted()).toBe(0);
+    await transactions.run((tx) => sql`insert into noted values ('x')`.execute(tx));
+    expect(await noted()).toBe(1);
   });
 });
 

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Transaction } from 'kysely';
 import { audited, type AuditedRequest } from '../audit/audited-request.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { beginningWith } from './beginning.js';
+import { beginningWith, endingWith } from './beginning.js';
 import { currentSpan, part, within } from '../telemetry/spans.js';
 import { workFor, writing } from '../turns/working.js';
 import { Db, type Database } from './database.js';
@@ -15,7 +15,8 @@ type Hook = () => void;
 export interface Recorder {
   /** The statement that goes with the `begin`: it is there before anything is locked, and costs no round trip. */
   begin(request: AuditedRequest): string;
-  end(tx: Tx, request: AuditedRequest): Promise<void>;
+  /** The one that goes with the `commit`. */
+  end(request: AuditedRequest): string;
 }
 
 export interface TransactionOptions {
@@ -115,8 +116,8 @@ export class Transactions {
         currentSpan()?.note('begun');
         try {
           const value = await work(tx);
-          if (request?.accepted !== undefined) await this.#recorder?.end(tx, request);
           await this.failpoints.hit('tx.before_commit');
+          if (request?.accepted !== undefined && this.#recorder !== undefined) endingWith(this.#recorder.end(request));
           return value;
         } finally {
           // The hooks lead to `tx`: what leads from a value to its own key stays until a collection of everything.
