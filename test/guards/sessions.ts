@@ -210,8 +210,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A session moves from the state and generation that were read.',
     file: 'src/modules/sessions/session-store/session-store.repository.ts',
-    find: 'where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}',
-    replace: 'where s.pk = ${row.pk} returning ${ROW}',
+    find: 'where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${SESSION_ROW}',
+    replace: 'where s.pk = ${row.pk} returning ${SESSION_ROW}',
     test: 'src/modules/sessions/session-store/session-moves.db-spec.ts',
   },
   {
@@ -256,6 +256,14 @@ export const SESSIONS: readonly Guard[] = [
     replace: "and s.stream_id = ${streamId} and s.state <> 'closed'\n        and exists",
     test: CLAIMS,
     unproven: 'two runners meet by chance: once in a while a run does not see it',
+  },
+  {
+    guard: 'Cities are looked at around from the one that was served last.',
+    file: 'src/modules/runners/runners/claims.repository.ts',
+    find: 'sql`s.stream_id <= ${after}`',
+    replace: 'sql`s.stream_id <= ${after - after}`',
+    test: CLAIMS,
+    name: 'are found in turn, around',
   },
   {
     guard: 'A city that is to stop starts nothing.',

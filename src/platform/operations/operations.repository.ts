@@ -66,6 +66,8 @@ export interface UnfinishedOperation {
   readonly kind: string;
   readonly state: string;
   readonly phase: string | null;
+  /** As it was accepted. */
+  readonly input: unknown;
 }
 
 export interface Backlog {
@@ -133,7 +135,7 @@ export class OperationsRepository {
   async findUnfinished(db: Kysely<Database>, stream: string, target: string): Promise<UnfinishedOperation | undefined> {
     return db
       .selectFrom('operations')
-      .select(['id', 'kind', 'state', 'phase'])
+      .select(['id', 'kind', 'state', 'phase', 'input'])
       .where('stream', '=', stream)
       .where('target', '=', target)
       .where('state', 'in', ['accepted', 'running'])

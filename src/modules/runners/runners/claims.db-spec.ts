@@ -4,6 +4,7 @@ import { DEEP } from '../../../../test/support/depth.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ClaimsRepository } from './claims.repository.js';
 import type { SessionPatch } from '../../sessions/session-store/session-row.js';
 import { TEST_TIMINGS, WANTED, type RunnerProcess } from './testing/runner-process.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
@@ -108,6 +109,21 @@ describe('cities that want more than a runner has room for', () => {
     await fixture.runner('a', { capacity: 5 });
     await eventually(async () => (await live()) === 5);
     expect(await heldOf()).toEqual({ alpha: 3, beta: 2 });
+  });
+
+  it('are found in turn, around from the one that was served last', async () => {
+    const maker = await fixture.runner('maker', { capacity: 0 });
+    const gamma = await registerCity(fixture.db, 'gamma', '/gamma');
+    await sql`insert into rigs (stream_id, name, prefix, position) values (${gamma.streamId}, '', 'ga', 0)`.execute(fixture.db);
+    const cities = [fixture.city, gamma, await beta()];
+    for (const city of cities) await want(maker, city, 2);
+    const [first, second, third] = cities.map(({ streamId }) => streamId).sort((a, b) => a - b) as [number, number, number];
+    const behind = async (after: number, limit: number): Promise<number[]> =>
+      (await new ClaimsRepository().cities(fixture.db, after, limit)).map(({ streamId }) => streamId);
+    expect(await behind(0, 9)).toEqual([first, second, third]);
+    expect(await behind(second, 9)).toEqual([third, first, second]);
+    expect(await behind(second, 2)).toEqual([third, first]);
+    expect(await behind(third + 1, 9)).toEqual([first, second, third]);
   });
 
   it('leave a place to one that has none, however long they hold theirs', async () => {

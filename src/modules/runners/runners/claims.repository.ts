@@ -1,7 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { SESSION_ROW } from '../../sessions/session-store/session-store.repository.js';
 
 /** A city with sessions that are wanted. */
 export interface WantingCity {
@@ -32,7 +34,12 @@ export interface Load {
   readonly id: string;
   readonly capacity: number;
   readonly held: number;
+  /** How many of each city, by the city's stream; null but for the one who asks. */
+  readonly cities: Readonly<Record<string, number>> | null;
 }
+
+/** A session that a transaction has, and when it was looked at. */
+export type Startable = SessionRow & { readonly now: Date };
 
 /** As the index has it. */
 const WANTED = sql`s.wake_request is not null and s.runner_id is null and s.state in ('start-pending', 'asleep')`;
@@ -47,22 +54,29 @@ const LINE = sql`s.stream_id, ${WANTED_AT}, s.pk`;
 /** One that is to stop runs until its sessions are asleep: what is started meanwhile would only be stopped again. */
 const RUNNING = sql`c.running and c.desired = 'running'`;
 
+/** City by city, those of `within` that have a session that is wanted. */
+function walk(name: RawBuilder<unknown>, within: RawBuilder<unknown>): RawBuilder<unknown> {
+  const first = (after: RawBuilder<unknown>) => sql`
+    select s.stream_id from sessions s where ${WANTED} and ${within} ${after} order by ${LINE} limit 1`;
+  return sql`(${first(sql``)}) union all
+    select n.stream_id from ${name} w cross join lateral (${first(sql`and s.stream_id > w.stream_id`)}) n`;
+}
+
 @Injectable()
 export class ClaimsRepository {
   /** Whether a session is wanted, be its time come or not. */
   readonly isWanted = sql<boolean>`(select true from sessions s where ${WANTED} order by ${LINE} limit 1)`;
 
-  /** The first `limit` cities behind `after` with wanted sessions, each found by one look into the index. */
+  /**
+   * The next `limit` cities behind `after` with wanted sessions, around to `after` itself: after the last one comes the first. Each is found by
+   * one look into the index, and no more of them than are answered.
+   */
   async cities(db: Kysely<Database>, after: number, limit: number): Promise<WantingCity[]> {
     const { rows } = await sql<WantingCity>`
-      with recursive walk as (
-        (select s.stream_id from sessions s where ${WANTED} and s.stream_id > ${after} order by ${LINE} limit 1)
-        union all
-        select n.stream_id from walk w cross join lateral (
-          select s.stream_id from sessions s where ${WANTED} and s.stream_id > w.stream_id order by ${LINE} limit 1) n
-      )
+      with recursive above as (${walk(sql`above`, sql`s.stream_id > ${after}`)}), below as (${walk(sql`below`, sql`s.stream_id <= ${after}`)})
       select c.stream_id as "streamId", c.id as "cityId", c.name as city, c.dir as path, ${RUNNING} as running
-      from (select stream_id from walk limit ${limit}) w join cities c using (stream_id) order by 1`.execute(db);
+      from (select 0 as round, stream_id from above union all select 1, stream_id from below limit ${limit}) w
+      join cities c using (stream_id) order by w.round, c.stream_id`.execute(db);
     return rows;
   }
 
@@ -84,25 +98,20 @@ export class ClaimsRepository {
     return rows;
   }
 
-  /** How many sessions of each city a runner has, by the city's stream. */
-  async held(db: Kysely<Database>, runnerId: string): Promise<Map<number, number>> {
-    const { rows } = await sql<{ streamId: number; n: number }>`
-      select s.stream_id as "streamId", count(*)::int as n from sessions s where s.runner_id = ${runnerId} group by 1`.execute(db);
-    return new Map(rows.map(({ streamId, n }) => [streamId, n]));
-  }
-
-  /** What runners that take sessions hold now. */
-  async loads(db: Kysely<Database>): Promise<Load[]> {
+  /** What runners that take sessions hold now; of `self` also of which cities. */
+  async loads(db: Kysely<Database>, self: string): Promise<Load[]> {
     const { rows } = await sql<Load>`
-      select r.id, r.capacity, (select count(*)::int from sessions s where s.runner_id = r.id) as held
+      select r.id, r.capacity, (select count(*)::int from sessions s where s.runner_id = r.id) as held,
+        case when r.id = ${self} then (select coalesce(json_object_agg(c.stream_id, c.n), '{}') from (
+          select s.stream_id, count(*) as n from sessions s where s.runner_id = ${self} group by 1) c) end as cities
       from runners r where r.state = 'active' and r.lease_until > clock_timestamp()`.execute(db);
     return rows;
   }
 
   /** Locks those of `pks` that can still be started, when the runner may take them, by pk; what others hold is left to them. */
-  async lockStartable(tx: Tx, streamId: number, pks: readonly number[], runnerId: string): Promise<{ pk: number; now: Date }[]> {
-    const { rows } = await sql<{ pk: number; now: Date }>`
-      select s.pk, clock_timestamp() as now from sessions s
+  async lockStartable(tx: Tx, streamId: number, pks: readonly number[], runnerId: string): Promise<Startable[]> {
+    const { rows } = await sql<Startable>`
+      select ${SESSION_ROW}, clock_timestamp() as now from sessions s
       where s.pk = any(${[...pks]}::bigint[]) and s.stream_id = ${streamId} and ${STARTABLE}
         and exists (select from cities c where c.stream_id = s.stream_id and ${RUNNING})
         and exists (select from runners r where r.id = ${runnerId} and r.state = 'active' and r.lease_until > clock_timestamp())

@@ -6,7 +6,7 @@ import type { Load } from './claims.repository.js';
  * How many of `wanted` sessions a runner may take so that all of them end up equally full, measured by their capacity. What
  * nobody has taken for a while goes to anybody with room: `overdue` of the wanted ones.
  */
-export function share(self: string, loads: readonly Load[], wanted: number, overdue: number): number {
+export function share(self: string, loads: readonly Pick<Load, 'id' | 'capacity' | 'held'>[], wanted: number, overdue: number): number {
   const own = loads.find(({ id }) => id === self);
   if (own === undefined) return 0;
   const room = Math.max(0, own.capacity - own.held);

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { atOnce } from '../../../platform/time/at-once.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
@@ -32,6 +33,9 @@ export interface Claimed {
   /** Of its city; undefined: off. */
   readonly breaker: BreakerSettings | undefined;
 }
+
+/** A city, and its configuration once somebody has looked for what can be started there. */
+type Asked = WantingCity & { config: CityConfig | undefined };
 
 /** Cities and sessions that are looked at together. */
 const CITIES = 50;
@@ -68,10 +72,11 @@ export class SessionClaims {
   async claim(lease: RunnerLease, limit: number, adopt: (claimed: Claimed) => void): Promise<void> {
     const { cities, wanted } = await this.#wanted(limit);
     if (wanted.length === 0 || !lease.accepts) return;
-    const loads = await this.repository.loads(this.db);
+    const loads = await this.repository.loads(this.db, lease.id);
     const overdue = wanted.filter((candidate) => candidate.overdue);
     const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));
-    const held = await this.repository.held(this.db, lease.id);
+    const of = loads.find(({ id }) => id === lease.id)?.cities ?? {};
+    const held = new Map(Object.entries(of).map(([streamId, n]) => [Number(streamId), n]));
     const limits = placesOf(this.app);
     let claimed = 0;
     const failed: unknown[] = [];
@@ -98,36 +103,30 @@ export class SessionClaims {
   }
 
   /** What could be started here: its agent, rig and city are not suspended and this host has its program. */
-  async #wanted(limit: number): Promise<{ cities: Map<number, WantingCity>; wanted: Candidate[] }> {
-    const cities = new Map<number, WantingCity>();
+  async #wanted(limit: number): Promise<{ cities: Map<number, Asked>; wanted: Candidate[] }> {
+    const cities = new Map<number, Asked>();
     const wanted: Candidate[] = [];
-    let after = this.#last;
-    for (let around = false; wanted.length < limit;) {
+    for (let after = this.#last; wanted.length < limit;) {
       const page = await this.repository.cities(this.db, after, CITIES);
-      const fresh = page.filter(({ streamId }) => !cities.has(streamId));
+      const fresh = page.filter(({ streamId }) => !cities.has(streamId)).map((city): Asked => ({ ...city, config: undefined }));
       for (const city of fresh) cities.set(city.streamId, city);
-      wanted.push(
-        ...(await this.#lines(
-          fresh.filter(({ running }) => running),
-          limit,
-        )),
-      );
-      if (page.length === CITIES && fresh.length > 0) after = page.at(-1)!.streamId;
-      else if (around || this.#last === 0) break;
-      else [around, after] = [true, 0];
+      const running = fresh.filter((city) => city.running);
+      wanted.push(...(await this.#lines(running, limit)));
+      if (fresh.length < CITIES) break; // it has been around
+      after = fresh.at(-1)!.streamId;
     }
     return { cities, wanted };
   }
 
   /** The first of the line of each city that can be started here. Who stands before them and cannot does not keep them back. */
-  async #lines(cities: readonly WantingCity[], limit: number): Promise<Candidate[]> {
+  async #lines(cities: readonly Asked[], limit: number): Promise<Candidate[]> {
     const each = Math.max(limit, Math.floor(PAGE / Math.max(1, cities.length)));
     const startable: Candidate[] = [];
     let lines: { streamId: number; after?: LinePlace; found: number }[] = cities.map(({ streamId }) => ({ streamId, found: 0 }));
     while (lines.length > 0) {
       const { overdueMs } = this.timings;
       const page = await this.repository.candidates(this.db, lines, { each, overdueMs });
-      const here = await this.#startableHere(page, new Map(cities.map((city) => [city.streamId, city.city])));
+      const here = await this.#startableHere(page, new Map(cities.map((city) => [city.streamId, city])));
       startable.push(...here);
       lines = lines.flatMap(({ found, ...line }) => {
         const seen = page.filter(({ streamId }) => streamId === line.streamId);
@@ -138,22 +137,29 @@ export class SessionClaims {
     return startable;
   }
 
-  async #startableHere(candidates: readonly Candidate[], names: ReadonlyMap<number, string>): Promise<Candidate[]> {
+  async #startableHere(candidates: readonly Candidate[], cities: ReadonlyMap<number, Asked>): Promise<Candidate[]> {
     if (candidates.length === 0) return [];
     const presets = [...new Set(candidates.flatMap(({ preset }) => preset ?? []))];
     const unready = await this.hosts.notReady(this.db, this.app.processId, presets);
     const blockers = new Map<number, Awaited<ReturnType<EffectiveSuspension['blockers']>>>();
-    for (const streamId of new Set(candidates.map((candidate) => candidate.streamId)))
-      blockers.set(streamId, await this.suspension.blockers({ name: names.get(streamId)!, streamId }));
+    for (const streamId of new Set(candidates.map((candidate) => candidate.streamId))) {
+      const asked = cities.get(streamId)!;
+      const city = { name: asked.city, streamId };
+      asked.config ??= (await this.config.known(city))?.config;
+      blockers.set(streamId, await this.suspension.blockers(city, asked.config));
+    }
     return candidates.filter(
       ({ preset, streamId, agent, rig }) =>
         !(preset !== null && unready.has(preset)) && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
     );
   }
 
-  async #take(lease: RunnerLease, { streamId, cityId, city: name, path }: WantingCity, batch: readonly Candidate[]): Promise<Claimed[]> {
+  async #take(
+    lease: RunnerLease,
+    { streamId, cityId, city: name, path, config: known }: Asked,
+    batch: readonly Candidate[],
+  ): Promise<Claimed[]> {
     const city: CityScope = { id: cityId, name, path, stream: name, streamId };
-    const known = (await this.config.known(city))?.config;
     const fresh = new Set(known?.agents.filter((agent) => agent.wake_mode === 'fresh').map((agent) => agent.qualified_name));
     const breaker = known && breakerSettings(known);
     const startMs = this.timings.planMs + startupMs(known);
@@ -162,9 +168,8 @@ export class SessionClaims {
       .runInAnyState(city, RUNNER_ACTOR, async (changes) => {
         const locked = await this.repository.lockStartable(changes.tx, streamId, pks, lease.id);
         const claimed: Claimed[] = [];
-        for (const { pk, now } of locked) {
+        for (const { now, ...row } of locked) {
           if (!lease.accepts) throw new LeaseGone();
-          const row = await changes.require(pk, `#${pk}`);
           const begins = row.agent !== null && fresh.has(row.agent);
           const deadline = new Date(now.getTime() + startMs);
           const tried = (known && startHash(known, row)) ?? null;

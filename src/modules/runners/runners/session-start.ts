@@ -5,7 +5,7 @@ import { startPrepared } from '../../../platform/runtime/preparation/prepared-st
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
-import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { NOW, type SessionPatch, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { OwnedSession } from './owned-session.js';
 import type { RunnerContext } from './runner-context.js';
 import type { Claimed } from './session-claims.js';
@@ -170,12 +170,11 @@ async function commitReady(
   return owner.change(async (changes, row) => {
     if (row.state === 'active' && row.live) return row;
     if (row.state !== 'creating' || row.stop_request !== null) return undefined;
-    const { now } = await context.repository.facts(changes.tx, row.pk, row.generation);
     const { options, ...capabilities } = agent.capabilities;
     const set: SessionPatch = {
       live: true,
-      ready_at: now,
-      last_woke_at: now,
+      ready_at: NOW,
+      last_woke_at: NOW,
       session_key: agent.sessionKey ?? null,
       capabilities,
       option_schema: options,

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../platform/database/transactions.js';
 import { PromptError, type RunningAgent, type TurnUsage } from '../../../platform/runtime/port.js';
 import { spanned, type Span } from '../../../platform/telemetry/spans.js';
-import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { NOW, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { EntryWrite } from '../../sessions/transcripts/entries.js';
 import type { TurnStop } from '../../sessions/usage/turn.js';
 import { Fenced, type OwnedSession } from './owned-session.js';
@@ -146,13 +146,12 @@ export class SessionTurns {
 
   /** A refusal before the turn began fails the message; one that a death has swallowed is left to whoever settles the death. */
   async #end({ number, message, startedAt }: Turn, stopReason: TurnStop, refused: PromptError | undefined): Promise<void> {
-    const { messages, usage: recorder, repository } = this.context;
+    const { messages, usage: recorder } = this.context;
     const usage = this.#usage;
     await this.owner.change(async (changes, row) => {
-      const { now } = await repository.facts(changes.tx, row.pk, row.generation);
       const swallowed = refused?.cause_ === 'died';
       const progress = { failed_starts: 0, ...(row.restarts.length === 0 ? {} : { restarts: [] }) };
-      const after = await changes.patch(row, { last_turn_at: now, ...(refused === undefined ? progress : {}) });
+      const after = await changes.patch(row, { last_turn_at: NOW, ...(refused === undefined ? progress : {}) });
       if (refused !== undefined && !swallowed && message !== undefined)
         await messages.failed(changes, after, message.pk, { message: refused.message, ...codeOf(refused) });
       await recorder.finish(changes, after, number, stopReason, usage);

@@ -19,6 +19,13 @@ import type { Work } from '../../work/work/work.js';
 import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
 import { moveOf, type CloseCode, type SessionCommand } from './session-states.js';
 import type { SessionStore } from './session-store.repository.js';
+import type { SessionResponse } from '../../../contract/sessions.schemas.js';
+
+/** An event that is made at the end of the transaction, of what the session is then; undefined for none. */
+export interface EndingEvent {
+  readonly id: string;
+  readonly make: (session: SessionResponse) => Promise<NewEvent | undefined>;
+}
 
 /** The city of a session, as writers need it. */
 export interface SessionCity {
@@ -76,7 +83,7 @@ export interface SessionReactions {
  * statement, and every change has its event in `events()`, which the transaction appends last.
  */
 export class SessionChanges {
-  readonly #events: NewEvent[] = [];
+  readonly #events: (NewEvent | EndingEvent)[] = [];
   /** Sessions whose log or inbox has something new, by pk; told to everybody after the commit. */
   readonly touched = new Map<number, SessionRow>();
   /** Sessions whose columns were changed without a move, by pk: as they were, and as they are. */
@@ -210,12 +217,18 @@ export class SessionChanges {
     this.#events.push(...events);
   }
 
+  /** As `emit`, for an event that has the session as the transaction leaves it. What `make` locks comes after beads and before events. */
+  emitAtEnd(event: EndingEvent): void {
+    this.#events.push(event);
+  }
+
   /** Says that the session's runner or its readers have something to look at, without changing its row. */
   touch(row: SessionRow): void {
     this.#touch(row);
   }
 
-  events(): readonly NewEvent[] {
+  /** In the order in which they are appended. */
+  events(): readonly (NewEvent | EndingEvent)[] {
     return this.#events;
   }
 

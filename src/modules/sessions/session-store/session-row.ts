@@ -87,10 +87,17 @@ export interface SessionRow {
   readonly closed_at: Date | null;
 }
 
+/** Stands for when a change is written, by the clock of the database; the same in all columns of one change. */
+export const NOW = Symbol('now');
+
+type Stamps = 'ready_at' | 'last_woke_at' | 'last_turn_at';
+
 /** Columns that the state table does not own. */
 export type SessionPatch = Partial<
-  Omit<SessionRow, 'pk' | 'stream_id' | 'id' | 'state' | 'created_at' | 'updated_at' | 'state_at' | 'closed_at'>
+  Omit<SessionRow, 'pk' | 'stream_id' | 'id' | 'state' | 'created_at' | 'updated_at' | 'state_at' | 'closed_at' | Stamps>
 > & {
+  readonly [K in Stamps]?: Date | null | typeof NOW;
+} & {
   /** SHA-256 of the token with which this session's process may call the API. */
   readonly token_hash?: Buffer | null;
   /** Hashes of the parts of `launch_hash`. */

@@ -4,10 +4,11 @@ import { ProblemError, problem } from '../../../contract/problems.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
+import { NOW, type NameKind, type NewSession, type SessionPatch, type SessionRow } from './session-row.js';
 import type { SessionState } from './session-states.js';
 
-const ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+/** A `SessionRow` of `sessions s`. */
+export const SESSION_ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
   s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,
   s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request, s.stop_reason,
   s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending, s.delete_pending,
@@ -26,20 +27,22 @@ const ARRAY_COLUMNS = new Map<string, string>([
 @Injectable()
 export class SessionStore {
   async find(db: Kysely<Database>, streamId: number, pk: number): Promise<SessionRow | undefined> {
-    const { rows } = await sql<SessionRow>`select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(db);
+    const { rows } = await sql<SessionRow>`select ${SESSION_ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId}`.execute(
+      db,
+    );
     return rows[0];
   }
 
   async lock(tx: Tx, streamId: number, pk: number): Promise<SessionRow | undefined> {
     const { rows } = await sql<SessionRow>`
-      select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update`.execute(tx);
+      select ${SESSION_ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update`.execute(tx);
     return rows[0];
   }
 
   /** As `lock`; undefined also where somebody else has it. */
   async tryLock(tx: Tx, streamId: number, pk: number): Promise<SessionRow | undefined> {
     const { rows } = await sql<SessionRow>`
-      select ${ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update skip locked`.execute(tx);
+      select ${SESSION_ROW} from sessions s where s.pk = ${pk} and s.stream_id = ${streamId} for no key update skip locked`.execute(tx);
     return rows[0];
   }
 
@@ -84,7 +87,7 @@ export class SessionStore {
           ${s.reason ?? null}::text, ${JSON.stringify(s.options ?? {})}::jsonb,
           ${JSON.stringify(s.metadata ?? {})}::jsonb, ${s.work_dir ?? null}, ${s.wake_request ?? null}::text,
           case when ${s.wake_request ?? null}::text is not null then clock_timestamp() end
-        from made m returning ${ROW}
+        from made m returning ${SESSION_ROW}
       ),
       logs as (insert into session_logs (session_pk) select s.pk from s),
       wanted as (
@@ -94,7 +97,9 @@ export class SessionStore {
         where w.name is not null order by w.name, w.n
       ),
       given as (${takingNames(sql`select w.stream_id, w.name, w.kind, w.pk from wanted w`, sql`(select s.named_identity from s)`)})
-      select ${ROW}, (select array_agg(w.name) from wanted w where w.name not in (select g.name from given g)) as taken from s`.execute(tx);
+      select ${SESSION_ROW}, (select array_agg(w.name) from wanted w where w.name not in (select g.name from given g)) as taken from s`.execute(
+      tx,
+    );
     const { taken, ...row } = rows[0]!;
     if (taken !== null) throw nameTaken(taken[0]!);
     return row;
@@ -144,7 +149,7 @@ export class SessionStore {
     const { rows } = await sql<SessionRow>`
       with s as (
         update sessions s set ${sql.join(sets)}
-        where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${ROW}
+        where s.pk = ${row.pk} and s.state = ${row.state} and s.generation = ${row.generation} returning ${SESSION_ROW}
       ),
       l as (
         update session_logs l set head = l.head + 1, status_rev = l.head + 1, generation = s.generation,
@@ -153,7 +158,7 @@ export class SessionStore {
           activity_at = case when s.live or l.activity = 'idle' then l.activity_at else clock_timestamp() end
         from s where l.session_pk = s.pk
       )
-      select ${ROW} from s`.execute(tx);
+      select ${SESSION_ROW} from s`.execute(tx);
     return rows[0];
   }
 }
@@ -171,6 +176,7 @@ const nameTaken = (name: string): ProblemError => problem('conflict', `the name 
 
 function valueOf(column: string, value: unknown): RawBuilder<unknown> {
   if (value === null) return sql`null`;
+  if (value === NOW) return sql`statement_timestamp()`;
   if (JSON_COLUMNS.has(column)) return sql`${JSON.stringify(value)}::jsonb`;
   const array = ARRAY_COLUMNS.get(column);
   return array === undefined ? sql`${value}` : sql`${value}::${sql.raw(array)}`;

@@ -65,6 +65,22 @@ describe('an event of a session', () => {
     expect(told.map(toldOf)).toEqual([answer, answer]);
   });
 
+  it('may be made of what that is, and stands where it was told', async () => {
+    const session = await fixture.session('active');
+    const above = (await fixture.events()).at(-1)!.seq;
+    await fixture.within(session.pk, async (changes, row) => {
+      const make = ({ title, state }: SessionResponse) =>
+        Promise.resolve({ ...changes.facts(row), type: 'worker.operation', version: 1, payload: { title, state } });
+      changes.emitAtEnd({ id: row.id, make });
+      changes.emitAtEnd({ id: row.id, make: () => Promise.resolve(undefined) });
+      await changes.patch(await changes.move(row, 'suspend', { reason: 'user-hold' }), { title: 'at last' });
+    });
+    expect(await fixture.events(above)).toMatchObject([
+      { type: 'worker.operation', payload: { title: 'at last', state: 'suspended' } },
+      { type: 'session.suspended', payload: { session: { title: 'at last' } } },
+    ]);
+  });
+
   it('is not there when its transaction is undone', async () => {
     const session = await fixture.session('active');
     const told = await during(session, async () => {

@@ -2,7 +2,7 @@ import { SessionUpdated } from '../../../contract/events/sessions.events.js';
 import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
-import type { SessionChanges, SessionCity } from './session-changes.js';
+import type { EndingEvent, SessionChanges, SessionCity } from './session-changes.js';
 import type { SessionRow } from './session-row.js';
 
 /** Who knows what a session looks like to whoever asks for it. */
@@ -23,21 +23,27 @@ const LONGEST = 16 * 1024;
  * agent names during a turn, which the end of the turn tells.
  */
 export async function withSessions(changes: SessionChanges, telling: SessionTelling): Promise<readonly NewEvent[]> {
-  const named = new Set(changes.events().flatMap((one) => sessionOf(one) ?? []));
+  const named = new Set(changes.events().flatMap((one) => ('make' in one ? [] : (sessionOf(one) ?? []))));
   const events = [...changes.events(), ...unnamed(changes, telling, named)];
   const wanted = [...new Set(events.flatMap((one) => sessionOf(one) ?? []))];
-  if (wanted.length === 0) return events;
+  if (wanted.length === 0) return events as NewEvent[];
   const told = await telling.tell(changes.tx, changes.city, wanted);
-  return events.map((one) => {
+  const made: NewEvent[] = [];
+  for (const one of events) {
     const session = told.get(sessionOf(one) ?? '');
-    if (session === undefined || Buffer.byteLength(JSON.stringify(session)) > LONGEST) return one;
-    return { ...one, payload: { ...(one.payload as object), session } };
-  });
+    if ('make' in one) {
+      const event = await one.make(session!);
+      if (event !== undefined) made.push(event);
+    } else if (session === undefined || Buffer.byteLength(JSON.stringify(session)) > LONGEST) made.push(one);
+    else made.push({ ...one, payload: { ...(one.payload as object), session } });
+  }
+  return made;
 }
 
 /** The session that an event is about. */
-function sessionOf({ type, subject }: NewEvent): string | undefined {
-  return type.startsWith('session.') ? subject : undefined;
+function sessionOf(one: NewEvent | EndingEvent): string | undefined {
+  if ('make' in one) return one.id;
+  return one.type.startsWith('session.') ? one.subject : undefined;
 }
 
 function unnamed(changes: SessionChanges, telling: SessionTelling, named: ReadonlySet<string>): NewEvent[] {

@@ -5,15 +5,6 @@ import type { Tx } from '../../../platform/database/transactions.js';
 /** SQL about the operations that make sessions. */
 @Injectable()
 export class CreateEndingsRepository {
-  /** Whether the operation ends with a message, and not when the session is ready. */
-  async hasMessage(tx: Tx, sessionPk: number, requestId: string): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from session_messages where session_pk = ${sessionPk} and source = 'create' and request_id = ${requestId} limit 1`.execute(
-      tx,
-    );
-    return rows.length === 1;
-  }
-
   /** Waits for whoever changes the session of an operation: its row comes before the operation's. */
   async lockSession(tx: Tx, stream: string, sessionId: string): Promise<void> {
     await sql`

@@ -1,12 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { Operations, type ExternalOutcome } from '../../../platform/operations/operations.js';
+import type { NewEvent } from '../../../platform/event-log/event.js';
 import { MessageQueue } from '../messages/message-queue.service.js';
-import { CreateEndingsRepository } from './create-endings.repository.js';
-import { SessionAnswers } from './session-answers.service.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import { createTarget, SessionCreate } from './sessions.operations.js';
+import { createTarget, SessionCreate, type SessionCreateInput } from './sessions.operations.js';
 
 /**
  * Ends the operations that made sessions, in the transactions that find out what became of them, whoever runs those. Every
@@ -18,15 +17,13 @@ export class CreateEndings implements OnModuleInit {
     private readonly changes: SessionChangesService,
     private readonly queue: MessageQueue,
     private readonly operations: Operations,
-    private readonly answers: SessionAnswers,
-    private readonly repository: CreateEndingsRepository,
   ) {}
 
   onModuleInit(): void {
     this.changes.onMoved((changes, before, after, message) => this.#moved(changes, before, after, message));
     this.queue.onSettled(async (changes, row, { source, request_id }, outcome) => {
       if (source !== 'create' || request_id === null) return;
-      if (outcome === 'delivered') return this.#succeed(changes, row, request_id);
+      if (outcome === 'delivered') return void this.#succeed(changes, row, request_id);
       const code = outcome.code === 'message_failed' ? 'message_delivery_failed' : outcome.code;
       await this.#end(changes, row, request_id, { ok: false, code, message: outcome.message });
     });
@@ -43,17 +40,21 @@ export class CreateEndings implements OnModuleInit {
       const message = why === undefined ? verdict : `${verdict}: ${why}`;
       return this.#end(changes, after, operation.id, { ok: false, code: 'create_failed', message });
     }
-    if (!(await this.repository.hasMessage(changes.tx, after.pk, operation.id))) await this.#succeed(changes, after, operation.id);
+    // With a message it ends when that is delivered, and not when the session is ready.
+    if (!(operation.input as SessionCreateInput).message) this.#succeed(changes, after, operation.id);
   }
 
-  async #succeed(changes: SessionChanges, row: SessionRow, requestId: string): Promise<void> {
-    const session = await this.answers.within(changes.tx, changes.city, row.id);
-    await this.#end(changes, row, requestId, { ok: true, payload: { session } });
+  #succeed(changes: SessionChanges, { id }: SessionRow, requestId: string): void {
+    changes.emitAtEnd({ id, make: (session) => this.#ended(changes, id, requestId, { ok: true, payload: { session } }) });
   }
 
-  async #end(changes: SessionChanges, row: SessionRow, requestId: string, outcome: ExternalOutcome): Promise<void> {
-    const ended = await this.operations.end(changes.tx, SessionCreate, requestId, { ...outcome, subject: row.id });
+  async #end(changes: SessionChanges, { id }: SessionRow, requestId: string, outcome: ExternalOutcome): Promise<void> {
+    const ended = await this.#ended(changes, id, requestId, outcome);
     if (ended !== undefined) changes.emit(ended);
+  }
+
+  #ended(changes: SessionChanges, id: string, requestId: string, outcome: ExternalOutcome): Promise<NewEvent | undefined> {
+    return this.operations.end(changes.tx, SessionCreate, requestId, { ...outcome, subject: id });
   }
 }
 

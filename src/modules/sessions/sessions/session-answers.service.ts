@@ -37,11 +37,6 @@ export class SessionAnswers implements OnModuleInit {
     return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
   }
 
-  /** A session as it is in a transaction that has it. */
-  async within(tx: Tx, city: SessionCity, id: string): Promise<SessionResponse> {
-    return (await this.#told(tx, city, [id])).get(id)!;
-  }
-
   /** The session of this id in a running city; undefined where there is none. */
   async byId(city: string, id: string): Promise<{ body: SessionResponse; index: number } | undefined> {
     const row = await this.byIds.find(city, id);
