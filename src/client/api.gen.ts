@@ -6750,6 +6750,8 @@ export interface components {
         /** @description What the service runs on. */
         InfoDeployment: {
             database: components["schemas"]["InfoDatabase"];
+            /** @description What is wrong with `host.toml` of the process that answers, and where: until it is mended git signs in nowhere there, and the process does not start again. Absent: nothing. */
+            host_file_fault?: string;
             /** @description There are more processes. */
             partial?: boolean;
             /** @description Where the process that answers has files. */

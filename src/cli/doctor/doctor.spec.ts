@@ -181,6 +181,13 @@ describe('svc doctor', () => {
     );
   });
 
+  it('finds a host.toml that cannot be used', async () => {
+    const host_file_fault = '/data/host.toml:2: column 3: is not TOML';
+    const found = await doctor(info({ deployment: { ...info().deployment!, host_file_fault } }), [runner()]);
+    const message = `${host_file_fault}: git signs in nowhere, and the service does not start again`;
+    expect(found.filter(({ status }) => status === 'failed')).toEqual([expect.objectContaining({ name: 'host.toml', message })]);
+  });
+
   it.each([
     ['a name that nobody knows', async () => 'https://svc.invalid:1', ['server']],
     [

@@ -69,7 +69,7 @@ export function openness({ auth, read_only: readOnly, tls }: Info, url: URL): Fo
 export function deployment({ deployment: it, version }: Info): Found[] {
   if (it === undefined)
     return [skipped('deployment', 'the database, the queue and the runners are told to keys that are not limited to cities')];
-  return [database(it.database), queue(it), ...processes(it, version), ...(it.places ?? []).map(place)];
+  return [database(it.database), queue(it), ...processes(it, version), ...(it.places ?? []).map(place), ...hostFile(it)];
 }
 
 function database({ version, schema, missing: lacks, unknown: newer }: Deployment['database']): Found {
@@ -90,6 +90,11 @@ function place({ place: name, directory, free_bytes: free, level, writable }: No
   if (level === 'ok') return ok(`${name} folder`, said);
   const full = `${said}: cities, and a database that is there, stop when it is full`;
   return (level === 'warn' ? warning : failed)(`${name} folder`, full, `df -h '${directory}'`);
+}
+
+/** It is read when a process starts, and each time that git signs in. */
+function hostFile({ host_file_fault: fault }: Deployment): Found[] {
+  return fault === undefined ? [] : [failed('host.toml', `${fault}: git signs in nowhere, and the service does not start again`)];
 }
 
 function queue({ queue: kind, processes: all }: Deployment): Found {

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
 import { Bubblewrap } from './bubblewrap.js';
-import { readHostFile } from './host-file.js';
+import { hostFileFault, readHostFile } from './host-file.js';
 import type { Mount } from './mounts.js';
 
 const LIMITS = { memory: 1024 ** 3, processes: 4_096, files: 1_024 };
@@ -176,5 +176,12 @@ describe('the file of a host', () => {
     ['[runner.limits]\nmemory = "lots"', expect.stringContaining('runner.limits.memory')],
   ])('is refused when it is wrong: %#', async (text, message) => {
     expect(await read(text)).toEqual(message);
+    expect((await hostFileFault(path.join(root, 'host.toml')))?.replace(root, '')).toEqual(message);
+  });
+
+  it('has no fault when it is right, or is not there', async () => {
+    await read('[runner.limits]\nmemory = "2GiB"\n');
+    expect(await hostFileFault(path.join(root, 'host.toml'))).toBeUndefined();
+    expect(await hostFileFault(path.join(root, 'none.toml'))).toBeUndefined();
   });
 });

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { parse, TomlError } from 'smol-toml';
 import { z } from 'zod';
+import type { AppConfig } from '../config/config.js';
 import { tomlFault } from '../config/toml-fault.js';
 import { GitRule } from './git-rules.js';
 import { absolute } from './host-path.js';
@@ -95,6 +97,22 @@ export async function readHostFile(file: string): Promise<HostRules> {
     if (error instanceof HostFileError) throw error;
     if (!(error instanceof TomlError)) throw error;
     throw new HostFileError(`${file}:${error.line}: ${tomlFault(error)}`, { cause: error });
+  }
+}
+
+/** Where the operator of this host says it. */
+export function hostFileOf({ dataDir }: Pick<AppConfig, 'dataDir'>): string {
+  return path.join(dataDir, 'host.toml');
+}
+
+/** What is wrong with it, and where; undefined for nothing. */
+export async function hostFileFault(file: string): Promise<string | undefined> {
+  try {
+    await readHostFile(file);
+    return undefined;
+  } catch (error) {
+    if (error instanceof HostFileError) return error.message;
+    throw error;
   }
 }
 

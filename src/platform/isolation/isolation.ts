@@ -6,7 +6,7 @@ import { AppLogger } from '../logging/logger.js';
 import type { Sandbox } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
-import { readHostFile, type HostRules } from './host-file.js';
+import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, type LentWork } from './lent-user.js';
 import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Mount } from './mounts.js';
@@ -35,7 +35,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     private readonly config: AppConfig,
     private readonly log: AppLogger,
   ) {
-    this.hostFile = path.join(config.dataDir, 'host.toml');
+    this.hostFile = hostFileOf(config);
   }
 
   /** A host that cannot give what its operator wants does not start. */

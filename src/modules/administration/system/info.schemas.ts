@@ -61,6 +61,10 @@ const InfoDeployment = contract(
     database: InfoDatabase,
     queue: z.enum(['redis', 'postgres']).describe('What wakes workers.'),
     places: z.array(InfoPlace).describe('Where the process that answers has files.'),
+    host_file_fault: z.string().optional().meta({
+      description:
+        'What is wrong with `host.toml` of the process that answers, and where: until it is mended git signs in nowhere there, and the process does not start again. Absent: nothing.',
+    }),
     processes: z.array(InfoProcess).describe('The processes that are alive.'),
     partial: z.boolean().optional().meta({ description: 'There are more processes.' }),
   }),

@@ -3,6 +3,7 @@ import { may, RIGHTS, type Principal } from '../../../contract/principal.js';
 import { VERSION } from '../../../contract/version.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { differenceOf, knownMigrations } from '../../../platform/database/migrator.js';
+import { hostFileFault, hostFileOf } from '../../../platform/isolation/host-file.js';
 import { Clock } from '../../../platform/time/clock.js';
 import { InfoRepository } from './info.repository.js';
 import { placesOf } from './places.js';
@@ -50,11 +51,12 @@ export class InfoService {
   }
 
   async #deployment(): Promise<NonNullable<SupervisorInfo['deployment']>> {
-    const [{ version, migrations }, known, processes, places] = await Promise.all([
+    const [{ version, migrations }, known, processes, places, host_file_fault] = await Promise.all([
       this.repository.database(),
       knownMigrations(),
       this.repository.processes(LISTED),
       placesOf(this.config),
+      hostFileFault(hostFileOf(this.config)),
     ]);
     return {
       database: {
@@ -64,6 +66,7 @@ export class InfoService {
       },
       queue: this.config.redisUrl === undefined ? 'postgres' : 'redis',
       places,
+      ...(host_file_fault === undefined ? {} : { host_file_fault }),
       processes: processes.slice(0, LISTED),
       ...(processes.length > LISTED ? { partial: true } : {}),
     };
