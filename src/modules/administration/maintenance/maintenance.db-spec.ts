@@ -3,6 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { sql } from 'kysely';
 import { registerCity } from '../../../../test/support/registry.js';
 import { putSession } from '../../../../test/support/session-examples.js';
+import { eventually } from '../../../../test/support/sse.js';
 import { MaintenanceFixture } from './testing/maintenance-fixture.js';
 
 let kept: MaintenanceFixture;
@@ -326,6 +327,36 @@ describe('the tables of the deployment', () => {
     await kept.fixture.sql(`update store_looks set look_at = now()`);
     expect(await due()).toBe(true);
     expect(await kept.b.store.take(HOUR)).toBe(true);
+  });
+
+  it('are analyzed soon when they have more than twice the rows that they were analyzed with, once for all workers', async () => {
+    const insert = (from: number, to: number): Promise<unknown> =>
+      kept.fixture.sql(
+        `insert into beads (stream_id, id, title) select ${kept.city.streamId}, 'g-' || n, 't' from generate_series(${from}, ${to}) n`,
+      );
+    const analyzed = async () =>
+      (
+        await kept.fixture.sql<{ rows: number; times: number }>(
+          `select reltuples::int as rows, pg_stat_get_analyze_count(oid)::int as times from pg_class where relname = 'beads'`,
+        )
+      )[0]!;
+    const due = async (): Promise<unknown> =>
+      (await sql<{ due: boolean }>`select ${kept.a.store.hasOutgrown} as due`.execute(kept.a.db)).rows[0]!.due;
+    const follow = async (): Promise<void> => {
+      for (const { look } of [kept.a, kept.b]) await look.follow(new AbortController().signal);
+    };
+    await insert(1, 10);
+    await kept.fixture.sql('analyze');
+    const { times } = await analyzed();
+    await insert(11, 900);
+    expect([await due(), await kept.a.store.outgrown()]).toEqual([false, []]);
+    await insert(901, 1_100);
+    // What a connection has written it tells when it ends, or a second later.
+    await eventually(due);
+    await follow();
+    expect([await due(), await analyzed()]).toEqual([false, { rows: 1_100, times: times + 1 }]);
+    await follow();
+    expect(await analyzed()).toEqual({ rows: 1_100, times: times + 1 });
   });
 
   it('lose what was said in sessions that are gone, and nothing else', async () => {

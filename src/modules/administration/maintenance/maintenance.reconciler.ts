@@ -16,6 +16,7 @@ const EVERY_MS = 5_000;
 const DISKS_EVERY_MS = 30_000;
 const LOST_EVERY_MS = 2_000;
 const TABLES_EVERY_MS = 60_000;
+const GROWTH_EVERY_MS = 5_000;
 /** So many cycles wait for a worker at the most: a thousand cities may be due at once, and they can wait where they are. */
 const WAITING = 20;
 const LOST_AT_ONCE = 20;
@@ -44,6 +45,8 @@ export class MaintenanceReconciler implements OnApplicationBootstrap {
     repeat(this.lifecycle, this.log, { name: 'disks', everyMs: DISKS_EVERY_MS, work: (signal) => this.watch.look(signal) });
     this.due.repeat({ name: 'lost cycles', everyMs: LOST_EVERY_MS, due: this.repository.isLost, work: () => this.sweep() });
     this.due.repeat({ name: 'tables', everyMs: TABLES_EVERY_MS, due: this.store.isDue, work: (signal) => this.tables.look(signal) });
+    const follow = (signal: AbortSignal): Promise<void> => this.tables.follow(signal);
+    this.due.repeat({ name: 'tables that have grown', everyMs: GROWTH_EVERY_MS, due: this.store.hasOutgrown, work: follow });
   }
 
   /** Ends the cycles whose workers have died. Answers how many. */

@@ -29,6 +29,11 @@ export class StoreLook {
     return this.repository.warnings();
   }
 
+  /** Takes the statistics of tables anew that have outgrown them. Whoever comes second leaves a table to the first. */
+  async follow(signal: AbortSignal): Promise<void> {
+    for (const name of await this.repository.outgrown()) if (!signal.aborted) await this.repository.analyze(name);
+  }
+
   async #look(signal: AbortSignal): Promise<void> {
     const tables = await this.repository.tables();
     for (const { name } of tables.filter(({ stale }) => stale)) {

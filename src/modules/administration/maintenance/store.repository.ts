@@ -24,6 +24,16 @@ export interface TableState {
 /** Of what has changed since a table was analyzed; the database does it at half as much by itself. */
 const STALE_SHARE = 0.2;
 const STALE_ROWS = 1_000;
+/**
+ * What a connection has planned for good while a table had one page reads that table from its beginning to its end, until the table is
+ * analyzed. The database looks once a minute whether one has grown, which at a thousand rows a second is 60,000 rows too late. A table that
+ * has so many rows is read by its indexes, whoever plans.
+ */
+const PLANNED_WELL = 100_000;
+const GROWN_ROWS = 1_000;
+const OUTGROWN = sql`select c.relname as name from pg_class c
+  where c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace and c.reltuples < ${sql.lit(PLANNED_WELL)}
+    and pg_stat_get_live_tuples(c.oid) > ${sql.lit(GROWN_ROWS)} + 2 * greatest(c.reltuples, 0) and pg_has_role(c.relowner, 'usage')`;
 /** Sessions whose entries one look goes through. */
 const SPAN = 5_000;
 
@@ -34,6 +44,14 @@ export class StoreRepository {
 
   /** Nobody has looked at the tables for as long as was said then. */
   readonly isDue = sql<boolean>`not exists (select from store_looks where look_at > clock_timestamp())`;
+
+  /** A table has more than twice the rows that it was analyzed with. */
+  readonly hasOutgrown = sql<boolean>`exists (${OUTGROWN})`;
+
+  async outgrown(): Promise<string[]> {
+    const { rows } = await sql<{ name: string }>`${OUTGROWN} order by 1`.execute(this.db);
+    return rows.map(({ name }) => name);
+  }
 
   /** Counted over indexes alone; a million beads take some 100 ms. */
   async size(streamId: number): Promise<Size> {
