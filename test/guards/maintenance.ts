@@ -54,6 +54,14 @@ export const MAINTENANCE: readonly Guard[] = [
     name: 'takes sessions away that were closed long ago',
   },
   {
+    guard: 'Tables that have grown are analyzed.',
+    file: 'src/modules/administration/maintenance/store-look.ts',
+    find: 'if (!signal.aborted) await this.repository.analyze(name);',
+    replace: 'if (signal.aborted) await this.repository.analyze(name);',
+    test: CYCLES,
+    name: 'are analyzed soon when they have more than twice',
+  },
+  {
     guard: 'The tables are looked at once an hour for all cities.',
     file: 'src/modules/administration/maintenance/store.repository.ts',
     find: 'where l.look_at <= clock_timestamp()',

@@ -13,13 +13,13 @@ import {
   SessionWakeRequested,
   SessionWoke,
 } from '../../../contract/events/sessions.events.js';
+import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import type { Work } from '../../work/work/work.js';
 import type { NameKind, NewSession, SessionPatch, SessionRow } from './session-row.js';
 import { moveOf, type CloseCode, type SessionCommand } from './session-states.js';
 import type { SessionStore } from './session-store.repository.js';
-import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 
 /** An event that is made at the end of the transaction, of what the session is then; undefined for none. */
 export interface EndingEvent {
