@@ -50,6 +50,26 @@ describe('Notifier', () => {
     expect(sent).toEqual(['a:1', 'a:2', 'a:3']);
   });
 
+  it('sends what one transaction has moved in one hint', async () => {
+    start(0.4);
+    now += 200;
+    for (const stream of ['~session', '~wanted']) moved.mark([{ stream, head: 1 }]);
+    await move(1);
+    expect(sent).toEqual(['~session:1,~wanted:1,a:1']);
+  });
+
+  it('leaves nothing behind that moves while it comes to its end', async () => {
+    start(0.4);
+    now += 200;
+    for (let ticks = 0; ticks < 30; ticks++) {
+      moved.mark([{ stream: 'a', head: ticks }]);
+      for (let tick = 0; tick < ticks; tick++) await undefined;
+      moved.mark([{ stream: 'b', head: ticks }]);
+      await turn();
+      expect(sent.join()).toContain(`b:${ticks}`);
+    }
+  });
+
   it('rests between two hints of a busy process, and sends what has moved meanwhile together', async () => {
     start(0.6);
     now += 200;

@@ -53,11 +53,13 @@ export class Notifier implements OnModuleInit {
 
   #mark(moved: readonly Moved[]): void {
     for (const { stream, head } of moved) this.#pending.set(stream, Math.max(head, this.#pending.get(stream) ?? 0));
-    this.#sending ??= this.#send().finally(() => (this.#sending = undefined));
+    this.#sending ??= this.#send();
   }
 
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
+      // What has just begun to tell what a transaction has changed tells all of it, one after the other.
+      await undefined;
       const payload = encodeHint(this.#pending);
       this.#pending.clear();
       try {
@@ -70,6 +72,8 @@ export class Notifier implements OnModuleInit {
       }
       if (this.#busy()) await sleep(REST_MS);
     }
+    // In the turn that has found nothing: what moves a moment later would wait for what moves after it.
+    this.#sending = undefined;
   }
 
   /** Whether the process was busy in the last window, or in all that has passed since one before it. */
