@@ -99,12 +99,12 @@ export class AuditLog extends Auditor implements OnModuleInit {
   /** One statement at a time; what comes meanwhile goes with the next. */
   #store(): void {
     if (this.#storing !== undefined || performance.now() < this.#retryAt) return;
-    this.#storing = this.#storeAll().finally(() => (this.#storing = undefined));
+    this.#storing = this.#storeAll();
   }
 
   async #storeAll(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve)); // those of one turn of the event loop go together
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && performance.now() >= this.#retryAt) {
       const batch = this.#waiting.splice(0, MAX_ROWS);
       try {
         await this.repository.store(latest(batch));
@@ -112,9 +112,10 @@ export class AuditLog extends Auditor implements OnModuleInit {
         this.#waiting.unshift(...batch);
         this.#retryAt = performance.now() + RETRY_MS;
         this.log.warn({ err: error, waiting: this.#waiting.length }, 'audit records could not be stored; they wait');
-        return;
       }
     }
+    // In the turn that has found nothing: who comes a moment later would wait for what does not look any more.
+    this.#storing = undefined;
   }
 }
 

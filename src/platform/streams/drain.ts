@@ -20,8 +20,8 @@ export class Drain {
 
   /** Resolves when nothing is left, at the stop, or after many failures in a row: then the owner's poll begins again. */
   run(): Promise<void> {
-    this.#running ??= this.#rounds().finally(() => (this.#running = undefined));
-    return this.#running;
+    if (this.#running === undefined && this.#goesOn) this.#running = this.#rounds();
+    return this.#running ?? Promise.resolve();
   }
 
   /** Goes on until something is reached; false when that takes too long. `look` says before each round what is still to be read. */
@@ -42,18 +42,23 @@ export class Drain {
     await this.#running;
   }
 
+  get #goesOn(): boolean {
+    return this.left() && !this.stop.aborted;
+  }
+
   async #rounds(): Promise<void> {
     let failures = 0;
-    while (this.left() && !this.stop.aborted) {
+    while (this.#goesOn && failures <= FAILURES_IN_A_ROW) {
       try {
         await this.round();
         failures = 0;
         for (const over of this.#awaited.splice(0)) over();
       } catch (error) {
         this.failed(error);
-        if (++failures > FAILURES_IN_A_ROW) return;
-        await sleep(Math.min(PAUSE_MS * failures, MAX_PAUSE_MS), this.stop);
+        if (++failures <= FAILURES_IN_A_ROW) await sleep(Math.min(PAUSE_MS * failures, MAX_PAUSE_MS), this.stop);
       }
     }
+    // In the turn that has found nothing left: who asks a moment later would join what does not look any more.
+    this.#running = undefined;
   }
 }
