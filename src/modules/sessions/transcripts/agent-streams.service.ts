@@ -5,6 +5,7 @@ import { ahead, LAST_EVENT_ID } from '../../../platform/streams/cursor.js';
 import { credentialOf, type Principal } from '../../../contract/principal.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Drain } from '../../../platform/streams/drain.js';
 import { EventStreams } from '../../../platform/streams/event-streams.js';
 import { abandoned } from '../../../platform/streams/lingering.js';
 import { Signals } from '../../../platform/streams/signals.js';
@@ -27,9 +28,16 @@ const MAX_SESSIONS = 1_000;
 @Injectable()
 export class AgentStreams implements OnModuleInit {
   readonly #feeds = new Map<string, AgentFeed & { forget?: () => unknown }>();
+  /** Streams of cities that have moved since the last look began. */
   readonly #moved = new Set<string>();
-  #looking: Promise<void> | undefined;
-  #stopped = false;
+  #all = false;
+  readonly #stop = new AbortController();
+  readonly #looks = new Drain(
+    () => this.#all || this.#moved.size > 0,
+    () => this.#look(),
+    (error) => this.log.debug({ err: error }, 'sessions of agents could not be read'),
+    this.#stop.signal,
+  );
 
   constructor(
     private readonly hub: SessionHub,
@@ -45,14 +53,17 @@ export class AgentStreams implements OnModuleInit {
   onModuleInit(): void {
     const forget = this.signals.onStreams((names) => {
       for (const { city } of this.#feeds.values()) if (names === 'all' || names.has(city.stream)) this.#moved.add(city.stream);
-      if (this.#moved.size > 0) void this.#look(new Set(this.#moved));
+      void this.#looks.run();
     });
-    const looking = setInterval(() => void this.#look(), LOOK_MS);
+    const looking = setInterval(() => {
+      this.#all = true;
+      void this.#looks.run();
+    }, LOOK_MS);
     this.lifecycle.onStop('streams', 'agents of streams', async () => {
-      this.#stopped = true;
+      this.#stop.abort();
       forget();
       clearInterval(looking);
-      await this.#looking;
+      await this.#looks.settled();
     });
   }
 
@@ -113,23 +124,22 @@ export class AgentStreams implements OnModuleInit {
     return feed;
   }
 
-  /** Whether other sessions speak now. One look at a time; what moves meanwhile is seen by the next. */
-  #look(streams?: ReadonlySet<string>): Promise<void> {
-    this.#looking ??= this.#lookAll(streams)
-      .catch((error: unknown) => this.log.debug({ err: error }, 'sessions of agents could not be read'))
-      .finally(() => (this.#looking = undefined));
-    return this.#looking;
-  }
-
-  async #lookAll(streams: ReadonlySet<string> | undefined): Promise<void> {
-    for (const [key, feed] of [...this.#feeds]) {
-      if (this.#stopped) return;
-      if (this.#expired(key, feed) || (streams !== undefined && !streams.has(feed.city.stream))) continue;
-      const next = await this.reads.ofAgent(feed.city.streamId, feed.agent, feed.position.pk);
-      if (next !== undefined) await feed.goOn(next.pk);
+  /** Whether other sessions speak now, where something has moved, or everywhere. What moves meanwhile is seen by the next look. */
+  async #look(): Promise<void> {
+    const [all, moved] = [this.#all, new Set(this.#moved)];
+    this.#all = false;
+    this.#moved.clear();
+    try {
+      for (const [key, feed] of [...this.#feeds]) {
+        if (this.#stop.signal.aborted) return;
+        if (this.#expired(key, feed) || !(all || moved.has(feed.city.stream))) continue;
+        const next = await this.reads.ofAgent(feed.city.streamId, feed.agent, feed.position.pk);
+        if (next !== undefined) await feed.goOn(next.pk);
+      }
+    } catch (error) {
+      this.#all = true;
+      throw error;
     }
-    if (streams === undefined) this.#moved.clear();
-    else for (const stream of streams) this.#moved.delete(stream);
   }
 
   #expired(key: string, feed: AgentFeed & { forget?: () => unknown }): boolean {
