@@ -3,6 +3,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
+import { NOW } from '../session-store/session-row.js';
 import { stopWish } from '../session-store/session-stops.js';
 import { RigsRepository } from './rigs.repository.js';
 
@@ -33,7 +34,7 @@ export class RigRestarts {
         const wish = stopWish(row, 'kill', { reason: 'killed' });
         // Whoever is about to end it otherwise goes on doing so.
         if (wish === undefined) return;
-        await changes.patch(row, { ...wish, wake_request: 'restart', wake_requested_at: new Date() });
+        await changes.patch(row, { ...wish, wake_request: 'restart', wake_requested_at: NOW });
         asked.set(pk, { id: row.id, generation: row.generation });
       });
     }

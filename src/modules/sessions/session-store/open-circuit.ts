@@ -3,7 +3,7 @@ import type { SessionRow } from './session-row.js';
 type Circuit = Pick<SessionRow, 'circuit_until' | 'restarts'>;
 
 /** A breaker keeps the session from being started. */
-export function hasOpenCircuit({ circuit_until: until }: Circuit, now = new Date()): boolean {
+export function hasOpenCircuit({ circuit_until: until }: Circuit, now: Date): boolean {
   return until !== null && until > now;
 }
 

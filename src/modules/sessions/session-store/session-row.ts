@@ -90,7 +90,7 @@ export interface SessionRow {
 /** Stands for when a change is written, by the clock of the database; the same in all columns of one change. */
 export const NOW = Symbol('now');
 
-type Stamps = 'ready_at' | 'last_woke_at' | 'last_turn_at';
+type Stamps = 'ready_at' | 'last_woke_at' | 'last_turn_at' | 'wake_requested_at' | 'stop_requested_at';
 
 /** Columns that the state table does not own. */
 export type SessionPatch = Partial<

@@ -1,4 +1,4 @@
-import type { SessionPatch, SessionRow } from './session-row.js';
+import { NOW, type SessionPatch, type SessionRow } from './session-row.js';
 import type { StopRequest } from './session-states.js';
 
 /** The stronger a wish to stop, the later. */
@@ -12,7 +12,7 @@ const STRENGTH: readonly StopRequest[] = ['handover', 'sleep', 'drain', 'kill', 
 export function stopWish(
   row: Pick<SessionRow, 'stop_request'>,
   request: StopRequest,
-  { reason, deadline = null, now = new Date() }: { reason: string; deadline?: Date | null; now?: Date },
+  { reason, deadline = null, now = NOW }: { reason: string; deadline?: Date | null; now?: Date | typeof NOW },
 ): SessionPatch | undefined {
   if (row.stop_request !== null && STRENGTH.indexOf(row.stop_request) >= STRENGTH.indexOf(request)) return undefined;
   return { stop_request: request, stop_reason: reason, stop_requested_at: now, stop_deadline: deadline };

@@ -13,7 +13,7 @@ import { SessionChangesService } from '../session-store/session-changes.service.
 import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
 import { isOver, SessionRequests } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
-import type { SessionPatch, SessionRow } from '../session-store/session-row.js';
+import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
 import { stopWish } from '../session-store/session-stops.js';
 import { SessionWaitsRepository } from './session-waits.repository.js';
 import type { WakeRequest } from '../session-store/session-states.js';
@@ -65,7 +65,7 @@ export class SessionWakes {
     const { value } = await this.changes.withWork(city, actor, async (changes, work) => {
       const row = await changes.require(found.pk, text);
       requireWakeable(row);
-      if (!force) requireClosedCircuit(row);
+      if (!force) await requireClosedCircuit(changes, row);
       const { row: after, decision } = await this.#wake(changes, row, 'explicit');
       if (!row.live) await this.#endWaits(changes, work, after);
       return { status: 'ok', id: after.id, decision };
@@ -89,7 +89,7 @@ export class SessionWakes {
       if (before.state === 'suspended' || before.state === 'archived' || before.state === 'start-pending')
         return changes.patch(before, {
           reset_pending: true,
-          ...(hasOpenCircuit(before) ? { quarantined_until: null } : {}),
+          ...((await isKept(changes, before)) ? { quarantined_until: null } : {}),
           ...CLOSED_CIRCUIT,
         });
       if (before.runner_id === null) return (await this.#wake(changes, before, 'reset', { reset_pending: true })).row;
@@ -106,7 +106,7 @@ export class SessionWakes {
     why: WakeRequest,
     more: SessionPatch = {},
   ): Promise<{ row: SessionRow; decision: Decision }> {
-    const wanted: SessionPatch = row.wake_request === null ? { wake_request: why, wake_requested_at: new Date() } : {};
+    const wanted: SessionPatch = row.wake_request === null ? { wake_request: why, wake_requested_at: NOW } : {};
     switch (row.state) {
       case 'suspended':
       case 'quarantined':
@@ -162,6 +162,11 @@ export function requireWakeable(row: SessionRow): void {
 }
 
 /** @throws ProblemError wrong_state */
-function requireClosedCircuit(row: SessionRow): void {
-  if (hasOpenCircuit(row)) throw problem('wrong_state', `session ${row.id} cannot be started: ${openCircuit(row)}`);
+async function requireClosedCircuit(changes: SessionChanges, row: SessionRow): Promise<void> {
+  if (await isKept(changes, row)) throw problem('wrong_state', `session ${row.id} cannot be started: ${openCircuit(row)}`);
+}
+
+/** A breaker keeps the session from being started, by the clock that has closed it. */
+async function isKept(changes: SessionChanges, row: SessionRow): Promise<boolean> {
+  return row.circuit_until !== null && hasOpenCircuit(row, await changes.now());
 }
