@@ -336,10 +336,10 @@ described('administration on the page', () => {
     await writeFile(file, `${await readFile(file, 'utf8')}\n[maintenance.dolt]\nenabled = true\n`);
     await a.post(`${city}/config/reload`);
     await page.getByText(/^every /).waitFor();
-    watched.forgive(/503/);
-    await page.getByText('There was no cycle yet').waitFor();
+    // The first one is due at once: whoever asks for one may come a moment later.
+    watched.forgive(/409|503/);
     await page.keyboard.press('c');
-    await page.getByRole('list', { name: 'Cycles' }).getByText('done').waitFor();
+    await page.getByRole('list', { name: 'Cycles' }).getByText('done').first().waitFor();
   });
 
   it('goes through the log by what somebody clicks in it', async () => {
