@@ -25,7 +25,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   },
   cities: {
     writes: ['administration/bring-up', 'configuration/config', 'tenancy/cities'],
-    reads: ['administration', 'files', 'functions', 'integrations', 'orchestration', 'runners', 'sessions', 'tenancy', 'work'],
+    reads: ['administration', 'configuration', 'files', 'functions', 'integrations', 'orchestration', 'runners', 'sessions', 'tenancy', 'work'],
   },
   city_pools: { writes: ['runners/pools'], reads: [] },
   city_reservations: { writes: ['tenancy/cities'], reads: ['files'] },

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { SessionRow } from '../../sessions/session-store/session-row.js';
-import { SESSION_ROW } from '../../sessions/session-store/session-store.repository.js';
+import { SESSION_ROW, type SessionRow } from '../../sessions/session-store/session-row.js';
 
 /** A city with sessions that are wanted. */
 export interface WantingCity {

@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import type { SessionState, StopRequest, WakeRequest } from './session-states.js';
 
 /** A session as its row has it. Times are by the database's clock. */
@@ -86,6 +87,15 @@ export interface SessionRow {
   readonly last_turn_at: Date | null;
   readonly closed_at: Date | null;
 }
+
+/** The columns of a row, of `sessions s`. */
+export const SESSION_ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias, s.past_aliases, s.title, s.kind, s.template, s.agent, s.agent_name, s.slot,
+  s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,
+  s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request, s.stop_reason,
+  s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending, s.delete_pending,
+  s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata, s.work_dir,
+  s.launch_hash, s.launch_options, s.accepted_hash, s.stderr_tail, s.failure, s.tried_hash, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at,
+  s.last_turn_at, s.closed_at`;
 
 /** Stands for when a change is written, by the clock of the database; the same in all columns of one change. */
 export const NOW = Symbol('now');
