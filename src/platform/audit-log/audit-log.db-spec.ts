@@ -177,6 +177,23 @@ describe('a flood of refused requests', () => {
   });
 });
 
+it('a record is stored that comes in the very moment in which the last one has been', async () => {
+  for (let ticks = 0; ticks < 30; ticks++) {
+    let stored = 0;
+    repository.store = async ({ length }) => {
+      stored += length;
+      if (stored > 1) return;
+      void (async () => {
+        for (let tick = 0; tick < ticks; tick++) await undefined;
+        audit.answered(of(), refused);
+      })();
+    };
+    audit.answered(of(), refused);
+    for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
+    expect([ticks, stored]).toEqual([ticks, 2]);
+  }
+});
+
 describe('who reads forward', () => {
   // Guard: who reads forward misses nothing that commits later.
   it('misses nothing that commits later', async () => {
