@@ -24,7 +24,7 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'One hint tells what one transaction has moved.',
     file: 'src/platform/streams/notifier.ts',
-    find: '      await undefined;\n      const payload',
+    find: '      await Promise.resolve();\n      const payload',
     replace: '      const payload',
     test: 'src/platform/streams/notifier.spec.ts',
     name: 'sends what one transaction has moved',

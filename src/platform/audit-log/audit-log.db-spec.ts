@@ -184,7 +184,7 @@ it('a record is stored that comes in the very moment in which the last one has b
       stored += length;
       if (stored > 1) return;
       void (async () => {
-        for (let tick = 0; tick < ticks; tick++) await undefined;
+        for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
         audit.answered(of(), refused);
       })();
     };

@@ -7,7 +7,7 @@ describe('Drain', () => {
     const drain = new Drain(
       () => left > 0,
       async () => {
-        await undefined;
+        await Promise.resolve();
         left = 0;
       },
       () => undefined,
@@ -16,7 +16,7 @@ describe('Drain', () => {
     for (let ticks = 0; ticks < 30; ticks++) {
       left++;
       void drain.run();
-      for (let tick = 0; tick < ticks; tick++) await undefined;
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
       left++;
       await drain.run();
       expect([ticks, left]).toEqual([ticks, 0]);

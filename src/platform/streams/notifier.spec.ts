@@ -63,7 +63,7 @@ describe('Notifier', () => {
     now += 200;
     for (let ticks = 0; ticks < 30; ticks++) {
       moved.mark([{ stream: 'a', head: ticks }]);
-      for (let tick = 0; tick < ticks; tick++) await undefined;
+      for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
       moved.mark([{ stream: 'b', head: ticks }]);
       await turn();
       expect(sent.join()).toContain(`b:${ticks}`);

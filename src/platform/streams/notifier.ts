@@ -59,7 +59,7 @@ export class Notifier implements OnModuleInit {
   async #send(): Promise<void> {
     while (this.#pending.size > 0) {
       // What has just begun to tell what a transaction has changed tells all of it, one after the other.
-      await undefined;
+      await Promise.resolve();
       const payload = encodeHint(this.#pending);
       this.#pending.clear();
       try {
