@@ -27,8 +27,8 @@ export class AuditRepository {
 
   /** SQL of what has come to the record by the end of that transaction. */
   completion({ entry, accepted }: AuditedRequest): string {
-    const [operation, city, request] = [accepted!.operationRequestId, accepted!.city ?? '', entry.request_id].map(pg.escapeLiteral);
-    return `update audit_records set operation_request_id = ${operation}, city = coalesce(city, nullif(${city}, ''))
+    const [operation, city, request] = [accepted!.operationRequestId, accepted!.city, entry.request_id].map(pg.escapeLiteral);
+    return `update audit_records set operation_request_id = ${operation}, city = coalesce(city, ${city})
       where request_id = ${request}`;
   }
 

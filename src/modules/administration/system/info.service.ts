@@ -51,13 +51,14 @@ export class InfoService {
   }
 
   async #deployment(): Promise<NonNullable<SupervisorInfo['deployment']>> {
-    const [{ version, migrations }, known, processes, places, host_file_fault] = await Promise.all([
+    const [{ version, migrations }, known, processes, places] = await Promise.all([
       this.repository.database(),
       knownMigrations(),
       this.repository.processes(LISTED),
       placesOf(this.config),
-      hostFileFault(hostFileOf(this.config)),
     ]);
+    // A disk that does not answer has no place, and would keep the answer waiting.
+    const host_file_fault = places.some(({ place }) => place === 'data') ? await hostFileFault(hostFileOf(this.config)) : undefined;
     return {
       database: {
         version,

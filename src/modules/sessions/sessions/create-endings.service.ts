@@ -23,7 +23,7 @@ export class CreateEndings implements OnModuleInit {
     this.changes.onMoved((changes, before, after, message) => this.#moved(changes, before, after, message));
     this.queue.onSettled(async (changes, row, { source, request_id }, outcome) => {
       if (source !== 'create' || request_id === null) return;
-      if (outcome === 'delivered') return void this.#succeed(changes, row, request_id);
+      if (outcome === 'delivered') return this.#succeed(changes, row, request_id);
       const code = outcome.code === 'message_failed' ? 'message_delivery_failed' : outcome.code;
       await this.#end(changes, row, request_id, { ok: false, code, message: outcome.message });
     });
