@@ -150,11 +150,11 @@ CREATE INDEX beads_parent_idx ON public.beads USING btree (stream_id, parent) WH
 CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, defer_until, rig, assignee) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));
 CREATE INDEX beads_run_idx ON public.beads USING btree (stream_id, run_id, created_at) WHERE (run_id IS NOT NULL);
 CREATE UNIQUE INDEX beads_sling_source_key ON public.beads USING btree (stream_id, sling_source) WHERE ((sling_source IS NOT NULL) AND (status <> 'closed'::text));
-CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
+CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, labels, metadata)) WITH (gin_pending_list_limit='64') WHERE ((labels <> '{}'::text[]) OR (metadata <> '{}'::jsonb));
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
 CREATE INDEX beads_unready_idx ON public.beads USING btree (stream_id, status, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, workable, open_blockers) WHERE ((status <> 'closed'::text) AND ((status <> 'open'::text) OR (NOT workable) OR (open_blockers <> 0)));
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
-CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title));
+CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title)) WITH (gin_pending_list_limit='64');
 CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
 CREATE TRIGGER beads_run_left AFTER DELETE ON beads REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION uncount_run_steps();
 CREATE TRIGGER beads_run_stepped AFTER UPDATE ON beads REFERENCING OLD TABLE AS before_rows NEW TABLE AS after_rows FOR EACH STATEMENT EXECUTE FUNCTION count_run_steps();
@@ -727,7 +727,7 @@ CREATE INDEX messages_open_idx ON public.messages USING btree (stream_id, create
 CREATE INDEX messages_read_idx ON public.messages USING btree (stream_id, read_at) WHERE ((archived_at IS NULL) AND (read_at IS NOT NULL));
 CREATE INDEX messages_thread_idx ON public.messages USING btree (stream_id, thread_id, created_at, id);
 CREATE INDEX messages_unread_idx ON public.messages USING btree (created_at, stream_id, id) WHERE ((principal = 'human'::text) AND (archived_at IS NULL) AND (read_at IS NULL));
-CREATE INDEX messages_words_idx ON public.messages USING gin (search_words(ARRAY[id], subject)) WHERE (archived_at IS NULL);
+CREATE INDEX messages_words_idx ON public.messages USING gin (search_words(ARRAY[id], subject)) WITH (gin_pending_list_limit='64') WHERE (archived_at IS NULL);
 
 create table operations (
   id text collate "C" not null,
@@ -1369,7 +1369,7 @@ CREATE INDEX sessions_runner_idx ON public.sessions USING btree (runner_id) WHER
 CREATE INDEX sessions_stopping_idx ON public.sessions USING btree (stop_requested_at) WHERE (stop_request IS NOT NULL);
 CREATE INDEX sessions_template_idx ON public.sessions USING btree (stream_id, template) WHERE (state <> 'closed'::text);
 CREATE INDEX sessions_wanted_by_city_idx ON public.sessions USING btree (stream_id, COALESCE(wake_requested_at, '-infinity'::timestamp with time zone), pk) WHERE ((wake_request IS NOT NULL) AND (runner_id IS NULL) AND (state = ANY (ARRAY['start-pending'::text, 'asleep'::text])));
-CREATE INDEX sessions_words_idx ON public.sessions USING gin (search_words(ARRAY[id, alias, session_name], ((alias || ' '::text) || title))) WHERE (state <> 'closed'::text);
+CREATE INDEX sessions_words_idx ON public.sessions USING gin (search_words(ARRAY[id, alias, session_name], ((alias || ' '::text) || title))) WITH (gin_pending_list_limit='64') WHERE (state <> 'closed'::text);
 
 create table sling_batch_results (
   stream_id integer not null,
