@@ -492,4 +492,20 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/beads/beads.db-spec.ts',
     name: 'by priority',
   },
+  {
+    guard: 'Much work of one agent hides nobody else’s from who starts sessions.',
+    file: 'src/modules/work/hooks/offered-work.repository.ts',
+    find: '(${its} order by b.created_at, b.id limit (select size from share))',
+    replace: '(${its} order by b.created_at, b.id limit (select 2 * size from share))',
+    test: 'src/modules/runners/pools/pool-guards.db-spec.ts',
+    name: 'hides nobody else’s',
+  },
+  {
+    guard: 'The names of a city are asked for also where more others have work than are looked through.',
+    file: 'src/modules/work/hooks/offered-work.repository.ts',
+    find: 'where (select count(*) from known) = ${NAMES}',
+    replace: 'where (select count(*) from known) > ${NAMES}',
+    test: 'src/modules/runners/pools/pool-guards.db-spec.ts',
+    name: 'is found beyond more names',
+  },
 ];

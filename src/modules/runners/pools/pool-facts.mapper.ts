@@ -2,7 +2,7 @@ import { ProblemError } from '../../../contract/problems.js';
 import { findMember, memberName } from '../../sessions/agents/agent-members.js';
 import { agentMeant } from '../../sessions/agents/agent-names.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
-import type { AssignedRow, OfferedRow } from '../../work/hooks/offered-work.service.js';
+import type { AssignedRow, Claimants, OfferedRow } from '../../work/hooks/offered-work.service.js';
 import type { Blockers } from '../../sessions/launch/effective-suspension.js';
 import { driftOf, type Started } from '../../sessions/launch/drift.js';
 import { agentOfNamed, templateOf } from '../../sessions/launch/template.js';
@@ -23,6 +23,15 @@ export interface Loaded {
   readonly fingerprint: (row: Started) => string | undefined;
   /** What a start of the session would be made from now. */
   readonly startHash: (row: Started) => string | undefined;
+}
+
+/** Everybody whose work asks for a session of the city: agents, members of their pools, named sessions, and the sessions that there are. */
+export function claimantsOf(config: CityConfig, sessions: readonly PoolRow[]): Claimants {
+  const pools = config.agents.map(({ qualified_name }) => qualified_name);
+  const members = config.agents.flatMap((agent) => (agent.namepool ?? []).map((_, n) => memberName(agent, n + 1)));
+  const named = config.named_sessions.map(({ qualified_name }) => qualified_name);
+  const own = sessions.flatMap(({ id, session_name, alias, agent_name }) => [id, session_name, alias, agent_name ?? '']);
+  return { pools, names: [...new Set([...pools, ...members, ...named, ...own])].filter((name) => name !== '') };
 }
 
 /** The facts of a running city. */

@@ -124,7 +124,7 @@ it('starts sessions for exactly the beads that they can claim', async () => {
   await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.close(id)));
   await sql`update beads set issue_type = 'epic' where id = ${await fixture.bead()}`.execute(fixture.db);
   const offered = async (): Promise<string[]> =>
-    (await new OfferedWorkRepository(fixture.db).offered(fixture.city.streamId, 100))
+    (await new OfferedWorkRepository(fixture.db).offered(fixture.city.streamId, { names: ['worker'], pools: [] }, 100))
       .filter(({ route }) => route === 'worker')
       .map(({ id }) => id);
   expect((await offered()).sort()).toEqual([...can].sort());
@@ -137,4 +137,52 @@ it('starts sessions for exactly the beads that they can claim', async () => {
   }
   expect(claimed.sort()).toEqual([...can].sort());
   expect(await offered()).toEqual([]);
+});
+
+describe('much work of one agent', () => {
+  const beads = (prefix: string, count: number, what: { route?: string; assignee?: string }) =>
+    sql`
+    insert into beads (stream_id, id, title, assignee, metadata)
+    select ${fixture.city.streamId}, ${prefix} || n, 'work', ${what.assignee ?? null}::text,
+      case when ${what.route ?? null}::text is null then '{}' else jsonb_build_object('gc.routed_to', replace(${what.route ?? null}::text, '*', n::text)) end
+    from generate_series(1, ${count}::int) n`.execute(fixture.db);
+  const repository = () => new OfferedWorkRepository(fixture.db);
+  const CLAIMANTS = { names: ['worker', 'zebra'], pools: ['worker'] };
+  const counted = (names: readonly string[]): Record<string, number> =>
+    Object.fromEntries([...new Set(names)].map((name) => [name, names.filter((other) => other === name).length]));
+
+  it('hides nobody else’s, and what is nobody’s of the city hides nothing', async () => {
+    fixture = await poolFixture();
+    await beads('al-w', 90, { route: 'worker' });
+    await beads('al-m', 1, { route: 'worker-7' });
+    await beads('al-o', 90, { route: 'others' });
+    await beads('al-z', 1, { route: 'zebra' });
+    const offered = async (limit: number) =>
+      (await repository().offered(fixture.city.streamId, CLAIMANTS, limit)).map(({ route }) => route);
+    expect(counted(await offered(300))).toEqual({ worker: 90, 'worker-7': 1, zebra: 1 });
+    // The oldest, and the newest, by which an agent sees that there is something new.
+    expect(counted(await offered(90))).toEqual({ worker: 50, 'worker-7': 1, zebra: 1 });
+    await beads('al-a', 90, { assignee: 'alice' });
+    await beads('al-b', 90, { assignee: 'worker' });
+    await beads('al-c', 1, { assignee: 'zebra' });
+    const assigned = (await repository().assigned(fixture.city.streamId, CLAIMANTS, 60)).map(({ assignee }) => assignee);
+    expect(counted(assigned)).toEqual({ worker: 30, zebra: 1 });
+  });
+
+  // Guard: the names of a city are asked for also where more others have work than are looked through.
+  it('is found beyond more names than are looked through', async () => {
+    fixture = await poolFixture();
+    await beads('al-n', 501, { route: 'a*' });
+    await beads('al-z', 1, { route: 'zebra' });
+    expect((await repository().offered(fixture.city.streamId, CLAIMANTS, 100)).map(({ route }) => route)).toEqual(['zebra']);
+  });
+
+  it('is told with all that sessions have begun, whoever it is assigned to by now', async () => {
+    fixture = await poolFixture();
+    await beads('al-a', 3, { assignee: 'alice' });
+    await sql`update beads set status = 'in_progress', metadata = '{"gc.session_id": "al-s1"}' where id = 'al-a1'`.execute(fixture.db);
+    await sql`update beads set status = 'in_progress' where id = 'al-a2'`.execute(fixture.db);
+    const assigned = await repository().assigned(fixture.city.streamId, CLAIMANTS, 100);
+    expect(assigned).toEqual([{ assignee: 'alice', id: 'al-a1', session: 'al-s1', begun: true, leased: false }]);
+  });
 });

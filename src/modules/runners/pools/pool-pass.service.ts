@@ -10,7 +10,7 @@ import { EmptyRunsService } from '../../sessions/session-store/empty-runs.servic
 import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { PoolExecutor } from './pool-executor.js';
-import { factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
+import { claimantsOf, factsOf, factsWithoutConfig } from './pool-facts.mapper.js';
 import type { PoolDecision, PoolFacts } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
@@ -107,13 +107,14 @@ export class PoolPass {
     const { streamId } = city;
     const sessions = await this.repository.sessions(tx, streamId);
     if (city.is !== 'running' || config === undefined) return factsWithoutConfig(now, city.is === 'gone' ? 'gone' : 'stopped', sessions);
+    const claimants = claimantsOf(config, sessions);
     return factsOf({
       now,
       config,
       blockers: await this.suspension.blockers(city, config, tx),
       sessions,
-      offered: await this.offered.offered(streamId, tx),
-      assigned: await this.offered.assigned(streamId, tx),
+      offered: await this.offered.offered(streamId, claimants, tx),
+      assigned: await this.offered.assigned(streamId, claimants, tx),
       emptyRuns: await this.emptyRuns.of(tx, streamId),
       scale,
       fingerprint: (row) => this.launch.fingerprint(config, row),

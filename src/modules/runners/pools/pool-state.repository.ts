@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../platform/database/database.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { isWaitIn } from './wait-delivery.repository.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 
 /** A city whose sessions are to be looked at. */
@@ -158,6 +159,9 @@ export class PoolStateRepository {
   /** Everything of the city that is not closed, by pk. */
   async sessions(tx: Tx, streamId: number): Promise<PoolRow[]> {
     const { rows } = await sql<PoolRow>`
+      with waiting as materialized (
+        select b.metadata ->> 'session_id' as name from beads b
+        where ${isWaitIn(streamId, 'pending')} and coalesce(b.metadata ->> 'session_id', '') <> '')
       select s.pk, s.id, s.origin, s.kind, s.template, s.agent, s.agent_name, s.slot, s.rig, s.named_identity, s.session_name, s.alias, s.state,
         s.state_at, s.reason, s.generation, s.live, s.ready_at, s.last_woke_at, s.wake_request, s.stop_request, s.stop_reason,
         s.stop_requested_at, s.start_deadline, s.not_before, s.held_until, s.quarantined_until, s.churns, s.metadata, s.options, s.launch_hash,
@@ -165,8 +169,8 @@ export class PoolStateRepository {
         l.activity = 'in-turn' as in_turn, l.activity_at, l.last_output_at, ${OPEN_QUESTION} as asks, ${MESSAGES} as messages,
         s.origin = 'pool' and exists (select from beads b where b.stream_id = s.stream_id and (b.labels <> '{}' or b.metadata <> '{}')
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as ever_held,
-        exists (select from beads b where b.stream_id = s.stream_id and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}'
-          and b.metadata ->> 'state' = 'pending' and b.metadata ->> 'session_id' in (s.id, s.session_name, s.alias, s.agent_name)) as waits,
+        s.id in (select name from waiting) or s.session_name in (select name from waiting) or s.alias in (select name from waiting)
+          or coalesce(s.agent_name, '') in (select name from waiting) as waits,
         n.created_at as nudged_at, n.reference as nudged_for
       from sessions s
       join session_logs l on l.session_pk = s.pk

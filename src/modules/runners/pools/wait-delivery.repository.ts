@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import type { LiveWaitState } from '../../work/work/wait-states.js';
 
 /** A ready wait whose session is one of ours. */
 export interface ReadyWait {
@@ -19,6 +20,12 @@ export interface ReadyWait {
 }
 
 const BATCH = 100;
+
+/** A wait in this state. The index over terms finds those that are among all that a city ever had. */
+export const isWaitIn = (streamId: number, state: LiveWaitState): RawBuilder<boolean> => sql<boolean>`
+  b.stream_id = ${streamId} and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}' and b.metadata ->> 'state' = ${state}
+  and (b.labels <> '{}' or b.metadata <> '{}')
+  and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(${streamId}, '{gc:wait}', jsonb_build_object('state', ${state}::text))`;
 
 /** SQL of telling sessions that what they waited for has happened. */
 @Injectable()
@@ -41,8 +48,7 @@ export class WaitDeliveryRepository {
         select m.status, m.error_message from session_messages m
         where m.session_pk = s.pk and m.source = 'wait' and m.reference = b.metadata ->> 'nudge_id' order by m.pk desc limit 1
       ) m on true
-      where b.stream_id = ${streamId} and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}'
-        and b.metadata ->> 'state' = 'ready' and (m.status is null or m.status not in ('queued', 'in_flight'))
+      where ${isWaitIn(streamId, 'ready')} and (m.status is null or m.status not in ('queued', 'in_flight'))
       order by b.created_at, b.id limit ${BATCH}`.execute(this.db);
     return rows;
   }

@@ -34,10 +34,12 @@ async function takenAwayDuring<T>(row: SessionRow, meanwhile: () => Promise<T>):
   return writing.result;
 }
 
+/** Asked by another connection: in a transaction the view stays as it was first read, without whoever connects after. */
 async function blocked(tx: Tx | typeof fixture.db): Promise<void> {
+  const pid = (await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)).rows[0]!.pid;
   await eventually(async () => {
     const { rows } = await sql`
-      select from pg_stat_activity where datname = current_database() and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(tx);
+      select from pg_stat_activity where datname = current_database() and ${pid}::int = any(pg_blocking_pids(pid))`.execute(fixture.db);
     return rows.length > 0;
   });
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
-import { OfferedWorkRepository, type AssignedRow, type OfferedRow } from './offered-work.repository.js';
+import { OfferedWorkRepository, type AssignedRow, type Claimants, type OfferedRow } from './offered-work.repository.js';
 
-export type { AssignedRow, OfferedRow } from './offered-work.repository.js';
+export type { AssignedRow, Claimants, OfferedRow } from './offered-work.repository.js';
 
 /** Beyond this many beads a city's demand is as large as it can matter. */
 const LIMIT = 5_000;
@@ -14,13 +14,13 @@ export class OfferedWork {
   constructor(private readonly repository: OfferedWorkRepository) {}
 
   /** What nobody has taken, by route, oldest first. */
-  offered(streamId: number, db?: Kysely<Database>): Promise<OfferedRow[]> {
-    return this.repository.offered(streamId, LIMIT, db);
+  offered(streamId: number, of: Claimants, db?: Kysely<Database>): Promise<OfferedRow[]> {
+    return this.repository.offered(streamId, of, LIMIT, db);
   }
 
   /** What is assigned and not closed, begun or ready to be. */
-  assigned(streamId: number, db?: Kysely<Database>): Promise<AssignedRow[]> {
-    return this.repository.assigned(streamId, LIMIT, db);
+  assigned(streamId: number, of: Claimants, db?: Kysely<Database>): Promise<AssignedRow[]> {
+    return this.repository.assigned(streamId, of, LIMIT, db);
   }
 
   /** When a deferred bead comes up next. */
