@@ -244,4 +244,27 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'are as many as a replica carries',
   },
+  {
+    guard: 'A client that another replica has given lines of a service is not given them again by one that has read fewer.',
+    file: 'src/modules/integrations/services/service-log-streams.service.ts',
+    find: 'await this.hub.caughtUp(pk, head);',
+    replace: '',
+    test: 'src/modules/integrations/services/service-log-hub.db-spec.ts',
+  },
+  {
+    guard: 'A stream of an agent that is opened before its replica has heard of the next session says nothing twice.',
+    file: 'src/modules/sessions/transcripts/agent-streams.service.ts',
+    find: 'feed.position.pk >= at.pk || this.#stop.signal.aborted',
+    replace: 'feed.position.pk >= 0 || this.#stop.signal.aborted',
+    test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
+    name: 'tells nothing twice',
+  },
+  {
+    guard: 'Of two sessions of an agent that have processes all its streams follow the newer one.',
+    file: 'src/modules/sessions/transcripts/agent-streams.service.ts',
+    find: 'if (to > feed.position.pk) return feed.goOn(to);',
+    replace: 'return feed.goOn(to);',
+    test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
+    name: 'follows the newest with a process',
+  },
 ];

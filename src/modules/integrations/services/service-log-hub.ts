@@ -63,8 +63,10 @@ export class LogFeed implements ChannelSource, Lingering {
       subscriber.lag = undefined;
       return undefined;
     }
+    // The ring may hand over more while it is read.
+    const { upto } = lag;
     const [found] = await this.lines.after([{ pk: this.pk, pos: lag.pos }], LINES);
-    const rows = (found?.rows ?? []).filter(({ seq }) => seq <= lag.upto);
+    const rows = (found?.rows ?? []).filter(({ seq }) => seq <= upto);
     if (subscriber.lag?.get(this.pk) !== lag) return undefined;
     let after = lag.pos;
     const frames = rows.map((row) => {
@@ -72,7 +74,7 @@ export class LogFeed implements ChannelSource, Lingering {
       after = row.seq;
       return frame.bytes;
     });
-    lag.pos = rows.length === 0 ? lag.upto : after;
+    lag.pos = rows.length === 0 ? upto : after;
     if (lag.pos >= lag.upto) subscriber.lag = undefined;
     return frames.length === 0 ? undefined : Buffer.concat(frames);
   }
@@ -126,11 +128,21 @@ export class ServiceLogHub implements OnModuleInit {
     if (this.stopped) throw problem('unavailable', 'this replica is stopping, connect again');
   }
 
-  /** Gives a subscriber all after a position, now and from now on. @param head as it was read last */
+  /** Resolves once all up to a head has been published. @throws ProblemError unavailable when that takes too long */
+  async caughtUp(pk: number, head: number): Promise<void> {
+    const feed = this.#feed(pk, head);
+    const reached = (): boolean => feed.position >= head || this.#feeds.get(pk) !== feed || this.stopped;
+    if (await this.#drain.until(reached, () => this.#dirty.add(pk))) return;
+    throw problem('unavailable', 'what the service has written cannot be read at the moment, try again');
+  }
+
+  /**
+   * Gives a subscriber all after a position, now and from now on.
+   *
+   * @param head as it was read last; the feed has caught up with it
+   */
   attach(subscriber: Subscriber, pk: number, after: number, head: number): LogFeed {
-    let feed = this.#feeds.get(pk);
-    if (feed === undefined) this.#feeds.set(pk, (feed = new LogFeed(pk, head, this.lines, this.#sent)));
-    feed.idleSince = undefined;
+    const feed = this.#feed(pk, head);
     subscriber.next = feed.channel.end;
     // What is not kept any more cannot be told.
     const from = Math.max(after, feed.position - KEPT_LINES);
@@ -138,6 +150,13 @@ export class ServiceLogHub implements OnModuleInit {
     feed.channel.attach(subscriber);
     this.#dirty.add(pk);
     void this.#drain.run();
+    return feed;
+  }
+
+  #feed(pk: number, head: number): LogFeed {
+    let feed = this.#feeds.get(pk);
+    if (feed === undefined) this.#feeds.set(pk, (feed = new LogFeed(pk, head, this.lines, this.#sent)));
+    feed.idleSince = undefined;
     return feed;
   }
 

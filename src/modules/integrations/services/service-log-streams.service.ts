@@ -28,6 +28,8 @@ export class ServiceLogStreams {
     this.hub.assertOpen();
     this.streams.assertRoom();
     const after = positionOf(lastEventId?.trim(), head) ?? Math.max(0, head - tail);
+    // Another replica may have given the client more than this one has read.
+    await this.hub.caughtUp(pk, head);
     let feed: LogFeed | undefined;
     return this.streams.opening({
       keyId: credentialOf(caller),

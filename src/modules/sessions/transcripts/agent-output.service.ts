@@ -30,7 +30,7 @@ export class AgentOutput {
     const { config } = await this.config.current(city);
     const member = findMember(config, dir, base);
     if (member === undefined) throw agentNotFound(dir, base);
-    const session = await this.reads.ofAgent(city.streamId, member.name, 0);
+    const [session] = await this.reads.speaking([{ streamId: city.streamId, agent: member.name, above: 0 }]);
     if (session === undefined || (!session.live && session.entries === 0))
       throw problem('agent_not_found', `agent ${member.name} has no output`);
     return { agent: member.name, session };

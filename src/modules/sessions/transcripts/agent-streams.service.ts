@@ -24,10 +24,12 @@ const LOOK_MS = 1_000;
 /** Sessions of an agent that a resumed stream goes through. */
 const MAX_SESSIONS = 1_000;
 
-/** Streams of what agents say. When the session that speaks for an agent has no process any more, its next one goes on. */
+type Feed = AgentFeed & { forget?: () => unknown };
+
+/** Streams of what agents say. When another session speaks for an agent, it goes on with that one. */
 @Injectable()
 export class AgentStreams implements OnModuleInit {
-  readonly #feeds = new Map<string, AgentFeed & { forget?: () => unknown }>();
+  readonly #feeds = new Map<string, Feed>();
   /** Streams of cities that have moved since the last look began. */
   readonly #moved = new Set<string>();
   #all = false;
@@ -80,7 +82,7 @@ export class AgentStreams implements OnModuleInit {
     const id = agentId(at.pk, at.rev);
     const options = { operation: 'snapshot', pending: [], position: id, pagination: paginationOf(page, { tail: '1' }) } as const;
     const first = resumed === undefined ? dataFrame(id, page, page.rows, view, options) : '';
-    await this.#feed(city, agent, at).caughtUp(at);
+    await this.#caughtUp(city, agent, at);
     let feed: AgentFeed | undefined;
     const take = (subscriber: Subscriber): void => {
       if (this.hub.stopped) return subscriber.end('');
@@ -95,11 +97,14 @@ export class AgentStreams implements OnModuleInit {
     return { headers, opening: this.streams.opening({ keyId: credentialOf(caller), take, closed }) };
   }
 
-  /** What a client still lacks of the sessions from its position on: the first where it was, the others from their beginnings. */
-  async #resumed(city: CityScope, agent: string, value: string, current: number): Promise<AgentPosition[]> {
+  /**
+   * What a client still lacks of the sessions from its position on: the first where it was, the others from their beginnings. Undefined where it has
+   * to begin anew.
+   */
+  async #resumed(city: CityScope, agent: string, value: string, current: number): Promise<AgentPosition[] | undefined> {
     const from = parseAgentId(value);
     if (from === undefined) throw problem('invalid_cursor', 'Last-Event-ID is not a position', { at: LAST_EVENT_ID });
-    const sessions = await this.reads.agentSessions(city.streamId, agent, from.pk, current, MAX_SESSIONS);
+    const sessions = await this.reads.agentSessions(city.streamId, agent, from.pk, Math.max(from.pk, current), MAX_SESSIONS);
     const [first] = sessions;
     if (first?.pk !== from.pk) {
       if ((await this.reads.heads([from.pk])).length === 0)
@@ -108,8 +113,20 @@ export class AgentStreams implements OnModuleInit {
     }
     const newest = newestBefore(first, from.rev, SESSION_STEP);
     if (newest !== undefined) throw ahead('Last-Event-ID', value, agentId(from.pk, newest));
+    // One that is older speaks again: its stream begins anew.
+    if (from.pk > current) return undefined;
     if (sessions.length === MAX_SESSIONS) throw problem('cursor_expired', `the agent ${agent} has had ${MAX_SESSIONS} sessions since`);
     return [from, ...sessions.slice(1).map(({ pk }) => ({ pk, rev: 0 }))];
+  }
+
+  /** What the feed publishes later is new to who has all up to `at`. @throws ProblemError unavailable when that takes too long */
+  async #caughtUp(city: CityScope, agent: string, at: AgentPosition): Promise<void> {
+    const feed = this.#feed(city, agent, at);
+    const reached = (): boolean => feed.position.pk >= at.pk || this.#stop.signal.aborted;
+    // It may not have heard yet that another session speaks.
+    if (!(await this.#looks.until(reached, () => this.#moved.add(city.stream))))
+      throw problem('unavailable', 'the sessions of the agent cannot be read at the moment, try again');
+    await feed.caughtUp(at);
   }
 
   #feed(city: CityScope, agent: string, at: AgentPosition): AgentFeed {
@@ -130,11 +147,14 @@ export class AgentStreams implements OnModuleInit {
     this.#all = false;
     this.#moved.clear();
     try {
-      for (const [key, feed] of [...this.#feeds]) {
+      for (const [key, feed] of this.#feeds) if (abandoned(feed, Date.now())) this.#forget(key, feed);
+      const feeds = [...this.#feeds].filter(([, { city }]) => all || moved.has(city.stream));
+      const agents = feeds.map(([, { city, agent, position }]) => ({ streamId: city.streamId, agent, above: position.pk }));
+      const speaking = agents.length === 0 ? [] : await this.reads.speaking(agents);
+      for (const [n, [key, feed]] of feeds.entries()) {
         if (this.#stop.signal.aborted) return;
-        if (this.#expired(key, feed) || !(all || moved.has(feed.city.stream))) continue;
-        const next = await this.reads.ofAgent(feed.city.streamId, feed.agent, feed.position.pk);
-        if (next !== undefined) await feed.goOn(next.pk);
+        const next = speaking[n];
+        if (next !== undefined) await this.#hand(key, feed, next.pk);
       }
     } catch (error) {
       this.#all = true;
@@ -142,12 +162,18 @@ export class AgentStreams implements OnModuleInit {
     }
   }
 
-  #expired(key: string, feed: AgentFeed & { forget?: () => unknown }): boolean {
-    if (!abandoned(feed, Date.now())) return false;
+  async #hand(key: string, feed: Feed, to: number): Promise<void> {
+    if (to > feed.position.pk) return feed.goOn(to);
+    // Positions only grow: who comes back is given the one that speaks again from its end.
+    feed.channel.shutdown(new Date());
+    feed.channel.retire();
+    this.#forget(key, feed);
+  }
+
+  #forget(key: string, feed: Feed): void {
     feed.stop();
     feed.forget?.();
     this.#feeds.delete(key);
-    return true;
   }
 }
 

@@ -37,6 +37,13 @@ export interface AgentSession {
   readonly entries: number;
 }
 
+/** An agent, and the session that was last known to speak for it. */
+export interface Speaker {
+  readonly streamId: number;
+  readonly agent: string;
+  readonly above: number;
+}
+
 /** How far a session of an agent is. */
 export interface AgentHead {
   readonly pk: number;
@@ -99,16 +106,23 @@ export class LiveReads {
   }
 
   /**
-   * The session that speaks for an agent, or for a member of its pool: one with a process first, then the newest. With
-   * `above` one that is newer than that session, and none while that one has a process.
+   * The session that speaks for each agent, or member of a pool: the newest one with a process. Where none has one, it is the newest that is not
+   * closed, or else the newest, of those after `above`. Undefined where that is `above` still, or where there is none.
    */
-  async ofAgent(streamId: number, agent: string, above: number): Promise<AgentSession | undefined> {
-    const { rows } = await sql<AgentSession>`
-      select s.pk, s.live, l.entries from sessions s join session_logs l on l.session_pk = s.pk
-      where s.stream_id = ${streamId} and s.pk > ${above} and (s.agent = ${agent} or s.agent_name = ${agent})
-        and not exists (select 1 from sessions c where c.pk = ${above} and c.live)
-      order by s.live desc, (s.state <> 'closed') desc, s.pk desc limit 1`.execute(this.db);
-    return rows[0];
+  async speaking(agents: readonly Speaker[]): Promise<(AgentSession | undefined)[]> {
+    const its = sql`s.stream_id = f.stream_id and (s.agent = f.agent or s.agent_name = f.agent)`;
+    const { rows } = await sql<AgentSession & { nth: number }>`
+      select f.nth::integer, s.pk, s.live, l.entries
+      from unnest(${agents.map(({ streamId }) => streamId)}::bigint[], ${agents.map(({ agent }) => agent)}::text[],
+        ${agents.map(({ above }) => above)}::bigint[]) with ordinality as f(stream_id, agent, above, nth)
+      left join lateral (select s.pk from sessions s where ${its} and s.live order by s.pk desc limit 1) live on true
+      left join lateral (
+        select s.pk from sessions s where live.pk is null and ${its} and s.pk > f.above
+        order by (s.state <> 'closed') desc, s.pk desc limit 1) newest on true
+      join sessions s on s.pk = coalesce(live.pk, newest.pk) and s.pk <> f.above
+      join session_logs l on l.session_pk = s.pk`.execute(this.db);
+    const found = new Map(rows.map(({ nth, ...session }) => [nth, session]));
+    return agents.map((_, n) => found.get(n + 1));
   }
 
   /** Sessions of an agent after one, oldest first, up to another; and whether the first is the agent's. */

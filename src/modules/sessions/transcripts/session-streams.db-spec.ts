@@ -52,7 +52,7 @@ const shown = ({ turns, pending, activity }: Known): unknown => ({
   activity,
 });
 const pick = <T>(of: readonly T[]): T => of[Math.floor(Math.random() * of.length)]!;
-/** For what takes a machine with much else to do a while. */
+const AGENTS = ['pol', 'kim', 'lou'];
 
 describe('streams of sessions on two replicas', () => {
   let fixture: WorkFixture;
@@ -64,7 +64,7 @@ describe('streams of sessions on two replicas', () => {
   beforeAll(async () => {
     fixture = await workFixture();
     const url = (fixture.pool as unknown as { options: { connectionString: string } }).options.connectionString;
-    [a, b] = await Promise.all([SessionReplica.start(url, fixture.city, ['pol']), SessionReplica.start(url, fixture.city, ['pol'])]);
+    [a, b] = await Promise.all([SessionReplica.start(url, fixture.city, AGENTS), SessionReplica.start(url, fixture.city, AGENTS)]);
   });
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((s) => s.close()));
@@ -399,6 +399,55 @@ describe('streams of sessions on two replicas', () => {
     ]);
     expect((await open(b, '/a/pol', { 'last-event-id': '17' })).response.status).toBe(400);
     expect((await open(b, '/a/nobody')).response.status).toBe(404);
+  });
+
+  describe('of an agent that has several sessions', () => {
+    const texts = ({ frames }: OpenStream): string[] =>
+      frames.filter((f) => f.event === 'turn').flatMap((f) => f.data.turns.map(({ text }: { text: string }) => text));
+    const says = (text: string) => (f: Frame) => f.data.turns?.[0]?.text === text;
+    const alive = (pk: number, live: boolean) =>
+      sql`update sessions set live = ${live}, state = ${live ? 'active' : 'asleep'} where pk = ${pk}`.execute(fixture.db);
+
+    // Guard: a stream of an agent that is opened before its replica has heard of the next session says nothing twice.
+    it('tells nothing twice, also where the replica has not heard of the next one yet', async () => {
+      const first = await session({ agent: 'kim' });
+      await a.log.append(write(first, [said('1.1', 'one')]));
+      const early = await open(a, '/a/kim');
+      await early.until(says('one'));
+      await alive(first.pk, false);
+      const second = await session({ agent: 'kim' });
+      await b.log.append(write(second, [said('1.1', 'two')]));
+      const late = await open(a, '/a/kim');
+      await late.until(says('two'));
+      await b.log.append(write(second, [said('1.2', 'three')]));
+      await Promise.all([early.until(says('three')), late.until(says('three'))]);
+      expect([texts(early), texts(late)]).toEqual([
+        ['one', 'two', 'three'],
+        ['two', 'three'],
+      ]);
+    });
+
+    // Guard: of two sessions of an agent that have processes all its streams follow the newer one.
+    it('follows the newest with a process, and an older one again that alone has one', async () => {
+      const first = await session({ agent: 'lou' });
+      await a.log.append(write(first, [said('1.1', 'one')]));
+      const stream = await open(a, '/a/lou');
+      await stream.until(says('one'));
+      const second = await session({ agent: 'lou' });
+      await b.log.append(write(second, [said('1.1', 'two')]));
+      const two = await stream.until(says('two'));
+      await b.log.append(write(first, [said('1.2', 'beside')]));
+      expect(texts(await open(b, '/a/lou').then(async (s) => (await s.until(says('two')), s)))).toEqual(['two']);
+      await alive(second.pk, false);
+      await stream.untilEnd();
+      const resumed = await open(a, '/a/lou', { 'last-event-id': two.id! });
+      await b.log.append(write(first, [said('1.3', 'again')]));
+      await resumed.until(says('again'));
+      expect([texts(stream), texts(resumed)]).toEqual([
+        ['one', 'two'],
+        ['one', 'beside', 'again'],
+      ]);
+    });
   });
 });
 
