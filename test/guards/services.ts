@@ -154,4 +154,20 @@ export const SERVICES: readonly Guard[] = [
     test: 'src/modules/integrations/services/proxy/access.spec.ts',
     name: 'changes what is direct without the key',
   },
+  {
+    guard: 'Of services that wait those of the city of which the fewest run come first.',
+    file: 'src/modules/integrations/services/service-leases.repository.ts',
+    find: 'order by coalesce(r.all, 0), s.pk limit 1',
+    replace: 'order by s.pk limit 1',
+    test: 'src/modules/integrations/services/service-leases.db-spec.ts',
+    name: 'come after those of others',
+  },
+  {
+    guard: 'The last places of a worker are for cities of which it has few services.',
+    file: 'src/modules/integrations/services/service-leases.repository.ts',
+    find: 'and (not s.wanted or coalesce(r.own, 0) < ${few}::float8)',
+    replace: '',
+    test: 'src/modules/integrations/services/service-leases.db-spec.ts',
+    name: 'leave the last places',
+  },
 ];

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { KEEPER } from './service-row.js';
+import { toStatus } from './services.mapper.js';
 import { openFixture, type Fixture } from './testing/service-fixture.js';
 
 let database: TestDatabase;
@@ -58,6 +59,51 @@ describe('who has a service', () => {
     await fixture.run((tx) => fixture.leases.release(tx, pk, 'a'));
     const { rows } = await sql`select 1 from services`.execute(fixture.db);
     expect([rows, KEEPER]).toEqual([[], 'services']);
+  });
+});
+
+describe('many of one city', () => {
+  const others = async (city: string, count: number): Promise<void> => {
+    await sql`
+      with s as (insert into event_streams (name) values (${city}) returning id),
+      c as (insert into cities (name, dir, stream_id, running, phase) select ${city}, '/' || ${city}, id, true, 'running' from s)
+      insert into services (stream_id, name, definition, wanted, state, local_state, updated_at)
+      select s.id, 's' || n, '{"kind":"proxy_process"}', true, 'starting', 'starting', now() from s, generate_series(1, ${count}::int) n`.execute(
+      fixture.db,
+    );
+  };
+
+  // Guard: of services that wait those of the city of which the fewest run come first.
+  it('come after those of others, of which fewer run', async () => {
+    await others('beta', 3);
+    await others('gamma', 1);
+    const taken: string[] = [];
+    for (let row = await claim('a'); row !== undefined; row = await claim('a')) taken.push(row.city);
+    expect(taken).toEqual(['alpha', 'beta', 'gamma', 'beta', 'beta']);
+  });
+
+  // Guard: the last places of a worker are for cities of which it has few services.
+  it('leave the last places of a worker to others, and are put away all the same', async () => {
+    await others('beta', 3);
+    const few = (worker: string) => fixture.run((tx) => fixture.leases.claim(tx, worker, 60_000, 2));
+    expect([(await few('a'))?.city, (await few('a'))?.city, (await few('a'))?.city]).toEqual(['alpha', 'beta', 'beta']);
+    expect(await few('a')).toBeUndefined();
+    expect((await few('b'))?.city).toBe('beta');
+    await sql`update services set lease_until = now() - interval '1 s', wanted = false where worker = 'b'`.execute(fixture.db);
+    expect((await few('a'))?.city).toBe('beta');
+  });
+
+  it('are said to wait for a place when they have for a while', async () => {
+    const told = async () => toStatus('alpha', (await fixture.services.list(fixture.streamId)).rows[0]!, undefined);
+    expect(await told()).toMatchObject({ state: 'starting', reason: 'publication_unavailable' });
+    await sql`update services set updated_at = now() - interval '6 s'`.execute(fixture.db);
+    expect(await told()).toMatchObject({
+      state: 'starting',
+      reason: 'no_place',
+      detail: expect.stringContaining('no worker has taken it'),
+    });
+    await claim('a');
+    expect(await told()).toMatchObject({ state: 'starting', reason: 'publication_unavailable' });
   });
 });
 

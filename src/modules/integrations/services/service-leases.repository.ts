@@ -31,12 +31,21 @@ export class ServiceLeasesRepository {
   readonly isDue = sql<boolean>`exists (
     select from services s where (s.wanted or s.worker is not null) and (s.worker is null or s.lease_until < now()))`;
 
-  /** Takes one that nobody has, and that is to run or has to be put away. */
-  async claim(tx: Tx, worker: string, leaseMs: number): Promise<Claimed | undefined> {
+  /**
+   * Takes one that nobody has, and that is to run or has to be put away: of the cities of which the fewest run.
+   *
+   * @param few only of cities of which the worker has fewer than that
+   */
+  async claim(tx: Tx, worker: string, leaseMs: number, few = Infinity): Promise<Claimed | undefined> {
     const { rows } = await sql<Claimed>`
-      with free as (
-        select pk, worker from services where (wanted or worker is not null) and (worker is null or lease_until < now())
-        order by pk limit 1 for update skip locked)
+      with running as (
+        select stream_id, count(*) as all, count(*) filter (where worker = ${worker}) as own from services
+        where worker is not null and lease_until >= now() group by stream_id),
+      free as (
+        select s.pk, s.worker from services s left join running r on r.stream_id = s.stream_id
+        where (s.wanted or s.worker is not null) and (s.worker is null or s.lease_until < now())
+          and (not s.wanted or coalesce(r.own, 0) < ${few}::float8)
+        order by coalesce(r.all, 0), s.pk limit 1 for update of s skip locked)
       update services s set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', address = null, instance = null
       from free f, event_streams e where s.pk = f.pk and e.id = s.stream_id
       returning s.*, f.worker as before, e.name as city`.execute(tx);

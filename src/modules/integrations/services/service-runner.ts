@@ -67,8 +67,9 @@ export class ServiceRunner implements OnApplicationBootstrap {
   async #claim(room: number): Promise<Claimed[]> {
     const taken: Claimed[] = [];
     while (taken.length < Math.min(room, TAKEN_AT_ONCE)) {
+      const few = room - taken.length <= this.timings.spared ? this.timings.few : Infinity;
       const row = await this.transactions.run(async (tx) => {
-        const claimed = await this.repository.claim(tx, this.worker, this.timings.leaseMs);
+        const claimed = await this.repository.claim(tx, this.worker, this.timings.leaseMs, few);
         if (claimed === undefined || claimed.before === null || !claimed.wanted) return claimed;
         await this.#tell(tx, claimed, {
           condition: { state: 'starting', localState: 'starting', reason: 'owner_lost', detail: 'the host that had it is gone' },

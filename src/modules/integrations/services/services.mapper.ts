@@ -2,13 +2,17 @@ import type { ServiceLogLine, Status } from './services.schemas.js';
 import { mountPath } from './service-definition.js';
 import type { LineRow } from './service-lines.repository.js';
 import type { ServiceRow } from './service-row.js';
+import type { ListedService } from './services.repository.js';
+
+const NO_PLACE = { reason: 'no_place', detail: 'no worker has taken it: those that run have as many services as they may, or none runs' };
 
 /** @param base where this process is reached; undefined where it does not know */
-export function toStatus(city: string, row: ServiceRow, base: string | undefined): Status {
+export function toStatus(city: string, row: ListedService, base: string | undefined): Status {
   const { definition } = row;
   const path = mountPath(city, row.name);
   const publication = publicationOf(row, base === undefined ? undefined : `${base}${path}`);
-  const reason = row.reason ?? publication.reason;
+  const told = row.waits ? NO_PLACE : row;
+  const reason = told.reason ?? publication.reason;
   return {
     service_name: row.name,
     kind: definition.kind,
@@ -23,7 +27,7 @@ export function toStatus(city: string, row: ServiceRow, base: string | undefined
     local_state: row.local_state,
     publication_state: publication.state,
     ...(reason === undefined ? {} : { reason }),
-    ...(row.detail === null ? {} : { detail: row.detail }),
+    ...(told.detail === null ? {} : { detail: told.detail }),
     ...(publication.url === undefined ? {} : { url: publication.url }),
     attempts: row.attempts,
     ...(row.retry_at === null ? {} : { retry_at: row.retry_at.toISOString() }),

@@ -10,6 +10,14 @@ export interface Routed extends Pick<ServiceRow, 'pk' | 'definition' | 'state' |
   readonly owned: boolean;
 }
 
+/** One that has waited for a worker for this long is said to. */
+const NO_PLACE_MS = 5_000;
+
+export interface ListedService extends ServiceRow {
+  /** It is to run, and no worker has taken it for a while. */
+  readonly waits: boolean;
+}
+
 /** The SQL of services that answers requests. */
 @Injectable()
 export class ServicesRepository {
@@ -19,9 +27,10 @@ export class ServicesRepository {
   ) {}
 
   /** By name, with the head of the city's stream in the same snapshot. */
-  async list(streamId: number, name?: string): Promise<{ rows: ServiceRow[]; head: number }> {
-    const { rows } = await sql<ServiceRow & { head: number; name: string | null }>`
-      select s.*, e.head from event_streams e left join services s on s.stream_id = e.id and s.present
+  async list(streamId: number, name?: string): Promise<{ rows: ListedService[]; head: number }> {
+    const { rows } = await sql<ListedService & { head: number; name: string | null }>`
+      select s.*, e.head, s.wanted and (s.worker is null or s.lease_until < now()) and s.updated_at < now() - ${NO_PLACE_MS} * interval '1 ms' as waits
+      from event_streams e left join services s on s.stream_id = e.id and s.present
         and (${name ?? null}::text is null or s.name = ${name ?? null}::text)
       where e.id = ${streamId} order by s.name`.execute(this.db);
     return { rows: rows.filter((row) => row.name !== null), head: rows[0]?.head ?? 0 };

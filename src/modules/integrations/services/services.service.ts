@@ -7,9 +7,9 @@ import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ServiceLinesRepository } from './service-lines.repository.js';
-import { conditionOf, SERVICES_TOPIC, stateEvent, type ServiceRow } from './service-row.js';
+import { conditionOf, SERVICES_TOPIC, stateEvent } from './service-row.js';
 import { toLine, toStatus } from './services.mapper.js';
-import { ServicesRepository } from './services.repository.js';
+import { ServicesRepository, type ListedService } from './services.repository.js';
 import type { ListBodyStatus, ServiceLogBody, ServiceLogQuery, ServiceRestartOutputBody, Status } from './services.schemas.js';
 
 export interface Indexed<T> {
@@ -68,7 +68,7 @@ export class ServicesService {
     return { pk: row.pk, head: row.log_head };
   }
 
-  async #named(city: CityScope, name: string): Promise<{ row: ServiceRow; head: number }> {
+  async #named(city: CityScope, name: string): Promise<{ row: ListedService; head: number }> {
     const { rows, head } = await this.repository.list(city.streamId, name);
     if (rows[0] === undefined) throw notFound(name);
     return { row: rows[0], head };
