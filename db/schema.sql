@@ -83,7 +83,7 @@ create table bead_dependencies (
   constraint bead_dependencies_stream_id_depends_on_id_fkey FOREIGN KEY (stream_id, depends_on_id) REFERENCES beads(stream_id, id),
   constraint bead_dependencies_stream_id_issue_id_fkey FOREIGN KEY (stream_id, issue_id) REFERENCES beads(stream_id, id),
   constraint bead_dependencies_check CHECK (issue_id <> depends_on_id)
-);
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX bead_dependents_idx ON public.bead_dependencies USING btree (stream_id, depends_on_id, type, issue_id);
 
 create table bead_fan_outs (
@@ -136,7 +136,7 @@ create table beads (
   constraint beads_check1 CHECK (lease_until IS NULL OR status = 'in_progress'::text AND assignee IS NOT NULL),
   constraint beads_open_blockers_check CHECK (open_blockers >= 0),
   constraint beads_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'closed'::text]))
-);
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX beads_assignee_idx ON public.beads USING btree (stream_id, assignee, created_at DESC, id DESC) WHERE (assignee IS NOT NULL);
 CREATE INDEX beads_changed_idx ON public.beads USING btree (stream_id, COALESCE(updated_at, created_at) DESC, id DESC) INCLUDE (status);
 CREATE INDEX beads_deferred_idx ON public.beads USING btree (stream_id, defer_until) WHERE ((status = 'open'::text) AND (defer_until IS NOT NULL));
@@ -719,7 +719,7 @@ create table messages (
   constraint messages_archived_as_check CHECK (archived_as = ANY (ARRAY['archived'::text, 'deleted'::text, 'swept'::text])),
   constraint messages_check CHECK ((archived_at IS NULL) = (archived_as IS NULL)),
   constraint messages_priority_check CHECK (priority >= 0 AND priority <= 4)
-);
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX messages_archive_idx ON public.messages USING btree (stream_id, created_at DESC, id DESC) WHERE ((archived_at IS NOT NULL) AND (archived_as <> 'deleted'::text));
 CREATE INDEX messages_archived_idx ON public.messages USING btree (stream_id, archived_at) WHERE (archived_at IS NOT NULL);
 CREATE INDEX messages_mailbox_idx ON public.messages USING btree (stream_id, principal, created_at DESC, id DESC) INCLUDE (read_at) WHERE (archived_at IS NULL);
@@ -1354,7 +1354,7 @@ create table sessions (
   constraint sessions_state_check CHECK (state = ANY (ARRAY['start-pending'::text, 'creating'::text, 'active'::text, 'asleep'::text, 'suspended'::text, 'draining'::text, 'archived'::text, 'quarantined'::text, 'failed-create'::text, 'closed'::text])),
   constraint sessions_stop_request_check CHECK (stop_request = ANY (ARRAY['sleep'::text, 'suspend'::text, 'drain'::text, 'kill'::text, 'reset'::text, 'close'::text, 'handover'::text])),
   constraint sessions_transport_check CHECK (transport = ANY (ARRAY['acp'::text, 'pty'::text, 'exec'::text]))
-);
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.05, autovacuum_analyze_scale_factor=0.05);
 CREATE INDEX sessions_agent_idx ON public.sessions USING btree (stream_id, agent_name) WHERE (state <> 'closed'::text);
 CREATE INDEX sessions_alias_idx ON public.sessions USING btree (stream_id, alias) WHERE (alias <> ''::text);
 CREATE INDEX sessions_deleting_idx ON public.sessions USING btree (pk) WHERE ((state = 'closed'::text) AND delete_pending);
