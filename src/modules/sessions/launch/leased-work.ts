@@ -14,8 +14,9 @@ export class LeaseTimings {
   /** Without a renewal for this long what runs is ended here. Less than the lease. */
   readonly holdMs: number = 8_000;
   readonly pollMs: number = 1_000;
-  /** How much of it this process does at once. */
+  /** How much of it this process does at once; beside that, so much of cities that have none of it in work anywhere. */
   readonly atOnce: number = 16;
+  readonly spared: number = 4;
 
   constructor(overrides: Partial<LeaseTimings> = {}) {
     Object.assign(this, overrides);
@@ -42,7 +43,11 @@ export interface LeaseSource<T extends { readonly pk: number }> {
   readonly topic: string;
   /** Whether there may be something to claim. */
   readonly due: DueCondition;
-  claim(room: number): Promise<readonly T[]>;
+  /**
+   * Takes up to `room`. Work may take as long as its city likes: beyond `open` only what is the first of its city is taken, so that no
+   * city keeps all places from the others.
+   */
+  claim(room: number, open: number): Promise<readonly T[]>;
   /** Answers which of these are this process's still. */
   renew(pks: readonly number[]): Promise<ReadonlySet<number>>;
   /** What fails is left: its lease runs out. */
@@ -68,6 +73,10 @@ export class LeasedWork<T extends { readonly pk: number }> {
     private readonly timings: LeaseTimings,
     private readonly log: AppLogger,
   ) {}
+
+  get #places(): number {
+    return this.timings.atOnce + this.timings.spared;
+  }
 
   /** How much of it runs here. */
   get running(): number {
@@ -100,9 +109,10 @@ export class LeasedWork<T extends { readonly pk: number }> {
 
   /** Takes as much as there is room for. Answers how much. */
   async take(): Promise<number> {
-    const room = this.timings.atOnce - this.#running.size;
+    const open = Math.max(0, this.timings.atOnce - this.#running.size);
+    const room = this.#places - this.#running.size;
     if (room <= 0) return 0;
-    const taken = await this.source.claim(room);
+    const taken = await this.source.claim(room, open);
     for (const row of taken) {
       const stop = new AbortController();
       const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };
@@ -139,7 +149,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   }
 
   async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#running.size >= this.timings.atOnce) this.#woken.reset();
+    if (this.#running.size >= this.#places) this.#woken.reset();
     await this.#woken.waitFor(UNTOLD_MS, signal);
     if (!signal.aborted) await this.take();
   }

@@ -48,8 +48,8 @@ export class ConvoysRepository {
   async list(streamId: number, filter: ConvoyFilter, below: Place | undefined, limit: number): Promise<ConvoyRows | undefined> {
     const { all, rig, owned, stranded } = filter;
     const orphans = sql`exists (
-      select from beads m where m.stream_id = ${streamId} and m.status <> 'closed' and m.assignee is null
-        and m.id in (${memberIds(streamId, sql`c.id`)}))`;
+      select from (${memberIds(streamId, sql`c.id`)}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id
+      where m.status <> 'closed' and m.assignee is null)`;
     const held = sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and ${all ? sql`true` : sql`c.status <> 'closed'`}`;
     const looked = sql.join(
       [

@@ -6,7 +6,10 @@ export interface ConvoyCounts {
   readonly closed: number;
 }
 
-/** Ids of a convoy's members, possibly twice: what it tracks and its children. For `m.id in (…)`, everywhere that members are meant. */
+/**
+ * Ids of a convoy's members, possibly twice: what it tracks and its children. Everywhere that members are meant: for `m.id in (…)` of one convoy, and joined
+ * to where each of several is asked, as the database would look for it among all beads of the city otherwise.
+ */
 export function memberIds(streamId: number, convoy: string | RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`
     select d.depends_on_id from bead_dependencies d where d.stream_id = ${streamId} and d.issue_id = ${convoy} and d.type = 'tracks'
@@ -24,8 +27,8 @@ export async function countMembers(tx: Tx, streamId: number, convoy: string): Pr
 function isCompleted(streamId: number): RawBuilder<unknown> {
   const members = memberIds(streamId, sql`c.id`);
   return sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and c.status <> 'closed' and not 'owned' = any(c.labels)
-    and not exists (select from beads m where m.stream_id = ${streamId} and m.status <> 'closed' and m.id in (${members}))
-    and exists (select from beads m where m.stream_id = ${streamId} and m.id in (${members}))`;
+    and not exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id and m.status <> 'closed')
+    and exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id)`;
 }
 
 /** Of these convoys those that have nothing left to wait for, by id. */

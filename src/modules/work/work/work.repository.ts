@@ -68,6 +68,13 @@ function setOf(change: RowChange, metadata: Merge, { handover, leaseMs }: Holdin
   return sql.join(set);
 }
 
+/**
+ * Ids of a city, to join to: each is looked up by its key. With `= any` a plan that is made for all cities may go through an index of all that
+ * the city has, where that is little on average.
+ */
+const keys = (streamId: number, ids: readonly string[]): RawBuilder<unknown> =>
+  sql`(select distinct ${streamId}::integer as stream_id, i.id from unnest(${[...ids]}::text[]) i (id)) k`;
+
 /** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
 @Injectable()
 export class WorkRepository {
@@ -101,7 +108,7 @@ export class WorkRepository {
 
   async find(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
     const { rows } = await sql<BeadRecord>`
-      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[])`.execute(tx);
+      select ${RECORD} from ${keys(streamId, ids)} join beads b on b.stream_id = k.stream_id and b.id = k.id`.execute(tx);
     return rows;
   }
 
@@ -191,7 +198,7 @@ export class WorkRepository {
     const { rows } = await sql<BeadRecord & { many: boolean }>`
       update beads b set status = 'closed', closed_at = clock_timestamp(), updated_at = clock_timestamp(), revision = b.revision + 1,
         lease_ms = null, lease_until = null, metadata = b.metadata || ${JSON.stringify(metadata)}::jsonb
-      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and b.status <> 'closed'
+      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id and b.status <> 'closed'
       returning ${RECORD}, ${hasMany(few)} as many`.execute(tx);
     return rows.map(moved);
   }
@@ -201,7 +208,7 @@ export class WorkRepository {
     const labels = has ? sql`b.labels || ${label}::text` : sql`array_remove(b.labels, ${label}::text)`;
     const { rows } = await sql<BeadRecord>`
       update beads b set labels = ${labels}, revision = b.revision + 1, updated_at = clock_timestamp()
-      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) and (${label}::text = any(b.labels)) <> ${has} returning ${RECORD}`.execute(
+      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id and (${label}::text = any(b.labels)) <> ${has} returning ${RECORD}`.execute(
       tx,
     );
     return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
@@ -211,8 +218,8 @@ export class WorkRepository {
   async releasable(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
     const { rows } = await sql<BeadRecord>`
       select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id in (
-        select d.issue_id from bead_dependencies d
-        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking)`.execute(tx);
+        select d.issue_id from ${keys(streamId, ids)} join bead_dependencies d on d.stream_id = k.stream_id and d.depends_on_id = k.id
+        where d.blocking)`.execute(tx);
     return rows;
   }
 
@@ -222,8 +229,8 @@ export class WorkRepository {
       update beads b set open_blockers = b.open_blockers - f.n, revision = b.revision + (b.open_blockers = f.n)::int,
         updated_at = case when b.open_blockers = f.n then clock_timestamp() else b.updated_at end
       from (
-        select d.issue_id, count(*)::integer as n from bead_dependencies d
-        where d.stream_id = ${streamId} and d.depends_on_id = any(${[...ids]}::text[]) and d.blocking group by d.issue_id) f
+        select d.issue_id, count(*)::integer as n from ${keys(streamId, ids)}
+        join bead_dependencies d on d.stream_id = k.stream_id and d.depends_on_id = k.id where d.blocking group by d.issue_id) f
       where b.stream_id = ${streamId} and b.id = f.issue_id returning ${RECORD}`.execute(tx);
     return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
   }
@@ -271,7 +278,7 @@ export class WorkRepository {
   ): Promise<BeadRecord[]> {
     const { rows } = await sql<BeadRecord>`
       update beads b set ${setOf(change, metadata, keep)}
-      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
+      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
     return rows;
   }
 
@@ -311,10 +318,10 @@ export class WorkRepository {
         updated_at = case when t.flips then clock_timestamp() else b.updated_at end
       from (
         select x.id, n.n, (n.n = 0) <> (x.open_blockers = 0) as flips
-        from beads x cross join lateral (
+        from ${keys(streamId, ids)} join beads x on x.stream_id = k.stream_id and x.id = k.id cross join lateral (
           select count(*)::integer as n from bead_dependencies d join beads o on o.stream_id = d.stream_id and o.id = d.depends_on_id
           where d.stream_id = x.stream_id and d.issue_id = x.id and d.blocking and o.status <> 'closed') n
-        where x.stream_id = ${streamId} and x.id = any(${[...ids]}::text[]) and x.open_blockers <> n.n) t
+        where x.open_blockers <> n.n) t
       where b.stream_id = ${streamId} and b.id = t.id returning ${RECORD}, t.flips`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ flips, ...row }) => ({ row, flips }));
   }
@@ -383,12 +390,12 @@ export class WorkRepository {
       update beads b set revision = b.revision + 1, updated_at = clock_timestamp(), open_blockers = (
         select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
         where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
-      where b.stream_id = ${streamId} and b.id = any(${[...ids]}::text[]) returning ${RECORD}`.execute(tx);
+      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async deleteAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
-    await sql`delete from beads where stream_id = ${streamId} and id = any(${[...ids]}::text[])`.execute(tx);
+    await sql`delete from beads b using ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id`.execute(tx);
   }
 
   async delete(tx: Tx, streamId: number, id: string): Promise<void> {
