@@ -329,4 +329,12 @@ export const EXTMSG: readonly Guard[] = [
     test: 'src/modules/integrations/extmsg/inbound/inbound-committer.db-spec.ts',
     name: 'leave a record',
   },
+  {
+    guard: 'The last calls of a worker are for cities of which none is under way.',
+    file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
+    find: 'where (p.place <= ${open} or p.turn = 1) and',
+    replace: 'where',
+    test: 'src/modules/integrations/extmsg/outbound/publications.db-spec.ts',
+    name: 'leave the last places',
+  },
 ];

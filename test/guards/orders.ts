@@ -172,4 +172,12 @@ export const ORDERS: readonly Guard[] = [
     test: HOSTS,
     name: 'are lost with a host',
   },
+  {
+    guard: 'The last places of a worker are for commands of cities that have none in work.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: 'where n.nth <= ${open} or n.turn = 1 order by n.nth',
+    replace: 'order by n.nth',
+    test: 'src/modules/orchestration/orders/firing.db-spec.ts',
+    name: 'leaves places to others',
+  },
 ];

@@ -39,7 +39,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
       name: 'services',
       topic: SERVICES_TOPIC,
       due: this.repository.isDue,
-      claim: (room: number) => this.#claim(room),
+      claim: (room: number, open: number) => this.#claim(room, open),
       renew: (pks: readonly number[]) => this.#renew(pks),
       carryOut: (held: Held<Claimed>) => this.#carryOut(held),
     };
@@ -64,10 +64,10 @@ export class ServiceRunner implements OnApplicationBootstrap {
     return this.#leased.stop();
   }
 
-  async #claim(room: number): Promise<Claimed[]> {
+  async #claim(room: number, open: number): Promise<Claimed[]> {
     const taken: Claimed[] = [];
     while (taken.length < Math.min(room, TAKEN_AT_ONCE)) {
-      const few = room - taken.length <= this.timings.spared ? this.timings.few : Infinity;
+      const few = taken.length < open ? Infinity : this.timings.few;
       const row = await this.transactions.run(async (tx) => {
         const claimed = await this.repository.claim(tx, this.worker, this.timings.leaseMs, few);
         if (claimed === undefined || claimed.before === null || !claimed.wanted) return claimed;

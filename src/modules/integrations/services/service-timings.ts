@@ -2,10 +2,9 @@ import { LeaseTimings } from '../../sessions/launch/leased-work.js';
 
 /** Times in milliseconds, and how much of it; tests shorten them. */
 export class ServiceTimings extends LeaseTimings {
-  /** How many services this process has at once. */
-  override readonly atOnce: number = 64;
-  /** The last so many places are for cities of which it has few: one city leaves some to the others. */
-  readonly spared: number = 16;
+  /** How many services this process has at once; beside them, so many of cities of which it has few. */
+  override readonly atOnce: number = 48;
+  override readonly spared: number = 16;
   readonly few: number = 4;
   readonly syncMs: number = 500;
   /** Until a new process has to be ready. */

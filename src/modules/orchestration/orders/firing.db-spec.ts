@@ -53,6 +53,26 @@ describe('an order that is due', () => {
   });
 
   // Guard: who is in a transaction asks for nothing outside of it. A burst of firings holds all connections of a process at once.
+  // Guard: the last places of a worker are for commands of cities that have none in work.
+  it('of a city that has many in work leaves places to others', async () => {
+    const order = 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"';
+    orders = await OrderFixture.open({ one: order, two: order, three: order });
+    const { a } = orders;
+    await a.evaluator.look();
+    await sql`
+      with s as (insert into event_streams (name) values ('beta') returning id)
+      insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, reason, vars, state, created_at)
+      select f.id || n, s.id, f.scoped_name || n, f.name, f.rig, f.definition, f.cause, f.actor, f.reason, f.vars, f.state, f.created_at
+      from (select * from order_firings limit 1) f, generate_series(1, 2) n, s`.execute(a.db);
+    const taken = async (room: number, open: number) =>
+      (await a.take('worker', room, 'command', open))
+        .map(({ stream_id: stream }) => (stream === orders.city.streamId ? 'alpha' : 'beta'))
+        .sort();
+    expect(await taken(5, 1)).toEqual(['alpha', 'beta']);
+    expect(await taken(5, 0)).toEqual([]);
+    expect(await taken(5, 2)).toEqual(['alpha', 'beta']);
+  });
+
   it('is carried out from its beginning to its end with one connection', async () => {
     const now = 'trigger = "cooldown"\ninterval = "1h"';
     const condition = 'exec = "true"\ntrigger = "condition"\ncheck = "true"';

@@ -48,7 +48,8 @@ export class OrderRunner implements OnApplicationBootstrap {
         due: repository.isWaiting(kind),
         name,
         topic: ORDERS_TOPIC,
-        claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, room, this.timings.leaseMs)),
+        claim: (room: number, open: number) =>
+          this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, { room, open }, this.timings.leaseMs)),
         renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
         carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
       };

@@ -154,7 +154,13 @@ export class PublicationsRepository {
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
    * when that was offered often enough, or long enough.
    */
-  async claim(tx: Tx, worker: string, room: number, leaseMs: number, offers: number): Promise<PublicationRow[]> {
+  async claim(
+    tx: Tx,
+    worker: string,
+    { room, open }: { room: number; open: number },
+    leaseMs: number,
+    offers: number,
+  ): Promise<PublicationRow[]> {
     const { rows } = await sql<{ pk: number }>`
       with first as (
         select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until,
@@ -165,16 +171,23 @@ export class PublicationsRepository {
           coalesce(a.transport = 'stream', false) as streamed
         from first f join extmsg_conversations c on c.pk = f.conversation_pk
           left join extmsg_adapters a on a.stream_id = c.stream_id and a.provider = c.provider and a.account_id = c.account_id
+      ), called as (
+        select l.*, count(*) filter (where l.held and not l.streamed) over (partition by l.stream_id, l.provider, l.account_id) as calls,
+          count(*) filter (where l.held and not l.streamed) over (partition by l.stream_id) as city_calls
+        from lines l
       ), free as (
-        select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk)
-            + (select count(*) from lines h where h.held and not h.streamed and h.stream_id = l.stream_id and h.provider = l.provider and h.account_id = l.account_id) as nth
-        from lines l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
+        select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk) + l.calls as nth, l.stream_id, l.city_calls
+        from called l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
+      ), turns as (
+        select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}
+      ), places as (
+        select t.pk, t.turn, row_number() over (order by t.turn, t.pk) as place from turns t
       )
       update extmsg_deliveries d set worker = ${worker}, claim = null, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
       where d.pk in (
-        select d.pk from extmsg_deliveries d join free f on f.pk = d.pk
-        where f.nth <= ${CALLS_AT_ONCE} and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp())
-        order by d.pk limit ${room} for no key update of d skip locked)
+        select d.pk from extmsg_deliveries d join places p on p.pk = d.pk
+        where (p.place <= ${open} or p.turn = 1) and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp())
+        order by p.place limit ${room} for no key update of d skip locked)
       returning d.pk`.execute(tx);
     if (rows.length === 0) return [];
     const taken = await sql<PublicationRow>`

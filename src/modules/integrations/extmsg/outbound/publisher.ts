@@ -46,8 +46,8 @@ export class Publisher implements OnApplicationBootstrap {
       name: 'publications',
       topic: EXTMSG_TOPIC,
       due: repository.isDue,
-      claim: (room: number) =>
-        this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.leases.leaseMs, this.timings.offers)),
+      claim: (room: number, open: number) =>
+        this.transactions.run((tx) => this.repository.claim(tx, this.worker, { room, open }, this.leases.leaseMs, this.timings.offers)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
       carryOut: (held: Held<PublicationRow>) => this.#publish(held),
     };

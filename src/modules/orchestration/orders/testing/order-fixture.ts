@@ -64,8 +64,8 @@ export class OrderProcess {
     this.sweeper = new OrderSweeper(repository, firings, deliveries, log);
   }
 
-  take(worker = 'worker', limit = 100, kind: FiringKind = 'command'): Promise<FiringRow[]> {
-    return this.transactions.run((tx) => this.repository.claim(tx, kind, worker, limit, 60_000));
+  take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<FiringRow[]> {
+    return this.transactions.run((tx) => this.repository.claim(tx, kind, worker, { room, open }, 60_000));
   }
 }
 

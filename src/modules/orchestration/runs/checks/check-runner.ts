@@ -51,7 +51,8 @@ export class CheckRunner implements OnApplicationBootstrap {
       name: 'checks of runs',
       topic: CHECKS_TOPIC,
       due: repository.isDue,
-      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
+      claim: (room: number, open: number) =>
+        this.transactions.run((tx) => this.repository.claim(tx, this.worker, { room, open }, this.timings.leaseMs)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
       carryOut: (held: Held<CheckRow>) => this.#carryOut(held),
     };

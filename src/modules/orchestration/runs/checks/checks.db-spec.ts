@@ -31,7 +31,8 @@ const waiting = async (steps = `[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}`): 
   await done('a.iteration.1');
   return run;
 };
-const claim = (worker: string): Promise<CheckRow[]> => fixture.db.transaction().execute((tx) => checks.claim(tx, worker, 5, 10_000));
+const claim = (worker: string): Promise<CheckRow[]> =>
+  fixture.db.transaction().execute((tx) => checks.claim(tx, worker, { room: 5, open: 5 }, 10_000));
 /** Whether somebody waits for a lock of somebody else. */
 const isHeld = async (): Promise<boolean> => {
   const { rows } = await sql`
@@ -57,7 +58,7 @@ describe('the script of a check', () => {
     await waiting();
     const [taken, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const first = fixture.db.transaction().execute(async (tx) => {
-      const found = await checks.claim(tx, 'w1', 5, 10_000);
+      const found = await checks.claim(tx, 'w1', { room: 5, open: 5 }, 10_000);
       taken.resolve();
       await go.promise;
       return found;

@@ -36,14 +36,16 @@ export class ChecksRepository {
    * Takes what waits, or whose worker has not said for too long that it lives: of cities that have the least in work first. Answers
    * what is this worker's from now on.
    */
-  async claim(tx: Tx, worker: string, limit: number, leaseMs: number): Promise<CheckRow[]> {
+  async claim(tx: Tx, worker: string, { room, open }: { room: number; open: number }, leaseMs: number): Promise<CheckRow[]> {
     const { rows } = await sql<CheckRow>`
       with turns as (
         select c.pk, c.worker is null or c.lease_until < now() as free,
           row_number() over (partition by c.stream_id order by c.worker is null or c.lease_until < now(), c.pk) as turn
         from run_checks c join cities y on y.stream_id = c.stream_id and y.running),
       free as (
-        select c.pk from run_checks c where c.pk in (select t.pk from turns t where t.free order by t.turn, t.pk limit ${limit})
+        select c.pk from run_checks c where c.pk in (
+            select n.pk from (select t.pk, t.turn, row_number() over (order by t.turn, t.pk) as nth from turns t where t.free) n
+            where n.nth <= ${open} or n.turn = 1 order by n.nth limit ${room})
           and (c.worker is null or c.lease_until < now()) for update skip locked),
       taken as (
         update run_checks c set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = c.attempts + 1

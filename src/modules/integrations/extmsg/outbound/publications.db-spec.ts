@@ -1,0 +1,63 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
+import { PublicationsRepository } from './publications.repository.js';
+
+const EACH = 5;
+const OFFERS = 3;
+
+describe('messages that go out', () => {
+  let database: TestDatabase;
+  let db: Db;
+  let repository: PublicationsRepository;
+
+  beforeEach(async () => {
+    database = await cloneDatabase();
+    db = createDb(createPool(database.url));
+    repository = new PublicationsRepository(db);
+  });
+  afterEach(async () => {
+    await db.destroy();
+    await database.drop();
+  });
+
+  /** Conversations of a city, each with a message that waits; so many of each adapter. */
+  const waiting = (city: string, adapters: number, conversations: number) =>
+    sql`
+    with s as (insert into event_streams (name) values (${city}) returning id),
+    a as (
+      insert into extmsg_adapters (stream_id, provider, account_id, name, callback_url, token_hash)
+      select id, 'slack', 'a' || n, 'n', 'http://127.0.0.1:1', '' from s, generate_series(1, ${adapters}::int) n returning stream_id, account_id),
+    c as (
+      insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
+      select stream_id, convert_to(account_id || '/' || n, 'UTF8'), 's', 'slack', account_id, n::text, '', 'room'
+      from a, generate_series(1, ${conversations}::int) n returning pk, stream_id, account_id, conversation_id)
+    insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, body, deadline)
+    select stream_id, pk, ${city}::text || '-' || account_id || '-' || conversation_id, 'outbound', 'x', now() + interval '1 hour' from c`.execute(
+      db,
+    );
+
+  const claim = async (room: number, open: number): Promise<Record<string, number>> => {
+    const taken = await db.transaction().execute((tx) => repository.claim(tx, 'w', { room, open }, 60_000, OFFERS));
+    const cities = taken.map(({ id }) => id.slice(0, id.indexOf('-')));
+    return Object.fromEntries([...new Set(cities)].sort().map((city) => [city, cities.filter((other) => other === city).length]));
+  };
+
+  it('are few at once of each adapter', async () => {
+    await waiting('alpha', 2, EACH + 1);
+    expect(await claim(100, 100)).toEqual({ alpha: 8 });
+    expect(await claim(100, 100)).toEqual({});
+  });
+
+  // Guard: the last calls of a worker are for cities of which none is under way.
+  it('leave the last places of a worker to cities that have none under way, however many adapters another has', async () => {
+    await waiting('alpha', 6, EACH);
+    await waiting('beta', 1, 2);
+    expect(await claim(10, 6)).toEqual({ alpha: 4, beta: 2 });
+    expect(await claim(4, 0)).toEqual({});
+    await waiting('gamma', 1, 2);
+    expect(await claim(4, 0)).toEqual({ gamma: 1 });
+    expect(await claim(4, 2)).toEqual({ alpha: 1, gamma: 1 });
+  });
+});
