@@ -25,12 +25,12 @@ export class ClaimsOfSessionsRepository {
     return rows.map((row) => row.id);
   }
 
-  /** Begun work of sessions that have ended, for running cities: their ids by session. */
+  /** Begun work of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. */
   async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
     const { rows } = await sql<{ id: string; session: string }>`
-      select b.id, s.id as session from beads b
-      join sessions s on s.stream_id = b.stream_id and s.id = b.metadata ->> 'gc.session_id' and s.state = 'closed'
-      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null
+      select b.id, s.id as session from beads b cross join lateral (
+        select s.id from sessions s where s.stream_id = ${streamId} and s.id = b.metadata ->> 'gc.session_id' and s.state = 'closed' limit 1) s
+      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and b.metadata ? 'gc.session_id'
       order by b.id limit ${limit}`.execute(this.db);
     return rows;
   }
