@@ -96,7 +96,7 @@ export class OrderRunner implements OnApplicationBootstrap {
   #tell(metrics: Metrics): void {
     const running: Gauge<'kind'> = metrics.gauge({
       name: 'svc_order_firings_running',
-      help: `Firings of orders that this process carries out, by kind, in ${this.#places('command')} and ${this.#places('launch')} places.`,
+      help: `Firings of orders that this process carries out, by kind, in ${this.#places('command')} and ${this.#places('launch')} places, and ${this.timings.spared} more for cities that have none under way.`,
       labelNames: ['kind'],
       collect: () => Object.entries(this.#leased).forEach(([kind, { running: count }]) => running.set({ kind }, count)),
     });
