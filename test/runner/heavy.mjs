@@ -16,23 +16,39 @@ const HEAVY = [
 ];
 
 /**
- * Of each of these lines one has its turn in an hour, so that all of it has run within five; `DEEP=1` runs everything, as whoever changes what
+ * Of each of these lines one has its turn in an hour, so that all of it has run within ten; `DEEP=1` runs everything, as whoever changes what
  * they are about does. Three lines are proved elsewhere as well: the checkers of chaos and operations under fire by parts of `npm run test:deep`, what follows when a process is
  * killed by other parts of it, and by specs of leases and steps beside the sources.
  */
 const IN_TURN = [
-  ['e2e/ui-admin', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui-exact', 'e2e/ui-keyboard'],
-  ['e2e/private-rigs', 'scenarios/https', 'e2e/telemetry', 'e2e/runners', 'e2e/processes'],
+  ['e2e/ui-admin', 'e2e/ui-typed', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui', 'e2e/ui-exact', 'e2e/ui-keyboard', 'e2e/cli-commands'],
+  [
+    'e2e/private-rigs',
+    'e2e/tls',
+    'scenarios/https',
+    'e2e/network',
+    'e2e/telemetry',
+    'e2e/isolation-users',
+    'e2e/runners',
+    'e2e/orders-hosts',
+  ],
+  ['e2e/processes', 'e2e/storm'],
   ['scenarios/svc-installed', 'scenarios/client-package', 'scenarios/first-minutes', 'e2e/docs'],
-  ['e2e/tls', 'e2e/network', 'e2e/isolation-users', 'e2e/orders-hosts', 'e2e/storm'],
   ['chaos/checker', 'chaos/messages-checker', 'chaos/sessions-checker', 'chaos/orders-checker'],
-  ['e2e/audit', 'e2e/front-door', 'e2e/checks'],
-  ['e2e/extmsg-connected', 'e2e/extmsg-examples', 'e2e/service-proxy', 'e2e/services'],
-  ['e2e/session-messages', 'e2e/session-wedges', 'e2e/session-runs', 'e2e/cli-sessions'],
-  ['e2e/rigs', 'e2e/packs', 'e2e/pools', 'e2e/maintenance'],
-  ['e2e/ui-typed', 'e2e/ui', 'e2e/cli-commands'],
-  ['e2e/fuzz', 'e2e/attacks', 'e2e/session-tokens'],
-  ['e2e/fan-outs', 'e2e/service-takeover', 'e2e/rig-clones', 'e2e/operations', 'e2e/embedded'],
+  ['e2e/audit', 'e2e/fuzz', 'e2e/front-door', 'e2e/attacks', 'e2e/checks', 'e2e/session-tokens'],
+  ['e2e/extmsg-connected', 'e2e/session-messages', 'e2e/extmsg-examples', 'e2e/session-wedges'],
+  ['e2e/service-proxy', 'e2e/session-runs', 'e2e/services', 'e2e/cli-sessions'],
+  [
+    'e2e/rigs',
+    'e2e/fan-outs',
+    'e2e/packs',
+    'e2e/service-takeover',
+    'e2e/pools',
+    'e2e/rig-clones',
+    'e2e/maintenance',
+    'e2e/operations',
+    'e2e/embedded',
+  ],
 ];
 const TURN_MS = 3_600_000;
 
