@@ -46,6 +46,6 @@ describe('a plan that is made once for all cities', () => {
       "update beads b set status = 'open' from unnest($2::text[]) t (id) where b.stream_id = $1 and b.id = t.id",
       'select b.* from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id where d.stream_id = $1 and d.depends_on_id = $2',
     ])
-      expect(await planned(statement)).toContain('Index Scan using beads_pkey on beads b');
+      expect(await planned(statement)).toMatch(/Index Scan using beads_pkey on beads b .*\n *Index Cond: \(\(stream_id = .*\) AND \(id = /);
   });
 });
