@@ -35,12 +35,13 @@ export class RunsRepository {
     return rows;
   }
 
-  /** As `liveOf`, with the runs whose drains hold it for themselves. */
+  /** As `liveOf`, with the runs whose drains hold it for themselves. Each of both has an index, and an `or` would read all runs of the city. */
   async workingOn(tx: Tx, streamId: number, source: string): Promise<RunRow[]> {
     const { rows } = await sql<RunRow>`
       select ${RUN} from runs r
-      where r.stream_id = ${streamId} and r.outcome is null and (r.source_id = ${source}
-        or r.id in (select u.run_id from run_units u where u.stream_id = ${streamId} and u.member_id = ${source} and u.held))
+      where r.stream_id = ${streamId} and r.outcome is null and r.id in (
+        select o.id from runs o where o.stream_id = ${streamId} and o.source_id = ${source} and o.outcome is null
+        union select u.run_id from run_units u where u.stream_id = ${streamId} and u.member_id = ${source} and u.held)
       order by r.started_at, r.id`.execute(tx);
     return rows;
   }
