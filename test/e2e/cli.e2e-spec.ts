@@ -197,8 +197,8 @@ describe('svc events', () => {
     await emit('demo.watched', { n: 7 });
     const seen = await watching.exited;
     expect([seen.code, rows(seen).map((e) => (e.payload as { n: number }).n)]).toEqual([0, [7]]);
-    const never = ['events', '--watch', '--city', 'alpha', '--type', 'demo.never', '--timeout', '300ms'];
-    const stderr = 'svc events: no matching event came within 300ms\n';
+    const never = ['events', '--watch', '--city', 'alpha', '--type', 'demo.never', '--timeout', '2s'];
+    const stderr = 'svc events: no matching event came within 2.0s\n';
     expect(await run(...never)).toEqual({ code: 0, stdout: '', stderr });
     expect(await run(...never, '--fail-on-timeout')).toEqual({ code: 124, stdout: '', stderr });
   });
