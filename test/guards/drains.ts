@@ -73,8 +73,8 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   {
     guard: 'No run is launched for what a drain has for itself.',
     file: 'src/modules/orchestration/runs/runs.repository.ts',
-    find: 'and u.member_id = ${source} and u.held))',
-    replace: 'and false))',
+    find: 'and u.member_id = ${source} and u.held)',
+    replace: 'and false)',
     test: HOLDS,
   },
   {
