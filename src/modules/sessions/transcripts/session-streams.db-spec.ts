@@ -404,7 +404,7 @@ describe('streams of sessions on two replicas', () => {
   describe('of an agent that has several sessions', () => {
     const texts = ({ frames }: OpenStream): string[] =>
       frames.filter((f) => f.event === 'turn').flatMap((f) => f.data.turns.map(({ text }: { text: string }) => text));
-    const says = (text: string) => (f: Frame) => f.data.turns?.[0]?.text === text;
+    const says = (text: string) => (f: Frame) => f.data.turns?.some((turn: { text: string }) => turn.text === text);
     const alive = (pk: number, live: boolean) =>
       sql`update sessions set live = ${live}, state = ${live ? 'active' : 'asleep'} where pk = ${pk}`.execute(fixture.db);
 
@@ -439,7 +439,7 @@ describe('streams of sessions on two replicas', () => {
       await b.log.append(write(first, [said('1.2', 'beside')]));
       expect(texts(await open(b, '/a/lou').then(async (s) => (await s.until(says('two')), s)))).toEqual(['two']);
       await alive(second.pk, false);
-      await stream.untilEnd();
+      await stream.untilEnd(10_000);
       const resumed = await open(a, '/a/lou', { 'last-event-id': two.id! });
       await b.log.append(write(first, [said('1.3', 'again')]));
       await resumed.until(says('again'));
