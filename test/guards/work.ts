@@ -508,4 +508,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/runners/pools/pool-guards.db-spec.ts',
     name: 'is found beyond more names',
   },
+  {
+    guard: 'What is for many is shared before it hides what is for one.',
+    file: 'src/modules/work/hooks/offered-work.service.ts',
+    find: 'return all.length < SHARED ? all : this.repository.offeredTo(streamId, of, LIMIT, db);',
+    replace: 'return all;',
+    test: 'src/modules/runners/pools/pool-guards.db-spec.ts',
+    name: 'hides none from a look',
+  },
 ];

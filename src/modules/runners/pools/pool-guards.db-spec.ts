@@ -124,7 +124,7 @@ it('starts sessions for exactly the beads that they can claim', async () => {
   await bead((id) => fixture.work.run(fixture.city, 'x', (w) => w.close(id)));
   await sql`update beads set issue_type = 'epic' where id = ${await fixture.bead()}`.execute(fixture.db);
   const offered = async (): Promise<string[]> =>
-    (await new OfferedWorkRepository(fixture.db).offered(fixture.city.streamId, { names: ['worker'], pools: [] }, 100))
+    (await new OfferedWorkRepository(fixture.db).offered(fixture.city.streamId, 100))
       .filter(({ route }) => route === 'worker')
       .map(({ id }) => id);
   expect((await offered()).sort()).toEqual([...can].sort());
@@ -158,15 +158,30 @@ describe('much work of one agent', () => {
     await beads('al-o', 90, { route: 'others' });
     await beads('al-z', 1, { route: 'zebra' });
     const offered = async (limit: number) =>
-      (await repository().offered(fixture.city.streamId, CLAIMANTS, limit)).map(({ route }) => route);
+      (await repository().offeredTo(fixture.city.streamId, CLAIMANTS, limit)).map(({ route }) => route);
     expect(counted(await offered(300))).toEqual({ worker: 90, 'worker-7': 1, zebra: 1 });
     // The oldest, and the newest, by which an agent sees that there is something new.
     expect(counted(await offered(90))).toEqual({ worker: 50, 'worker-7': 1, zebra: 1 });
     await beads('al-a', 90, { assignee: 'alice' });
     await beads('al-b', 90, { assignee: 'worker' });
     await beads('al-c', 1, { assignee: 'zebra' });
-    const assigned = (await repository().assigned(fixture.city.streamId, CLAIMANTS, 60)).map(({ assignee }) => assignee);
+    const assigned = (await repository().assignedTo(fixture.city.streamId, CLAIMANTS, 60)).map(({ assignee }) => assignee);
     expect(counted(assigned)).toEqual({ worker: 30, zebra: 1 });
+  });
+
+  // Guard: what is for many is shared before it hides what is for one.
+  it('hides none from a look at the city', async () => {
+    fixture = await poolFixture();
+    fixture.config.agents.push(agentConfig('zebra'));
+    await sql`insert into agents (stream_id, name, base, rig, kind) values (${fixture.city.streamId}, 'zebra', 'zebra', '', 'agent')`.execute(
+      fixture.db,
+    );
+    await beads('al-n', 1_000, { route: 'others' });
+    await beads('al-a', 1_000, { assignee: 'alice' });
+    await beads('al-z', 1, { route: 'zebra' });
+    await beads('al-w', 1, { assignee: 'worker' });
+    const made = (await fixture.pass()).flatMap((one) => (one.do === 'create' ? [one.agent] : []));
+    expect(made.sort()).toEqual(['worker', 'zebra']);
   });
 
   // Guard: the names of a city are asked for also where more others have work than are looked through.
@@ -174,7 +189,7 @@ describe('much work of one agent', () => {
     fixture = await poolFixture();
     await beads('al-n', 501, { route: 'a*' });
     await beads('al-z', 1, { route: 'zebra' });
-    expect((await repository().offered(fixture.city.streamId, CLAIMANTS, 100)).map(({ route }) => route)).toEqual(['zebra']);
+    expect((await repository().offeredTo(fixture.city.streamId, CLAIMANTS, 100)).map(({ route }) => route)).toEqual(['zebra']);
   });
 
   it('is told with all that sessions have begun, whoever it is assigned to by now', async () => {
@@ -182,7 +197,7 @@ describe('much work of one agent', () => {
     await beads('al-a', 3, { assignee: 'alice' });
     await sql`update beads set status = 'in_progress', metadata = '{"gc.session_id": "al-s1"}' where id = 'al-a1'`.execute(fixture.db);
     await sql`update beads set status = 'in_progress' where id = 'al-a2'`.execute(fixture.db);
-    const assigned = await repository().assigned(fixture.city.streamId, CLAIMANTS, 100);
+    const assigned = await repository().assignedTo(fixture.city.streamId, CLAIMANTS, 100);
     expect(assigned).toEqual([{ assignee: 'alice', id: 'al-a1', session: 'al-s1', begun: true, leased: false }]);
   });
 });

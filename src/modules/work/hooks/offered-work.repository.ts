@@ -58,8 +58,29 @@ const having = (
 export class OfferedWorkRepository {
   constructor(private readonly db: Db) {}
 
-  /** What nobody has taken, the oldest first; about `limit` beads a city. */
-  async offered(streamId: number, of: Claimants, limit: number, db: Kysely<Database> = this.db): Promise<OfferedRow[]> {
+  /** What nobody has taken, the oldest first; up to `limit` beads of the city, whoever they are for. */
+  async offered(streamId: number, limit: number, db: Kysely<Database> = this.db): Promise<OfferedRow[]> {
+    const { rows } = await sql<OfferedRow>`
+      select o.route, o.id, o.at from (
+        select b.routed_to as route, b.id, coalesce(b.updated_at, b.created_at) as at, b.created_at from beads b
+        where b.stream_id = ${streamId} and bead_is_offered(b) limit ${limit}
+      ) o order by o.route collate "C", o.created_at, o.id`.execute(db);
+    return rows;
+  }
+
+  /** What its owner can go on with or begin; up to `limit` beads of the city, whoever has them. */
+  async assigned(streamId: number, limit: number, db: Kysely<Database> = this.db): Promise<AssignedRow[]> {
+    const { rows } = await sql<AssignedRow>`
+      select b.assignee, b.id, nullif(b.metadata ->> 'gc.session_id', '') as session, b.status = 'in_progress' as begun,
+        b.lease_until is not null as leased
+      from beads b
+      where b.stream_id = ${streamId} and b.assignee is not null and b.status <> 'closed' and (b.status = 'in_progress' or bead_is_doable(b))
+      order by b.assignee, b.status, coalesce(b.priority, 2), b.created_at, b.id limit ${limit}`.execute(db);
+    return rows;
+  }
+
+  /** As `offered`, for some, each of whom has a share; about `limit` beads. */
+  async offeredTo(streamId: number, of: Claimants, limit: number, db: Kysely<Database> = this.db): Promise<OfferedRow[]> {
     const its = sql`select b.routed_to as route, b.id, coalesce(b.updated_at, b.created_at) as at, b.created_at from beads b
       where b.stream_id = ${streamId} and b.routed_to = w.name and bead_is_offered(b)`;
     const { rows } = await sql<OfferedRow>`
@@ -71,8 +92,8 @@ export class OfferedWorkRepository {
     return rows;
   }
 
-  /** What its owner can go on with or begin; about `limit` beads a city, and as many that have been begun. */
-  async assigned(streamId: number, of: Claimants, limit: number, db: Kysely<Database> = this.db): Promise<AssignedRow[]> {
+  /** As `assigned`, of some, each of whom has a share; about `limit` beads, and as many that have been begun. */
+  async assignedTo(streamId: number, of: Claimants, limit: number, db: Kysely<Database> = this.db): Promise<AssignedRow[]> {
     const columns = sql`b.assignee, b.id, nullif(b.metadata ->> 'gc.session_id', '') as session, b.status = 'in_progress' as begun,
       b.lease_until is not null as leased, b.status, coalesce(b.priority, 2) as priority, b.created_at`;
     const { rows } = await sql<AssignedRow>`
