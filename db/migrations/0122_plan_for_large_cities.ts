@@ -27,7 +27,7 @@ const TABLES = [
   ...['extmsg_adapters', 'extmsg_bindings', 'extmsg_conversations', 'extmsg_deliveries', 'extmsg_groups', 'extmsg_memberships'],
   ...['extmsg_participants', 'maintenance_cycles', 'services'],
 ];
-/** Of a table that has fewer rows everybody thinks right anyway; and one that is analyzed while it is empty is taken for empty until the next time. */
+/** A table with fewer rows is planned well anyway, and one that is analyzed while it is empty is taken for empty until the next time. */
 const MANY = 1_000;
 
 /**
