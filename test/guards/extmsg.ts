@@ -330,10 +330,10 @@ export const EXTMSG: readonly Guard[] = [
     name: 'leave a record',
   },
   {
-    guard: 'The last calls of a worker are for cities of which none is under way.',
+    guard: 'A city of which calls are under way has had its turns.',
     file: 'src/modules/integrations/extmsg/outbound/publications.repository.ts',
-    find: 'where (p.place <= ${open} or p.turn = 1) and',
-    replace: 'where',
+    find: ' + f.city_calls as turn from free f',
+    replace: ' as turn from free f',
     test: 'src/modules/integrations/extmsg/outbound/publications.db-spec.ts',
     name: 'leave the last places',
   },

@@ -7,6 +7,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { LeasedWork, type Held } from '../../sessions/launch/leased-work.js';
+import type { Places } from '../../sessions/launch/places.js';
 import { CITY_STOPPED, Cycle } from './cycle.js';
 import { MAINTENANCE_TOPIC, type CycleRow } from './cycle-row.js';
 import { Cycles } from './cycles.service.js';
@@ -35,7 +36,7 @@ export class CycleRunner implements OnApplicationBootstrap {
       name: 'cycles of maintenance',
       topic: MAINTENANCE_TOPIC,
       due: repository.isDue,
-      claim: (room: number) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
+      claim: ({ room }: Places) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, room, this.timings.leaseMs)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
       carryOut: (held: Held<CycleRow>) => this.#carryOut(held),
     };

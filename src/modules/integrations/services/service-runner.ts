@@ -8,6 +8,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { doubled } from '../../../platform/time/doubled.js';
 import { LeasedWork, type Held } from '../../sessions/launch/leased-work.js';
+import type { Places } from '../../sessions/launch/places.js';
 import { ServiceProcesses, type Ended } from './service-processes.js';
 import { Attention } from './attention.js';
 import { ServiceLeasesRepository, type Claimed, type Order, type Published } from './service-leases.repository.js';
@@ -39,7 +40,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
       name: 'services',
       topic: SERVICES_TOPIC,
       due: this.repository.isDue,
-      claim: (room: number, open: number) => this.#claim(room, open),
+      claim: (places: Places) => this.#claim(places),
       renew: (pks: readonly number[]) => this.#renew(pks),
       carryOut: (held: Held<Claimed>) => this.#carryOut(held),
     };
@@ -64,7 +65,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
     return this.#leased.stop();
   }
 
-  async #claim(room: number, open: number): Promise<Claimed[]> {
+  async #claim({ room, open }: Places): Promise<Claimed[]> {
     const taken: Claimed[] = [];
     while (taken.length < Math.min(room, TAKEN_AT_ONCE)) {
       const few = taken.length < open ? Infinity : this.timings.few;

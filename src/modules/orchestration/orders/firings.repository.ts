@@ -5,6 +5,7 @@ import type { DueCondition } from '../../../platform/database/due-looks.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { keysByTurn, type Places } from '../../sessions/launch/places.js';
 import type { Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
 
 /** What of an order a firing changes. */
@@ -136,28 +137,20 @@ export class FiringsRepository {
   }
 
   /**
-   * Takes what waits, of cities that have the least of its kind in work first, and beyond `open` only of those that have none. Answers what is
-   * this worker's from now on.
+   * Takes what waits, of cities that have the least of its kind in work first. Answers what is this worker's from now on.
    */
-  async claim(
-    tx: Tx,
-    kind: FiringKind,
-    worker: string,
-    { room, open }: { room: number; open: number },
-    leaseMs: number,
-  ): Promise<FiringRow[]> {
+  async claim(tx: Tx, kind: FiringKind, worker: string, places: Places, leaseMs: number): Promise<FiringRow[]> {
+    const waiting = sql`
+      select o.pk, o.turn from (
+        select o.pk, o.worker, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
+        from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o
+      where o.worker is null`;
     const { rows } = await sql<FiringRow>`
       update order_firings f set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = f.attempts + 1,
         state = case when f.state = 'queued' then 'running' else f.state end, started_at = coalesce(f.started_at, now())
       where f.pk in (
-        select w.pk from order_firings w where w.pk in (
-          select n.pk from (
-            select o.pk, o.turn, row_number() over (order by o.turn, o.pk) as nth from (
-              select o.pk, o.worker, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
-              from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o
-            where o.worker is null) n
-          where n.nth <= ${open} or n.turn = 1 order by n.nth limit ${room})
-        and w.worker is null and w.state <> 'done' for update skip locked)
+        select w.pk from order_firings w
+        where w.pk in (${keysByTurn(waiting, places)}) and w.worker is null and w.state <> 'done' for update skip locked)
       returning f.*`.execute(tx);
     return rows;
   }

@@ -11,6 +11,7 @@ import { Signals } from '../../../platform/streams/signals.js';
 import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../sessions/launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../sessions/launch/leased-work.js';
+import type { Places } from '../../sessions/launch/places.js';
 import { FormulaFirings } from './formula-firings.js';
 import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
@@ -48,8 +49,8 @@ export class OrderRunner implements OnApplicationBootstrap {
         due: repository.isWaiting(kind),
         name,
         topic: ORDERS_TOPIC,
-        claim: (room: number, open: number) =>
-          this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, { room, open }, this.timings.leaseMs)),
+        claim: (places: Places) =>
+          this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, places, this.timings.leaseMs)),
         renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
         carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
       };

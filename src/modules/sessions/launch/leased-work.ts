@@ -5,6 +5,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { atMost, sleep } from '../../../platform/time/clock.js';
+import type { Places } from './places.js';
 
 /** Times in milliseconds, so that tests can shorten them. */
 export class LeaseTimings {
@@ -43,11 +44,8 @@ export interface LeaseSource<T extends { readonly pk: number }> {
   readonly topic: string;
   /** Whether there may be something to claim. */
   readonly due: DueCondition;
-  /**
-   * Takes up to `room`. Work may take as long as its city likes: beyond `open` only what is the first of its city is taken, so that no
-   * city keeps all places from the others.
-   */
-  claim(room: number, open: number): Promise<readonly T[]>;
+  /** Takes as much as there are places for. */
+  claim(places: Places): Promise<readonly T[]>;
   /** Answers which of these are this process's still. */
   renew(pks: readonly number[]): Promise<ReadonlySet<number>>;
   /** What fails is left: its lease runs out. */
@@ -112,7 +110,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
     const open = Math.max(0, this.timings.atOnce - this.#running.size);
     const room = this.#places - this.#running.size;
     if (room <= 0) return 0;
-    const taken = await this.source.claim(room, open);
+    const taken = await this.source.claim({ room, open });
     for (const row of taken) {
       const stop = new AbortController();
       const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };

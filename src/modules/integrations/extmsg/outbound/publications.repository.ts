@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely } from 'kysely';
 import { Db, type Database } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
+import { keysByTurn, type Places } from '../../../sessions/launch/places.js';
 import type { Conversation } from '../conversations/conversation.js';
 import type { ConversationRef } from '../conversations/conversations.schemas.js';
 import type { ExternalAttachment } from '../transcript/transcript.schemas.js';
@@ -154,14 +155,8 @@ export class PublicationsRepository {
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
    * when that was offered often enough, or long enough.
    */
-  async claim(
-    tx: Tx,
-    worker: string,
-    { room, open }: { room: number; open: number },
-    leaseMs: number,
-    offers: number,
-  ): Promise<PublicationRow[]> {
-    const { rows } = await sql<{ pk: number }>`
+  async claim(tx: Tx, worker: string, places: Places, leaseMs: number, offers: number): Promise<PublicationRow[]> {
+    const waiting = sql`
       with first as (
         select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until,
           w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
@@ -178,16 +173,13 @@ export class PublicationsRepository {
       ), free as (
         select l.pk, row_number() over (partition by l.stream_id, l.provider, l.account_id order by l.pk) + l.calls as nth, l.stream_id, l.city_calls
         from called l where not l.held and l.not_before <= clock_timestamp() and (not l.streamed or l.over)
-      ), turns as (
-        select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}
-      ), places as (
-        select t.pk, t.turn, row_number() over (order by t.turn, t.pk) as place from turns t
       )
+      select f.pk, row_number() over (partition by f.stream_id order by f.pk) + f.city_calls as turn from free f where f.nth <= ${CALLS_AT_ONCE}`;
+    const { rows } = await sql<{ pk: number }>`
       update extmsg_deliveries d set worker = ${worker}, claim = null, lease_until = clock_timestamp() + ${leaseMs} * interval '1 millisecond', attempts = attempts + 1
       where d.pk in (
-        select d.pk from extmsg_deliveries d join places p on p.pk = d.pk
-        where (p.place <= ${open} or p.turn = 1) and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp())
-        order by p.place limit ${room} for no key update of d skip locked)
+        select d.pk from extmsg_deliveries d where d.pk in (${keysByTurn(waiting, places)})
+          and d.state = 'pending' and (d.worker is null or d.lease_until < clock_timestamp()) for no key update skip locked)
       returning d.pk`.execute(tx);
     if (rows.length === 0) return [];
     const taken = await sql<PublicationRow>`

@@ -7,6 +7,7 @@ import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../../sessions/launch/leased-work.js';
+import type { Places } from '../../../sessions/launch/places.js';
 import { credentialsOf } from '../adapters/adapter-token.js';
 import { AdaptersRepository, type AdapterRow } from '../adapters/adapters.repository.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
@@ -46,8 +47,8 @@ export class Publisher implements OnApplicationBootstrap {
       name: 'publications',
       topic: EXTMSG_TOPIC,
       due: repository.isDue,
-      claim: (room: number, open: number) =>
-        this.transactions.run((tx) => this.repository.claim(tx, this.worker, { room, open }, this.leases.leaseMs, this.timings.offers)),
+      claim: (places: Places) =>
+        this.transactions.run((tx) => this.repository.claim(tx, this.worker, places, this.leases.leaseMs, this.timings.offers)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.leases.leaseMs),
       carryOut: (held: Held<PublicationRow>) => this.#publish(held),
     };

@@ -9,6 +9,7 @@ import { Signals } from '../../../../platform/streams/signals.js';
 import { SessionTokens } from '../../../sessions/session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../../sessions/launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../../sessions/launch/leased-work.js';
+import type { Places } from '../../../sessions/launch/places.js';
 import { WorkService } from '../../../work/work/work.service.js';
 import type { StoredVerdict } from '../control/facts.js';
 import { CHECKS_TOPIC } from '../control/run-control.js';
@@ -51,8 +52,7 @@ export class CheckRunner implements OnApplicationBootstrap {
       name: 'checks of runs',
       topic: CHECKS_TOPIC,
       due: repository.isDue,
-      claim: (room: number, open: number) =>
-        this.transactions.run((tx) => this.repository.claim(tx, this.worker, { room, open }, this.timings.leaseMs)),
+      claim: (places: Places) => this.transactions.run((tx) => this.repository.claim(tx, this.worker, places, this.timings.leaseMs)),
       renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
       carryOut: (held: Held<CheckRow>) => this.#carryOut(held),
     };

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { keysByTurn, type Places } from '../../../sessions/launch/places.js';
 import type { Control, RecipeStep } from '../../formulas/compile/recipe.js';
 import type { StoredVerdict } from '../control/facts.js';
 
@@ -36,17 +37,17 @@ export class ChecksRepository {
    * Takes what waits, or whose worker has not said for too long that it lives: of cities that have the least in work first. Answers
    * what is this worker's from now on.
    */
-  async claim(tx: Tx, worker: string, { room, open }: { room: number; open: number }, leaseMs: number): Promise<CheckRow[]> {
-    const { rows } = await sql<CheckRow>`
-      with turns as (
+  async claim(tx: Tx, worker: string, places: Places, leaseMs: number): Promise<CheckRow[]> {
+    const waiting = sql`
+      select t.pk, t.turn from (
         select c.pk, c.worker is null or c.lease_until < now() as free,
           row_number() over (partition by c.stream_id order by c.worker is null or c.lease_until < now(), c.pk) as turn
-        from run_checks c join cities y on y.stream_id = c.stream_id and y.running),
-      free as (
-        select c.pk from run_checks c where c.pk in (
-            select n.pk from (select t.pk, t.turn, row_number() over (order by t.turn, t.pk) as nth from turns t where t.free) n
-            where n.nth <= ${open} or n.turn = 1 order by n.nth limit ${room})
-          and (c.worker is null or c.lease_until < now()) for update skip locked),
+        from run_checks c join cities y on y.stream_id = c.stream_id and y.running) t
+      where t.free`;
+    const { rows } = await sql<CheckRow>`
+      with free as (
+        select c.pk from run_checks c
+        where c.pk in (${keysByTurn(waiting, places)}) and (c.worker is null or c.lease_until < now()) for update skip locked),
       taken as (
         update run_checks c set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = c.attempts + 1
         from free f where c.pk = f.pk returning c.*)
