@@ -12,6 +12,8 @@ const INTERACTIONS = 'src/modules/sessions/interactions/interactions.repository.
 const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spec.ts';
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
 const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
+const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
+const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -81,6 +83,54 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (until > 0) return undefined;',
     test: 'test/e2e/cli-pools.e2e-spec.ts',
     name: 'is told of while it rests for that',
+  },
+  {
+    guard: 'A ready wait that somebody has written gets a nudge of its own, once.',
+    file: WAIT_DELIVERY,
+    find: 'if (wait.metadata.nudge_id !== nudgeOf(wait)) unready.push(wait.id);',
+    replace: "if (wait.id === '') unready.push(wait.id);",
+    test: WAIT_SPEC,
+    name: 'is told once where it has no nudge, and closed',
+  },
+  {
+    guard: 'The nudge of a wait is made of numbers only.',
+    file: 'src/modules/work/work/wait-states.ts',
+    find: "(/^\\d{1,9}$/.test(n) ? n : '1')",
+    replace: "(n === '' ? '1' : n)",
+    test: WAIT_SPEC,
+    name: 'makes its nudge of numbers only',
+  },
+  {
+    guard: 'What a session has written into a wait stops the delivery of no other.',
+    file: 'src/modules/runners/pools/wait-delivery.repository.ts',
+    find: "then b.metadata ->> 'registered_epoch' end as epoch",
+    replace: "then (b.metadata ->> 'registered_epoch')::int::text end as epoch",
+    test: WAIT_SPEC,
+    name: 'holds up no other',
+  },
+  {
+    guard: 'A wait is told once, although the name that it was registered for has moved on.',
+    file: 'src/modules/runners/pools/wait-delivery.repository.ts',
+    find: "and m.status in ('queued', 'in_flight', 'delivered') limit 1)",
+    replace: "and m.status in ('queued', 'in_flight', 'delivered') and false limit 1)",
+    test: WAIT_SPEC,
+    name: 'the name has moved on',
+  },
+  {
+    guard: 'Waits that cannot be told keep no pool standing.',
+    file: 'src/modules/runners/pools/pools.reconciler.ts',
+    find: "'the waits of a city could not be told to its sessions');\n      return false;",
+    replace: "'the waits of a city could not be told to its sessions');\n      throw error;",
+    test: WAIT_SPEC,
+    name: 'keep no pool standing',
+  },
+  {
+    guard: 'Waits that could not be told are tried again.',
+    file: 'src/modules/runners/pools/pools.reconciler.ts',
+    find: 'if (!told) await this.repository.lookAgain(',
+    replace: "if (!told && city.is !== 'running') await this.repository.lookAgain(",
+    test: WAIT_SPEC,
+    name: 'keep no pool standing',
   },
   {
     guard: 'A name that a process still has is nobody else’s.',

@@ -152,6 +152,13 @@ export class PoolStateRepository {
       on conflict (stream_id) do update set passed_at = excluded.passed_at, head = excluded.head, next_at = excluded.next_at`.execute(tx);
   }
 
+  /** Has the city looked at again after so long, whatever the last look has left for later. */
+  async lookAgain(streamId: number, ms: number): Promise<void> {
+    await sql`
+      update city_pools set next_at = least(next_at, clock_timestamp() + ${ms}::float8 * interval '1 millisecond')
+      where stream_id = ${streamId}`.execute(this.db);
+  }
+
   async now(db: Kysely<Database> = this.db): Promise<number> {
     return (await databaseTime(db)).getTime();
   }

@@ -99,14 +99,27 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     if (this.#busy.has(city.streamId)) return this.#later(city.name, POLL_MS, signal);
     this.#busy.add(city.streamId);
     try {
-      if (city.is === 'running') await this.waits.deliver(city);
+      const told = await this.#tell(city, signal);
       const { againMs } = await this.pass.run(city, signal);
+      if (!told) await this.repository.lookAgain(city.streamId, POLL_MS);
       if (againMs !== undefined && againMs <= POLL_MS) this.#later(city.name, againMs, signal);
     } catch (error) {
       if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the sessions of a city could not be looked at');
       this.#later(city.name, POLL_MS, signal);
     } finally {
       this.#busy.delete(city.streamId);
+    }
+  }
+
+  /** Tells sessions that what they waited for has happened. A failure there keeps no pool of the city from being looked at. */
+  async #tell(city: PoolCity, signal: AbortSignal | undefined): Promise<boolean> {
+    if (city.is !== 'running') return true;
+    try {
+      await this.waits.deliver(city);
+      return true;
+    } catch (error) {
+      if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the waits of a city could not be told to its sessions');
+      return false;
     }
   }
 

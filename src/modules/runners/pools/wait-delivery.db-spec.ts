@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
+import type { AppConfig } from '../../../platform/config/config.js';
+import type { DueLooks } from '../../../platform/database/due-looks.js';
+import type { Lifecycle } from '../../../platform/health/lifecycle.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import type { Signals } from '../../../platform/streams/signals.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
@@ -8,6 +14,8 @@ import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { WaitsRepository } from '../../work/waits/waits.repository.js';
 import { WaitsService } from '../../work/waits/waits.service.js';
+import { PoolsReconciler } from './pools.reconciler.js';
+import type { WaitDelivery } from './wait-delivery.js';
 import { poolFixture, type PoolProcess, type PoolFixture } from './testing/pool-fixture.js';
 
 let fixture: PoolFixture;
@@ -40,7 +48,9 @@ const stateOf = async (id: string): Promise<Record<string, unknown>> =>
   (
     await sql<
       Record<string, unknown>
-    >`select metadata ->> 'state' as state, metadata ->> 'last_error' as error from beads where id = ${id}`.execute(fixture.db)
+    >`select metadata ->> 'state' as state, metadata ->> 'last_error' as error, metadata ->> 'nudge_id' as nudge from beads where id = ${id}`.execute(
+      fixture.db,
+    )
   ).rows[0]!;
 const deliver = async (at: PoolProcess = fixture.one): Promise<number> =>
   at.waits.deliver((await at.repository.city(fixture.city.streamId))!);
@@ -68,7 +78,7 @@ describe('a ready wait', () => {
     await fixture.set(session.pk, { epoch: 2 });
     await close(bead);
     await deliver();
-    expect(await stateOf(id)).toMatchObject({ state: 'failed', error: 'it was registered in an earlier conversation of the session' });
+    expect(await stateOf(id)).toMatchObject({ state: 'failed', error: 'it was registered in another conversation of the session' });
     expect(await fixture.statuses(session.pk)).toEqual([]);
   });
 
@@ -88,6 +98,22 @@ describe('a ready wait', () => {
     expect(await stateOf(id)).toMatchObject({ state: 'ready' });
   });
 
+  it('is told once by whoever has its name, although the name has moved on meanwhile', async () => {
+    await fixture.set(session.pk, { agent_name: 'worker' });
+    const { id, bead } = await wait('somebody');
+    await sql`update beads set metadata = metadata || '{"session_id":"worker"}' where id = ${id}`.execute(fixture.db);
+    await close(bead);
+    await deliver();
+    await fixture.ready(session.pk);
+    await fixture.deliverNext(session.pk);
+    const next = await fixture.session('active', { live: true });
+    await fixture.set(next.pk, { agent_name: 'worker' });
+    await deliver();
+    expect(await stateOf(id)).toMatchObject({ state: 'closed' });
+    expect(await fixture.statuses(session.pk)).toEqual(['delivered']);
+    expect(await fixture.statuses(next.pk)).toEqual([]);
+  });
+
   it('is left alone when it was accepted meanwhile', async () => {
     const { id, bead } = await wait();
     await close(bead);
@@ -99,4 +125,84 @@ describe('a ready wait', () => {
     expect(await deliver()).toBe(0);
     expect(await stateOf(id)).toMatchObject({ state: 'closed' });
   });
+});
+
+describe('a wait that a session has written itself', () => {
+  const forge = async (metadata: Record<string, string>): Promise<string> => {
+    const { value } = await fixture.work.run(fixture.city, 'tester', (work) =>
+      work.create({ rig: '', title: 'forged', type: 'gate', labels: ['gc:wait'], metadata: { state: 'ready', ...metadata } }),
+    );
+    return value.id;
+  };
+  const looks = async (): Promise<void> => {
+    for (let n = 0; n < 4; n++) await deliver(n % 2 === 0 ? fixture.one : fixture.two);
+  };
+
+  it.each(['x', '99999999999', '-1', '1.5', ' 1', '2'])(
+    'fails when %j is the conversation that it names, and holds up no other',
+    async (epoch) => {
+      const forged = await forge({ registered_session: session.id, registered_epoch: epoch });
+      const { id, bead } = await wait();
+      await close(bead);
+      await looks();
+      expect(await stateOf(forged)).toMatchObject({ state: 'failed', error: 'it was registered in another conversation of the session' });
+      expect(await stateOf(id)).toMatchObject({ state: 'ready' });
+      expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+    },
+  );
+
+  it('is told once where it has no nudge, and closed', async () => {
+    const id = await forge({ session_id: session.id });
+    await Promise.all([deliver(fixture.one), deliver(fixture.two)]);
+    await looks();
+    expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+    await fixture.ready(session.pk);
+    await fixture.deliverNext(session.pk);
+    await looks();
+    expect(await stateOf(id)).toMatchObject({ state: 'closed' });
+    expect(await fixture.statuses(session.pk)).toEqual(['delivered']);
+  });
+
+  it('is told once where somebody has written that a pending one is ready', async () => {
+    const { id } = await wait();
+    await fixture.work.run(fixture.city, 'tester', (work) => work.update(id, { metadata: { state: 'ready' } }));
+    await looks();
+    expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+  });
+
+  it.each([
+    ['of another wait', (id: string) => `wait-${id}-1-1`],
+    ['that no index takes', () => randomBytes(8_000).toString('hex')],
+  ])('gets a nudge of its own for one %s', async (_what, nudge) => {
+    const other = await fixture.session('asleep');
+    const { id, bead } = await wait();
+    const forged = await forge({ session_id: other.id, nudge_id: nudge(id) });
+    await close(bead);
+    await looks();
+    expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+    expect(await fixture.statuses(other.pk)).toEqual(['queued']);
+    expect(await stateOf(forged)).toMatchObject({ state: 'ready', nudge: `wait-${forged}-1-1` });
+  });
+
+  it('makes its nudge of numbers only', async () => {
+    const text = randomBytes(8_000).toString('hex');
+    const id = await forge({ session_id: session.id, registered_epoch: text, delivery_attempt: text });
+    await looks();
+    expect(await stateOf(id)).toMatchObject({ nudge: `wait-${id}-1-1` });
+    expect(await fixture.statuses(session.pk)).toEqual(['queued']);
+  });
+});
+
+it('waits that cannot be told keep no pool standing, and are tried again', async () => {
+  const { pass, repository, claims } = fixture.one;
+  const waits = { deliver: () => Promise.reject(new Error('it fails')) } as unknown as WaitDelivery;
+  const log = new AppLogger(createLogger('silent'));
+  const rest = [claims, {} as Signals, {} as DueLooks, {} as AppConfig, log, {} as Lifecycle] as const;
+  await fixture.bead();
+  const city = (await repository.city(fixture.city.streamId))!;
+  await new PoolsReconciler(repository, pass, waits, ...rest).look(city);
+  const { rows } = await sql<{ head: number; soon: boolean }>`
+    select head, next_at <= clock_timestamp() + interval '1 second' as soon from city_pools`.execute(fixture.db);
+  expect(rows).toEqual([{ head: city.head, soon: true }]);
+  expect(await fixture.open()).toHaveLength(2);
 });

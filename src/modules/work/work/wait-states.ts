@@ -27,11 +27,19 @@ export async function expireWhenDue(work: Work, wait: BeadRecord): Promise<BeadR
   return finishWait(work, wait, 'expired');
 }
 
+/**
+ * The id of the nudge that tells the session of a ready wait: no other wait has it. Sessions may write metadata of beads, so what is
+ * no number there counts as the first.
+ */
+export function nudgeOf({ id, metadata }: Pick<BeadRecord, 'id' | 'metadata'>): string {
+  const [epoch, attempt] = [metadata.registered_epoch, metadata.delivery_attempt].map((n = '') => (/^\d{1,9}$/.test(n) ? n : '1'));
+  return `wait-${id}-${epoch}-${attempt}`;
+}
+
 /** From pending to ready, with the id of the nudge that tells the session. */
-export async function makeReady(work: Work, { id, metadata }: BeadRecord): Promise<BeadRecord> {
-  const { registered_epoch = '1', delivery_attempt = '1' } = metadata;
+export async function makeReady(work: Work, bead: BeadRecord): Promise<BeadRecord> {
   const ready_at = (await work.now()).toISOString();
-  return work.update(id, { metadata: { state: 'ready', ready_at, nudge_id: `wait-${id}-${registered_epoch}-${delivery_attempt}` } });
+  return work.update(bead.id, { metadata: { state: 'ready', ready_at, nudge_id: nudgeOf(bead) } });
 }
 
 /** Ends a wait: its bead closes. `more` goes into its metadata too. */
