@@ -85,6 +85,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is told of while it rests for that',
   },
   {
+    guard: 'The first prompt of a session is said once a question of its start is answered.',
+    file: 'src/modules/runners/runners/session-actor.ts',
+    find: 'this.#more ||= turns.hasPrompt;',
+    replace: 'this.#more ||= turns.hasPrompt && this.#inTurn;',
+    test: 'src/modules/runners/runners/first-prompt.db-spec.ts',
+    name: 'when somebody has answered that',
+  },
+  {
+    guard: 'The first prompt of a session is said once a question of its start has gone by itself.',
+    file: 'src/modules/runners/runners/session-inbox.ts',
+    find: 'context.interactions.clear(changes, row, requestId));\n    this.current.answered();',
+    replace: 'context.interactions.clear(changes, row, requestId));',
+    test: 'src/modules/runners/runners/first-prompt.db-spec.ts',
+    name: 'when that has gone by itself',
+  },
+  {
     guard: 'A ready wait that somebody has written gets a nudge of its own, once.',
     file: WAIT_DELIVERY,
     find: 'if (wait.metadata.nudge_id !== nudgeOf(wait)) unready.push(wait.id);',

@@ -163,6 +163,11 @@ export class SessionActor {
       given: (pk: number) => turns.given.has(pk),
       turn: () => (this.#inTurn ? this.#turn : undefined),
       stuck: () => this.#end('stuck'),
+      // No message tells of the first prompt: what kept it back has gone.
+      answered: () => {
+        this.#more ||= turns.hasPrompt;
+        this.#woken.set();
+      },
     };
     const desk = new SessionInbox(this.context, this.#owner, agent, current, this.#broken);
     // What one has said that has done its work already belongs to the turn which it did that in.

@@ -18,7 +18,12 @@ function desk({ given = [] as number[], turn = Promise.resolve() as Promise<unkn
   } as unknown as RunningAgent;
   const owner = { change: async () => undefined } as unknown as OwnedSession;
   const context = { timings: new RunnerTimings({ cancelMs: 50 }) } as RunnerContext;
-  const current = { given: (pk: number) => given.includes(pk), turn: () => turn, stuck: () => void calls.push('stuck') };
+  const current = {
+    given: (pk: number) => given.includes(pk),
+    turn: () => turn,
+    stuck: () => void calls.push('stuck'),
+    answered: () => undefined,
+  };
   return { calls, desk: new SessionInbox(context, owner, agent, current, (error) => void calls.push(String(error))) };
 }
 

@@ -17,6 +17,8 @@ export interface CurrentTurn {
   readonly turn: () => Promise<unknown> | undefined;
   /** A turn does not end although it was cancelled for a message that interrupts. */
   readonly stuck: () => void;
+  /** A question is open no longer. */
+  readonly answered: () => void;
 }
 
 /** Questions, answers and commands of one live process. Each is dealt with once, and none of them holds up the others. */
@@ -52,6 +54,7 @@ export class SessionInbox {
 
   async cleared(requestId: string): Promise<void> {
     await this.owner.change((changes, row) => this.context.interactions.clear(changes, row, requestId));
+    this.current.answered();
   }
 
   #once(key: string, work: () => Promise<void>, forGood = true): void {
@@ -71,6 +74,7 @@ export class SessionInbox {
   async #answer({ pk, runtimeId, action, text }: InboxAnswer): Promise<void> {
     await this.agent.respond(runtimeId, { action, ...(text === null ? {} : { text }) });
     await this.owner.change(async (changes) => this.context.interactions.applied(changes.tx, pk));
+    this.current.answered();
   }
 
   async #command({ pk, kind, body }: InboxCommand): Promise<void> {

@@ -50,6 +50,11 @@ export class SessionTurns {
     this.#prompt = prompt;
   }
 
+  /** What its conversation begins with has still to be said. */
+  get hasPrompt(): boolean {
+    return this.#prompt !== undefined;
+  }
+
   /** What the current turn has cost so far. */
   use(usage: TurnUsage): void {
     this.#usage = { ...this.#usage, ...withoutUndefined(usage) };
