@@ -83,7 +83,7 @@ export const ORDERS: readonly Guard[] = [
     file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',
     replace: 'this.#carryOut(spec, command, signal);',
-    test: 'test/e2e/orders-walls.e2e-spec.ts',
+    test: 'test/e2e/city-commands-walls.e2e-spec.ts',
   },
   {
     guard: 'Only a lease that has run out gives a firing away.',
