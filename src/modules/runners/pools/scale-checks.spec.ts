@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
+import type { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { CityCommand, CityCommands, CommandEnd } from '../../sessions/launch/city-commands.js';
@@ -30,11 +31,11 @@ class Commands {
   }
 }
 
-const made = (): { commands: Commands; scales: ScaleChecks; news: string[] } => {
+const made = (runnerCapacity = 1): { commands: Commands; scales: ScaleChecks; news: string[] } => {
   const commands = new Commands();
   const lifecycle = new Lifecycle(log);
   stops.push(() => lifecycle.stop());
-  const scales = new ScaleChecks(commands as unknown as CityCommands, log, lifecycle);
+  const scales = new ScaleChecks({ runnerCapacity } as AppConfig, commands as unknown as CityCommands, log, lifecycle);
   const news: string[] = [];
   scales.onNews((city) => news.push(city));
   return { commands, scales, news };
@@ -97,6 +98,11 @@ describe('scale_check', () => {
     scales.answers(city('alpha'), [check('worker', 'one')], HOUR);
     scales.answers(city('alpha'), [check('worker', 'two')], HOUR);
     expect(commands.asked.map((command) => 'line' in command && command.line)).toEqual(['one', 'two']);
+  });
+
+  it('is not run by a worker that runs nothing for cities, which leaves the city to others', () => {
+    const { commands, scales } = made(0);
+    expect([scales.answers(city('alpha'), [check('worker')], HOUR), commands.asked]).toEqual([undefined, []]);
   });
 
   // Guard: commands take as long as their city likes.

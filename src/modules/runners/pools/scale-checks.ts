@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Turns } from '../../../platform/turns/turns.js';
@@ -51,6 +52,7 @@ export class ScaleChecks {
   #tell: (city: string) => void = () => undefined;
 
   constructor(
+    private readonly config: AppConfig,
     private readonly commands: CityCommands,
     private readonly log: AppLogger,
     lifecycle: Lifecycle,
@@ -65,9 +67,11 @@ export class ScaleChecks {
 
   /**
    * What the commands of a city have said, by agent; those older than `freshMs` are asked again. Undefined as long as one that was never
-   * heard may still be within its time: whoever decides without it would stop what it is about to ask for.
+   * heard may still be within its time: whoever decides without it would stop what it is about to ask for. So it is where no programs of
+   * cities are run at all; other workers decide.
    */
   answers(city: City, checks: readonly ScaleCheck[], freshMs: number): ReadonlyMap<string, number> | undefined {
+    if (this.config.runnerCapacity === 0) return undefined;
     const known = this.#cities.get(city.streamId);
     const answers = new Map<string, Answer>();
     const now = performance.now();
