@@ -92,14 +92,15 @@ describe('an order that is due', () => {
     orders = await OrderFixture.open({ one: now, two: now });
     const { a, b } = orders;
     await a.evaluator.look();
-    const pks = (await a.take()).map(({ pk }) => pk).sort((x, y) => x - y);
+    const taken = (await a.take()).sort((x, y) => x.pk - y.pk);
+    const pks = taken.map(({ pk }) => pk);
     // Rows lie where they were written last.
     await b.repository.renew('worker', [pks[0]!], 60_000);
     const { renewing } = await a.transactions.run(async (tx) => {
-      expect(await a.repository.end(tx, pks[0]!, 'worker', SUCCESS, new Date())).toBe(true);
+      expect(await a.repository.end(tx, taken[0]!, 'worker', SUCCESS, new Date())).toBe(true);
       const begun = b.repository.renew('worker', pks, 60_000);
       await eventually(isHeld);
-      expect(await a.repository.end(tx, pks[1]!, 'worker', SUCCESS, new Date())).toBe(true);
+      expect(await a.repository.end(tx, taken[1]!, 'worker', SUCCESS, new Date())).toBe(true);
       return { renewing: begun };
     });
     expect(await renewing).toEqual(new Set());
@@ -187,6 +188,23 @@ describe('a firing whose host is gone', () => {
     expect(await orders.a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(false);
     expect(await orders.b.firings.end(orders.city, again!, 'alive', SUCCESS)).toBe(true);
     expect(await orders.told()).toEqual(['order.fired index', 'order.completed index']);
+  });
+
+  // Guard: the attempt that lost it changes nothing of the next one, also on the same host.
+  it('comes back to its host as another attempt', async () => {
+    await lost('index', 'idempotent = true');
+    const { a } = orders;
+    const [before] = await orders.firings();
+    expect(await a.sweeper.sweep()).toBe(1);
+    const [again] = await a.take('dead');
+    const old = [
+      () => a.firings.end(orders.city, before!, 'dead', SUCCESS),
+      () => a.firings.giveBack(orders.city, before!, 'dead'),
+      () => a.repository.grant(before!, 'dead', Buffer.from('old')),
+    ];
+    for (const change of old) expect(await change()).toBe(false);
+    expect(await orders.firings()).toMatchObject([{ attempts: 2, worker: 'dead', state: 'running' }]);
+    expect(await a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(true);
   });
 
   it('stays with a host that says that it lives', async () => {
