@@ -130,6 +130,51 @@ describe('an order that is due', () => {
   });
 });
 
+describe('an order of a city that does not run', () => {
+  const TICK = {
+    tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"',
+    each: 'exec = "true"\ntrigger = "event"\non = "bead.closed"',
+  };
+  const running = (so: boolean): Promise<unknown> => sql`update cities set running = ${so}`.execute(orders.a.db);
+  const waitsFor = async (from: Date): Promise<number> =>
+    Math.round(((await orders.a.repository.nextLook())!.getTime() - from.getTime()) / 1_000);
+
+  // Guard: what nobody can fire is looked at rarely, and at once when it can be fired.
+  it('is looked at rarely, and at once when the city starts', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a, b } = orders;
+    const now = new Date();
+    orders.now = now;
+    await running(false);
+    // Nobody has noted it yet, and the city may run again before somebody does.
+    expect([await a.evaluator.look(), await waitsFor(now)]).toEqual([0, 15]);
+    await a.sync.follow();
+    orders.now = new Date(now.getTime() + 20_000);
+    expect([await a.evaluator.look(), await waitsFor(now)]).toEqual([0, 920]);
+    await running(true);
+    expect(await a.evaluator.look()).toBe(0);
+    await b.sync.follow();
+    expect(await b.evaluator.look()).toBe(1);
+  });
+
+  // Guard: a city that is gone leaves nothing that is looked at.
+  it('is looked at no more when the city is gone, and comes at its time when that comes back', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a, city } = orders;
+    const now = new Date();
+    orders.now = now;
+    await a.evaluator.look();
+    const [firing] = await a.take();
+    await a.firings.end(orders.city, firing!, 'worker', SUCCESS);
+    await sql`delete from cities`.execute(a.db);
+    await a.sync.follow();
+    expect(await a.repository.nextLook()).toBeUndefined();
+    await sql`insert into cities (name, dir, stream_id, running) values (${city.name}, ${city.path}, ${city.streamId}, true)`.execute(a.db);
+    await a.sync.follow();
+    expect(await waitsFor(now)).toBe(3_600);
+  });
+});
+
 describe('an order that somebody forces', () => {
   // Guard: a forced firing holds the order back from nobody.
   it('comes at its time all the same', async () => {
