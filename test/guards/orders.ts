@@ -48,8 +48,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Work that was taken while leases were renewed is not lost by that.',
     file: 'src/modules/sessions/launch/leased-work.ts',
-    find: 'if (this.#running.get(pk) !== running) continue;',
-    replace: 'if (!this.#running.has(pk)) continue;',
+    find: 'for (const [pk, running] of asked) {',
+    replace: 'for (const [pk] of asked) {\n      const running = this.#running.get(pk)!;',
     test: LEASED,
   },
   {
@@ -79,7 +79,7 @@ export const ORDERS: readonly Guard[] = [
     guard: 'A city that starts has its orders looked at.',
     file: 'src/modules/orchestration/orders/order-sync.ts',
     find: 'return lookAt === null || lookAt < time ? lookAt : time;',
-    replace: 'return time < now ? time : lookAt;',
+    replace: 'return lookAt === time ? time : lookAt;',
     test: FIRINGS,
     name: 'at once when the city starts',
   },
