@@ -17,16 +17,19 @@ let leased: LeasedWork<Row>;
 let lifecycle: Lifecycle;
 /** Under each lease in turn: what it was begun with, and how a test ends it. */
 let begun: { readonly held: Held<Row>; readonly end: () => void }[];
+/** How often the work waits to be taken. */
+let waiting: number;
 /** Answers a renewal. */
 let renew: (pks: readonly number[]) => Promise<ReadonlySet<number>>;
 
 beforeEach(() => {
   begun = [];
+  waiting = 2;
   renew = (pks) => Promise.resolve(new Set(pks));
   lifecycle = new Lifecycle(log);
   const source = {
     ...{ name: 'work', topic: 'work', due: sql<boolean>`true` },
-    claim: () => Promise.resolve([ROW]),
+    claim: () => Promise.resolve(waiting-- > 0 ? [ROW] : []),
     renew: (pks: readonly number[]) => renew(pks),
     carryOut: (held: Held<Row>) => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -88,8 +91,7 @@ describe('work that a process has lost and taken again', () => {
     renew = (pks) => Promise.resolve(new Set(pks));
     answer.resolve(new Set());
     begun[0]!.end();
-    await begins(2);
-    await new Promise(setImmediate);
+    await eventually(() => Promise.resolve(begun.length === 2 || leased.running === 0));
     expect(begun.map(({ held }) => held.lost)).toEqual([true, false]);
   });
 
