@@ -4,9 +4,24 @@ const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
 const GIT = 'src/platform/git/git.spec.ts';
 const UNREAD = 'src/platform/http/unread-answers.spec.ts';
 const PROCESSES = 'src/platform/runtime/processes.spec.ts';
+const CLOCK = 'src/platform/time/clock.spec.ts';
 
 /** Processes, calls out, git and the rest of the platform. */
 export const PLATFORM: readonly Guard[] = [
+  {
+    guard: 'A sleep of months does not end at once.',
+    file: 'src/platform/time/clock.ts',
+    find: 'timer = left > LONGEST_TIMER_MS ? setTimeout(',
+    replace: 'timer = left === Infinity ? setTimeout(',
+    test: CLOCK,
+  },
+  {
+    guard: 'A limit of months does not end at once.',
+    file: 'src/platform/time/clock.ts',
+    find: 'AbortSignal.timeout(Math.min(ms, LONGEST_TIMER_MS))',
+    replace: 'AbortSignal.timeout(ms)',
+    test: CLOCK,
+  },
   {
     guard: 'More clients than Node lets wait come at once, and none is reset.',
     file: 'src/entry/application.ts',
