@@ -249,4 +249,12 @@ export const ORDERS: readonly Guard[] = [
     test: 'src/modules/orchestration/orders/firing.db-spec.ts',
     name: 'leaves places to others',
   },
+  {
+    guard: 'All that is over of an order goes, however much it is.',
+    file: 'src/modules/orchestration/orders/order-history.ts',
+    find: 'if (gone === step.firings) continue;',
+    replace: '',
+    test: 'src/modules/orchestration/orders/order-history.db-spec.ts',
+    name: 'goes in one pass',
+  },
 ];

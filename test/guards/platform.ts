@@ -270,7 +270,7 @@ export const PLATFORM: readonly Guard[] = [
     name: 'says that it is fatal',
   },
   {
-    guard: 'A sweeper takes back no scaffold that is another one\'s by now.',
+    guard: "A sweeper takes back no scaffold that is another one's by now.",
     file: 'src/modules/tenancy/cities/reservation-sweeper.ts',
     find: 'if (!(await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, TAKEN_S)))) return;',
     replace: '',

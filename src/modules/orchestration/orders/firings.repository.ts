@@ -268,17 +268,4 @@ export class FiringsRepository {
     const { rows } = await sql<{ name: string }>`select name from event_streams where id = ${streamId}`.execute(this.db);
     return rows[0]?.name;
   }
-
-  /** Removes what ended longer ago than its city keeps it, but for the last ones of each order. */
-  async forget(now: Date, usualMs: number, kept: number, limit: number): Promise<void> {
-    await sql`
-      delete from order_firings where pk in (
-        select f.pk from order_firings f left join order_cities c on c.stream_id = f.stream_id
-        where f.state = 'done' and f.finished_at < ${now}::timestamptz - coalesce(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond'
-          and f.finished_at < ${now}::timestamptz - (select least(min(o.history_ms), ${usualMs}::bigint) from order_cities o) * interval '1 millisecond'
-          and ${kept} <= (
-            select count(*) from (select 1 from order_firings n where n.stream_id = f.stream_id and n.scoped_name = f.scoped_name and n.pk > f.pk
-              limit ${kept}) newer)
-        order by f.finished_at limit ${limit})`.execute(this.db);
-  }
 }
