@@ -1,16 +1,19 @@
 import { z } from 'zod';
+import { storableText } from '../../../contract/storable.js';
 
 /**
  * What is read of an agent's messages, as little of it as is needed: agents of other versions add members and kinds, and
  * a strict reader would lose what it could have understood.
  */
-const text = z.string();
+const text = z.string().transform(storableText);
+/** As it is: half of a surrogate pair may be at its end, and the other half come next. Whoever stores it makes it storable. */
+const words = z.string();
 const maybe = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodOptional<T>> => schema.optional().catch(undefined);
 const meta = z.record(z.string(), z.unknown());
 
 export const ContentBlock = z.looseObject({
   type: text,
-  text: maybe(text),
+  text: maybe(words),
   data: maybe(text),
   mimeType: maybe(text),
   uri: maybe(text),

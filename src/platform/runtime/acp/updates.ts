@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { storableText } from '../../../contract/storable.js';
 import type { Block, RuntimeEvent } from '../port.js';
 import { blockOf, memberOf, textOf } from './content.js';
 import type { LiveOptions } from './options.js';
@@ -110,11 +111,11 @@ export class Updates {
       this.tell({ type: 'usage', usage: { model: this.options.current('model'), contextUsed: used, contextWindow: size, ...own } });
     }),
     session_info_update: ({ title }) => {
-      if (typeof title === 'string' && title.trim() !== '') this.tell({ type: 'title', title: title.trim() });
+      if (typeof title === 'string' && title.trim() !== '') this.tell({ type: 'title', title: storableText(title.trim()) });
     },
     current_mode_update: ({ currentModeId }) => {
       if (typeof currentModeId !== 'string') return;
-      this.options.modeIs(currentModeId);
+      this.options.modeIs(storableText(currentModeId));
       this.tell({ type: 'options', options: this.options.list() });
     },
     config_option_update: ({ configOptions }) => {
