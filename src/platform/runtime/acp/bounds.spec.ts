@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
 import {
   ENTRY_BYTES,
   MAX_COMPACTIONS,
@@ -197,6 +198,33 @@ describe('questions', () => {
       metadata: { tool_call_id: CLEAN, tool_kind: CLEAN },
     });
     expect((told[1]!.event as { prompt: string }).prompt).toHaveLength(TEXT_CHARACTERS + 4);
+  });
+});
+
+describe('questions of a process', () => {
+  it('keep nothing of the call that they are about while they are open', async () => {
+    const on = `{ 'session/prompt': async () => {
+      await ask('session/request_permission', { sessionId: 's1', toolCall: { toolCallId: 't', title: 'Write', rawInput: { file: 'x' } }, options: [] });
+      return { stopReason: 'end_turn' };
+    } }`;
+    const own = Permissions.prototype.ask;
+    const asked: PermissionRequest[] = [];
+    Permissions.prototype.ask = function (request, withdrawn) {
+      asked.push(request);
+      return own.call(this, request, withdrawn);
+    };
+    try {
+      const agent = await start(await scripted(on));
+      const reader = readEvents(agent);
+      const turn = agent.prompt('x', accepted);
+      await eventually(() => reader.of('interaction').length === 1);
+      await agent.respond(reader.of('interaction')[0]!.requestId, { action: 'deny' });
+      expect(await turn).toEqual({ stopReason: 'end_turn' });
+      expect(asked).toEqual([{ sessionId: 's1', toolCall: { toolCallId: 't', title: 'Write' }, options: [] }]);
+      expect(JSON.stringify(reader.of('entry'))).toContain('rawInput');
+    } finally {
+      Permissions.prototype.ask = own;
+    }
   });
 });
 
