@@ -96,14 +96,6 @@ export const SERVICES: readonly Guard[] = [
     unproven: 'What watches its connection ends it as soon as it has begun.',
   },
   {
-    guard: 'A request that waits behind another one of its connection ends with its client.',
-    file: 'src/modules/integrations/services/proxy/forwarding.ts',
-    find: 'unwatch = whenDisconnected(socket, () => {',
-    replace: 'unwatch = whenDisconnected({ once: () => socket } as unknown as typeof socket, () => {',
-    test: PROXY,
-    name: 'takes no place when its client has left',
-  },
-  {
     guard: 'A service has its places, and others have theirs.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
     find: 'if (ofService >= this.limits.service ||',
