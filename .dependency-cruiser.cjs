@@ -23,7 +23,7 @@ const rooms = {
   idempotency: [...base, 'database'],
   queue: [...base, 'database'],
   operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns'],
-  streams: [...base, 'database', 'event-log', 'turns'],
+  streams: [...base, 'database', 'event-log', 'http', 'turns'],
   processes: [...base, 'database', 'event-log'],
   threads: [...base, 'turns'],
   http: [...base, 'audit', 'turns'],
