@@ -149,6 +149,8 @@ describe('a session', () => {
     });
     expect(asked).toEqual(['May I?']);
     expect(answer.text).toContain('allow');
+    // It is behind every position that there is now.
+    expect(await session.turn(turn.requestId, await session.position()).answer()).toEqual(answer);
   });
 });
 
