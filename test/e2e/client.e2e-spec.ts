@@ -150,7 +150,8 @@ describe('a session', () => {
     expect(asked).toEqual(['May I?']);
     expect(answer.text).toContain('allow');
     // It is behind every position that there is now.
-    expect(await session.turn(turn.requestId, await session.position()).answer()).toEqual(answer);
+    const late = session.turn(turn.requestId, await session.position());
+    expect(await late.answer({ signal: AbortSignal.timeout(60_000) })).toEqual(answer);
   });
 });
 
