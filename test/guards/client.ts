@@ -118,14 +118,6 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/extmsg/exec.spec.ts',
   },
   {
-    guard: 'Who repeats a message with its key has the answer that it had.',
-    file: 'src/cli/sessions/send.command.ts',
-    find: 'flags.wait === true && flags.idempotencyKey === undefined',
-    replace: "flags.wait === true && flags.idempotencyKey !== ''",
-    test: 'test/e2e/cli-sessions.e2e-spec.ts',
-    name: 'repeated with its key',
-  },
-  {
     guard: 'Who waits for a turn that has been before the stream begins is told it.',
     file: 'src/client/conversation.ts',
     find: 'if (behind.signal.aborted && !turn.begun && !signal.aborted) await follow(BEGINNING, signal);',

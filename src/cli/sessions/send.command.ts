@@ -39,7 +39,7 @@ export function addSend(session: Command, io: Io): void {
       operation: intent === undefined ? 'session.message' : 'session.submit',
       title: `sending to ${name}`,
       begin: async () => {
-        // With a key of its own the message may have been sent long ago: its turn is wherever it was.
+        // With a key of its own the message may have been sent long ago: its turn is read where it was, and not looked for first.
         const fresh = flags.wait === true && flags.idempotencyKey === undefined;
         const position = fresh ? await positionOf(api, city, name) : '0';
         const params = { path, header: keyHeader(flags) };
