@@ -21,7 +21,17 @@ const HEAVY = [
  * killed by other parts of it, and by specs of leases and steps beside the sources.
  */
 const IN_TURN = [
-  ['e2e/ui-admin', 'e2e/ui-typed', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui', 'e2e/ui-exact', 'e2e/ui-keyboard', 'e2e/cli-commands'],
+  [
+    'e2e/ui-admin',
+    'e2e/ui-typed',
+    'e2e/ui-views',
+    'e2e/ui-work',
+    'e2e/ui',
+    'e2e/ui-exact',
+    'e2e/ui-browser',
+    'e2e/ui-keyboard',
+    'e2e/cli-commands',
+  ],
   [
     'e2e/private-rigs',
     'e2e/tls',
