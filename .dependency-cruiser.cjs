@@ -23,7 +23,7 @@ const rooms = {
   idempotency: [...base, 'database'],
   queue: [...base, 'database'],
   operations: [...base, 'audit', 'database', 'event-log', 'queue', 'idempotency', 'turns'],
-  streams: [...base, 'database', 'event-log', 'turns'],
+  streams: [...base, 'database', 'event-log', 'http', 'turns'],
   processes: [...base, 'database', 'event-log'],
   threads: [...base, 'turns'],
   http: [...base, 'audit', 'turns'],
@@ -172,7 +172,21 @@ module.exports = {
       comment: 'Compiling is a function of plain data: it knows no table, no Nest and no family but composition.',
       severity: 'error',
       from: { path: '^src/modules/orchestration/formulas/compile/', pathNot: SPEC },
-      to: { path: '^src/(platform|modules)/|node_modules/@nestjs', pathNot: '^src/modules/(orchestration/formulas/compile|files/composition)/' },
+      to: {
+        path: '^src/(platform|modules)/|node_modules/@nestjs',
+        pathNot: '^src/modules/(orchestration/formulas/compile|files/composition)/',
+      },
+    },
+    {
+      name: 'programs-start-behind-walls',
+      comment:
+        'What cities name is started by platform/runtime, behind its walls; beside it only our own parts start programs, which they name themselves.',
+      severity: 'error',
+      from: {
+        path: '^src/',
+        pathNot: `^src/(platform/(runtime|isolation|embedded|git)|entry|cli|loopback|modules/hosts/providers/probes)/|${SPEC}`,
+      },
+      to: { path: '^(node:)?child_process$|node_modules/(execa|@lydell/node-pty)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'e2e-from-outside',

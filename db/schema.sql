@@ -770,6 +770,7 @@ create table order_cities (
   event_types text[] default '{}'::text[] not null,
   event_seq bigint default 0 not null,
   history_ms bigint,
+  running boolean default false not null,
   constraint order_cities_pkey PRIMARY KEY (stream_id),
   constraint order_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 ) with (fillfactor=50);

@@ -1,3 +1,4 @@
+import { timeLimit } from '../client/sleep.js';
 import type { Accepted } from '../client/waiting.js';
 import { told as tell, type Api, type Schemas } from './api.js';
 import { CliError, InterruptedError, TimedOutError } from './errors.js';
@@ -32,7 +33,7 @@ export async function awaitEnding(api: Api, waiting: Waiting): Promise<Ending> {
   const { accepted, operation, city, timeoutMs, progress, steps } = waiting;
   const { request_id: requestId } = accepted;
   const done = new AbortController();
-  const limit = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+  const limit = timeoutMs === undefined ? [] : [timeLimit(timeoutMs)];
   const signal = AbortSignal.any([api.signal, done.signal, ...limit]);
   const beside = waiting.beside?.(signal);
   const onPause = (ms: number, why: string): void => progress.note(`${why}; trying again in ${Math.ceil(ms / 1_000)} s`);

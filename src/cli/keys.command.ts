@@ -15,7 +15,8 @@ interface CreateFlags {
   readonly name: string;
   readonly scope: readonly Scope[];
   readonly expires?: string;
-  readonly city?: readonly string[];
+  /** Those of the command; the one that is named before it, or `false` for `--no-city`. */
+  readonly city?: readonly string[] | string | false;
   readonly json?: boolean;
 }
 
@@ -50,10 +51,11 @@ function addCreate(key: Command, io: Io): void {
   create.action(async (_options, command: Command) => {
     const flags = flagsOf<CreateFlags>(command);
     const { api } = contextOf(command, io);
+    const cities = flags.city ? [flags.city].flat() : undefined;
     const body = {
       name: flags.name,
       ...allowed(flags.scope),
-      ...(flags.city === undefined ? {} : { cities: [...flags.city] }),
+      ...(cities === undefined ? {} : { cities }),
       ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + spanOf('--expires', flags.expires)).toISOString() }),
     };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: {}, body, signal }));

@@ -5,7 +5,7 @@ import { ApiError, UnreachableError } from './errors.js';
 import { list as listed, type ListFlags } from './listing.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { table } from './table.js';
-import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
+import { anEvent, frame, json, problem, stream, testServer, type Handler, type TestServer } from './testing/server.js';
 
 const bead = (n: number) => ({ id: `al-${n}`, title: `Bead ${n}`, status: 'open', issue_type: 'task', created_at: '2026-01-01T00:00:00Z' });
 
@@ -51,6 +51,46 @@ describe('a list', () => {
     const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
     expect(await runCli(['bead', 'list'], io)).toBe(0);
     expect(io.stderr).toBe('svc bead list: 50 beads shown; --limit 0 shows all\n');
+  });
+
+  const DEPS = '/v0/city/alpha/bead/al-0/deps';
+  const HOOK = '/v0/city/alpha/hook';
+  const run = async (...args: string[]): Promise<FakeIo> => {
+    const beads = Array.from({ length: 600 }, (_, n) => bead(n + 1));
+    server = await testServer({
+      [DEPS]: (_request, response) => json(response, { children: beads }),
+      [HOOK]: ({ url }, response) => {
+        const limit = Number(new URL(url!, 'http://x').searchParams.get('limit'));
+        json(response, { items: beads.slice(0, limit).map((one) => ({ bead: one, tier: 'routed' })) });
+      },
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect(await runCli(args, io)).toBe(0);
+    return io;
+  };
+
+  it.each<[string[], string]>([
+    [['bead', 'children', 'al-0'], 'svc bead children: 50 of 600 children shown; --limit 0 shows all\n'],
+    [['hook', 'show', '--agent', 'worker'], 'svc hook show: 50 of at least 51 beads shown; --limit 0 shows all\n'],
+  ])('that has no pages says what it leaves out, and shows all when it is asked to: svc %j', async (args, told) => {
+    const io = await run(...args);
+    expect([lines(io), io.stderr]).toEqual([51, told]);
+    await server.close();
+    const all = await run(...args, '--limit', '0');
+    expect([lines(all), all.stderr]).toEqual([601, '']);
+  });
+
+  it('of the children of a bead is read again while it is watched', async () => {
+    server = await testServer({
+      [DEPS]: (_request, response, nth) => json(response, { children: [bead(1), ...(nth > 1 ? [bead(2)] : [])] }),
+      '/v0/city/alpha/events': (_request, response) => json(response, { items: [], total: 5 }, { 'x-svc-index': '5' }),
+      '/v0/city/alpha/events/stream': (_request, response) => stream(response, frame('6', 'event', anEvent(6))),
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    const watching = runCli(['bead', 'children', 'al-0', '--watch', '--json'], io);
+    await io.untilOut('al-2', 10_000);
+    io.interrupt();
+    expect([await watching, lines(io)]).toEqual([130, 2]);
   });
 
   it('says nothing when the limit is all there is', async () => {

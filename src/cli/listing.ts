@@ -73,6 +73,10 @@ export function listAll<T>(
   return list({ ...context, flags: { ...context.flags, limit: '0' } }, { plural: 'items', ...listing, page: next });
 }
 
+/** What always comes whole, up to a limit: that something is left out is told as it is of pages. Asked for with a `pageSize` of Infinity. */
+export const firstOf = <T>(all: readonly T[], limit: number): ListPage<T> =>
+  all.length <= limit ? { items: all } : { items: all.slice(0, limit), total: all.length, next_cursor: 'more' };
+
 /** Reads as many pages as the limit asks for; JSON Lines are written page by page, a table at the end. */
 export async function list<T>(context: CityContext<ListFlags>, listing: Listing<T>): Promise<void> {
   const { io, flags, path } = context;

@@ -48,6 +48,18 @@ describe('one list in every format', () => {
     expect(await list(...args)).toBe(expected);
   });
 
+  it('as jq makes it: on a terminal nothing in it is obeyed, in a pipe it is as it was written', async () => {
+    const title = '\u001b]52;c;aGk=\u0007\u001b[2Jone\ttwo\nthree';
+    const page = { items: [bead('al-1', title)] };
+    server = await testServer({ [BEADS]: (_request, response) => json(response, page) });
+    const printed = async (width?: number): Promise<string> => (await svc(['bead', 'list', '--jq', '.[].title'], { width })).io.stdout;
+    expect(await printed(60)).toBe('␛]52;c;aGk=␇␛[2Jone\ttwo\nthree\n');
+    expect(await printed()).toBe(`${title}\n`);
+    const failed = await svc(['bead', 'list', '--jq', '.[].title | error'], { width: 60 });
+    // oxlint-disable-next-line no-control-regex -- none of them is what is looked for
+    expect(failed.io.stderr).not.toMatch(/[\u0000-\u0008\u000b-\u001f]/);
+  });
+
   it('as YAML, and as a table with all of its columns, which nothing cuts', async () => {
     expect(await list('-o', 'yaml')).toMatch(/^- id: al-2\n {2}title: two\n {2}labels:\n {4}- urgent\n/);
     await server.close();

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { CliError } from './errors.js';
+import { harmless, harmlessLine } from './harmless.js';
 import type { Io } from './io.js';
 import { nameOfItem } from './item-name.js';
 
@@ -223,7 +224,9 @@ export class Output implements Io {
   async #print(value: unknown): Promise<void> {
     const { loadJq } = await import('jq-wasm');
     const { stdout, stderr, exitCode } = (await loadJq()).raw(value as object, this.#jq!, ['-r', '-c']);
-    if (stdout !== '') await this.io.out(stdout.endsWith('\n') ? stdout : `${stdout}\n`);
-    if (exitCode !== 0) throw new CliError(`--jq: ${stderr.replace(/^jq: /, '').split('\n')[0]!}`, 2);
+    // With -r texts of agents come as they are. Files and pipes get them so; a terminal would obey them.
+    const shown = this.io.width === undefined ? stdout : harmless(stdout);
+    if (shown !== '') await this.io.out(shown.endsWith('\n') ? shown : `${shown}\n`);
+    if (exitCode !== 0) throw new CliError(`--jq: ${harmlessLine(stderr.replace(/^jq: /, '').split('\n')[0]!)}`, 2);
   }
 }

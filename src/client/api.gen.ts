@@ -7715,9 +7715,9 @@ export interface components {
                 /** @description The pack that it comes from. */
                 pack: string;
             };
-            /** @description How long a firing may take: a duration. */
+            /** @description How long its command may take: a duration. */
             timeout?: string;
-            /** @description The same in milliseconds. */
+            /** @description How long its command may take, in milliseconds. 0 for a formula: its launch has no limit. */
             timeout_ms: number;
             /**
              * @description What fires it.

@@ -6,6 +6,7 @@ import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './event
 import { KEYED } from './keyed.gen.js';
 import { itemsOf, type ListPage } from './pages.js';
 import { ConnectionError, problemOf, ProtocolError } from './problems.js';
+import { timeLimit } from './sleep.js';
 import { newKey, Transport } from './transport.js';
 import { waitFor, type Accepted, type Outcome, type WaitOptions } from './waiting.js';
 
@@ -77,7 +78,7 @@ export class Client implements Caller {
     ...[options]: Given<Options<P, M>>
   ): Promise<Answer<Data<P, M>>> {
     const { signal, timeoutMs = this.#timeoutMs, ...rest } = (options ?? {}) as Common & Sections;
-    const limit = AbortSignal.timeout(timeoutMs);
+    const limit = timeLimit(timeoutMs);
     const until = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     try {
       return (await this.#ask(method, path, rest, until)) as Answer<Data<P, M>>;

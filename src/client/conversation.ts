@@ -36,6 +36,8 @@ export class TurnLost extends Error {
 }
 
 const POLL_MS = 2_000;
+/** The position before all entries of a transcript. */
+const BEGINNING = '0';
 const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
 
 /** One session: what is said to it, what it says, and what it asks. */
@@ -156,24 +158,29 @@ export class Turn {
     const message = await this.message(options.signal);
     const turn = new TurnOf(message.id);
     const done = new AbortController();
+    const behind = new AbortController();
     const signal = AbortSignal.any([done.signal, ...(options.signal === undefined ? [] : [options.signal])]);
     let lost: TurnLost | undefined;
-    const watching = this.#dropping(message.id, turn, signal).then((error) => {
+    const watching = this.#dropping(message.id, turn, signal, () => behind.abort()).then((error) => {
       lost = error;
       if (error !== undefined) done.abort();
     });
     const asked = new Set<string>();
-    try {
-      for await (const frame of this.session.follow({ after: this.after, signal })) {
+    const follow = async (after: string | undefined, until: AbortSignal): Promise<void> => {
+      for await (const frame of this.session.follow({ after, signal: until })) {
         turn.take(frame);
         options.onFrame?.(frame);
-        if (turn.over) break;
+        if (turn.over) return;
         if (frame.event === 'pending' && !asked.has(frame.data.request_id)) {
           asked.add(frame.data.request_id);
           const answer = await options.onQuestion?.(frame.data);
           if (answer !== undefined) await this.session.respond({ request_id: frame.data.request_id, ...answer });
         }
       }
+    };
+    try {
+      await follow(this.after, AbortSignal.any([signal, behind.signal]));
+      if (behind.signal.aborted && !turn.begun && !signal.aborted) await follow(BEGINNING, signal);
     } finally {
       done.abort();
       await watching;
@@ -186,9 +193,13 @@ export class Turn {
     return { messageId: message.id, text: turn.text };
   }
 
-  /** Why a message that waits will never be delivered. Never fails: the stream tells what is wrong with the connection. */
-  async #dropping(messageId: string, turn: TurnOf, signal: AbortSignal): Promise<TurnLost | undefined> {
+  /**
+   * Why the turn of a message will never begin. `behind` is called where the stream has begun behind it. Never fails: the stream tells what
+   * is wrong with the connection.
+   */
+  async #dropping(messageId: string, turn: TurnOf, signal: AbortSignal, behind: () => void): Promise<TurnLost | undefined> {
     const path = { cityName: this.session.city, id: this.session.id, messageId };
+    let delivered = false;
     while (!signal.aborted && !turn.begun) {
       await sleep(POLL_MS, signal);
       if (signal.aborted || turn.begun) return undefined;
@@ -198,10 +209,28 @@ export class Turn {
           signal,
         });
         if (LOST.has(status)) return new TurnLost(`the message was ${status}${why === undefined ? '' : `: ${why}`}`);
+        if (status !== 'delivered') continue;
+        // One that was delivered a moment ago is still on its way here.
+        if (!delivered) delivered = true;
+        else if (await this.#isTold(messageId, signal)) behind();
+        else return new TurnLost(`the transcript of session ${this.session.id} does not have the message any more`);
       } catch {
         // tried again
       }
     }
     return undefined;
+  }
+
+  /** Whether the transcript has a message. */
+  async #isTold(after: string, signal: AbortSignal): Promise<boolean> {
+    const path = { cityName: this.session.city, id: this.session.id };
+    try {
+      const query = { format: 'structured' as const, after, limit: 1 };
+      await this.client.get('/v0/city/{cityName}/session/{id}/transcript', { path, query, signal });
+      return true;
+    } catch (error) {
+      if (error instanceof ApiProblem && error.code === 'transcript_cursor_invalidated') return false;
+      throw error;
+    }
   }
 }

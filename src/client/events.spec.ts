@@ -55,6 +55,14 @@ describe('events', () => {
     await expect(lost).rejects.toMatchObject({ status: 410, oldest: 'a:7' });
   });
 
+  // Guard: a body of a megabyte is half as long again when it is written out, and what a session has said comes as one frame.
+  it('may be as long as the service makes them', async () => {
+    await serve((_request, response) =>
+      stream(response, frame('i1', 'tagged_event', anEvent(1, { stream: 'a', city: 'a', message: 'x'.repeat(3 << 20) }))),
+    );
+    expect(await take(events(), 1)).toEqual([1]);
+  });
+
   it('give a position that another life goes on from', async () => {
     await serve((_request, response) => stream(response, tagged('i9', 'a', 9), frame('i10', 'heartbeat', {}), tagged('i11', 'a', 10)));
     const first = events();

@@ -4,7 +4,8 @@ import { ConnectionError, ProtocolError, reason } from './problems.js';
 /** One frame of a stream; `id` is opaque and only ever handed back. */
 export type Frame = EventSourceMessage;
 
-const MAX_FRAME = 1024 * 1024;
+/** Above all that the service sends: what a session has said comes as one frame, of a page of 2 MiB of entries, and an event may have 1.6 MiB. */
+const MAX_FRAME = 8 * 1024 * 1024;
 /** Four heartbeats: a connection that has been silent for so long is dead, whatever the operating system believes. */
 const SILENCE_MS = 60_000;
 
@@ -17,7 +18,7 @@ export interface ReadOptions {
 
 /**
  * The frames of one response until it ends. A connection that breaks or falls silent ends with a
- * `ConnectionError`; a frame above 1 MiB is a `ProtocolError`.
+ * `ConnectionError`; a frame above 8 MiB is a `ProtocolError`.
  */
 export async function* readFrames(body: ReadableStream<Uint8Array>, options: ReadOptions = {}): AsyncGenerator<Frame, void, undefined> {
   const ready: Frame[] = [];
@@ -38,7 +39,7 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
       if (chunk.done) return;
       parser.feed(decoder.decode(chunk.value, { stream: true }));
       yield* ready.splice(0);
-      if (overlong) throw new ProtocolError('the stream sent a frame above 1 MiB');
+      if (overlong) throw new ProtocolError('the stream sent a frame above 8 MiB');
     }
   } finally {
     await reader.cancel().catch(() => undefined);

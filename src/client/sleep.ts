@@ -1,3 +1,9 @@
+/** What a timer can be set to, 24 days: one of more ends at once, or is refused. */
+const LONGEST_MS = 2 ** 31 - 1;
+
+/** Aborts after so long; after as long as a timer can wait, where that is less. */
+export const timeLimit = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, LONGEST_MS));
+
 /** Waits so long, or until the signal aborts. Never fails. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -10,7 +10,10 @@ export function decodeToken(text: string): Readonly<Record<string, unknown>> | u
   if (!text.startsWith(PREFIX) || !/^[A-Za-z0-9_-]+$/.test(text.slice(PREFIX.length))) return undefined;
   try {
     const value: unknown = JSON.parse(Buffer.from(text.slice(PREFIX.length), 'base64url').toString());
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    if (typeof value !== 'object' || value === null) return undefined;
+    // None that we have made has what no text of the database can have.
+    const isOurs = Object.values(value).every((member) => typeof member !== 'string' || (!member.includes('\0') && member.isWellFormed()));
+    return isOurs ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

@@ -100,6 +100,15 @@ describe('svc session', () => {
     expect([after.code, after.stderr]).toEqual([2, 'svc session send: the message is empty\n']);
   });
 
+  it('answers a call that is repeated with its key as it did before', async () => {
+    const id = await make();
+    const send = (): Promise<string> =>
+      ok('session', 'send', id, 'stream 3', '--wait', '--idempotency-key', `once-${id}`, '--timeout', '1m');
+    expect(await send()).toBe('1 2 3\n');
+    expect(await ok('session', 'send', id, 'hello', '--wait')).toBe('echo: hello\n');
+    expect(await send()).toBe('1 2 3\n');
+  });
+
   it('tells who waits for an answer that its message was taken back', async () => {
     const id = await make();
     await ok('session', 'send', id, 'think 60000');

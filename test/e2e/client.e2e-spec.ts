@@ -149,6 +149,9 @@ describe('a session', () => {
     });
     expect(asked).toEqual(['May I?']);
     expect(answer.text).toContain('allow');
+    // It is behind every position that there is now.
+    const late = session.turn(turn.requestId, await session.position());
+    expect(await late.answer({ signal: AbortSignal.timeout(60_000) })).toEqual(answer);
   });
 });
 

@@ -161,6 +161,7 @@ describe('orders', () => {
     await order('gone', 'formula = "nothing"\ntrigger = "manual"');
     await reload();
     expect((await b.get(`${CITY}/order/gone`)).body).toMatchObject({ type: 'formula', errors: ['formula nothing not found'] });
+    expect((await b.get(`${CITY}/order/morning`)).body.timeout_ms).toBe(0);
     expect(await a.post(`${CITY}/order/gone/run`, {})).toMatchObject({ status: 409, body: { code: 'conflict-wrong-state' } });
     await a.post(`${CITY}/order/morning/run`, {});
     expect(await ended('morning')).toMatchObject({ outcome: 'failed', error: expect.stringContaining('who') });

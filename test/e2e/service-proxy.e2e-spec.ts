@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { request as httpRequest } from 'node:http';
+import { request as httpRequest, type Server } from 'node:http';
+import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ServiceRoutes } from '../../src/modules/integrations/services/proxy/service-routes.js';
 import { startStack, type Stack } from '../support/app.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
@@ -419,6 +421,40 @@ describe('what goes on', () => {
     expect((await a.get(`${BOARD}/x`)).status).toBe(503);
     expect((await a.get('/v0/city/beta/svc/board/x')).status).toBe(200);
     for (const wire of wires) (await wire).close();
+    await eventually(async () => (await a.get(`${BOARD}/x`)).status === 200);
+    serveSoon(stack, {}, { service: 512 });
+  });
+
+  it('takes no place when its client has left: before it goes on, or behind another one of its connection', async () => {
+    const { app } = stack.apps.filter(({ config }) => config.role === 'api')[1]!;
+    const head = 'HTTP/1.1\r\nHost: localhost\r\n';
+    const get = `GET ${BOARD}/never ${head}\r\n`;
+    const post = `POST ${BOARD}/never ${head}X-SVC-Request: 1\r\nContent-Length: 1\r\n\r\nx`;
+    const routes = app.get(ServiceRoutes, { strict: false });
+    const connections: Socket[] = [];
+    const connected = (socket: Socket): unknown => connections.push(socket);
+    (app.getHttpServer() as Server).on('connection', connected);
+    let [asked, go] = [0, (): void => undefined];
+    const held = new Promise<void>((resolve) => (go = resolve));
+    routes.read = async (name, service) => {
+      asked++;
+      await held;
+      return ServiceRoutes.prototype.read.call(routes, name, service);
+    };
+    const wires = await Promise.all([get, post, get + get].map((text) => Wire.say(base, text)));
+    await eventually(() => asked === 4);
+    for (const wire of wires) wire.close();
+    await eventually(() => connections.length === 3 && connections.every(({ destroyed }) => destroyed));
+    (app.getHttpServer() as Server).off('connection', connected);
+    Reflect.deleteProperty(routes, 'read');
+    go();
+    serveSoon(stack, {}, { service: 1 });
+    expect((await a.get(`${BOARD}/x`)).status).toBe(200);
+    serveSoon(stack, {}, { service: 2 });
+    const behind = await Wire.say(base, `${get}GET ${BOARD}/big?n=${8 * MiB} ${head}\r\n`);
+    await eventually(async () => (await a.get(`${BOARD}/x`)).status === 503);
+    serveSoon(stack, {}, { service: 1 });
+    behind.close();
     await eventually(async () => (await a.get(`${BOARD}/x`)).status === 200);
     serveSoon(stack, {}, { service: 512 });
   });

@@ -19,6 +19,7 @@ import { STREAMS } from './streams.js';
 import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
+import { RUNTIME } from './runtime.js';
 import { SERVICES } from './services.js';
 import { SESSIONS } from './sessions.js';
 import { TELEMETRY } from './telemetry.js';
@@ -33,6 +34,7 @@ export const GUARDS: readonly Guard[] = [
   ...PLATFORM,
   ...WORK,
   ...SESSIONS,
+  ...RUNTIME,
   ...LOCKS,
   ...CONFIGURATION,
   ...FORMULAS,

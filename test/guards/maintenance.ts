@@ -87,7 +87,7 @@ export const MAINTENANCE: readonly Guard[] = [
   },
   {
     guard: "The history of orders is kept as long as its city's files say.",
-    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    file: 'src/modules/orchestration/orders/order-history.repository.ts',
     find: 'coalesce(c.history_ms, ${usualMs}::bigint)',
     replace: '${usualMs}::bigint',
     test: 'src/modules/configuration/config/retention.db-spec.ts',

@@ -3,6 +3,7 @@ import type { Guard } from './guard.js';
 const HOOKS = 'test/e2e/webhooks.e2e-spec.ts';
 const HOSTS = 'test/e2e/orders-hosts.e2e-spec.ts';
 const FIRINGS = 'src/modules/orchestration/orders/firing.db-spec.ts';
+const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
 /** Orders and their firings. */
 export const ORDERS: readonly Guard[] = [
@@ -17,10 +18,78 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A firing that was taken from a host is ended by the next one only.',
     file: 'src/modules/orchestration/orders/firings.repository.ts',
-    find: "sql`state <> 'done' and worker = ${worker}`",
-    replace: "sql`state <> 'done'`",
+    find: 'sql`worker = ${worker}`',
+    replace: 'sql`true`',
     test: FIRINGS,
     name: 'goes to another host when it may be done twice',
+  },
+  {
+    guard: 'A worker that has a firing again does not end it for the attempt before.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: "pk = ${pk} and attempts = ${attempts} and state <> 'done'",
+    replace: "pk = ${pk} and ${attempts}::int > 0 and state <> 'done'",
+    test: FIRINGS,
+    name: 'comes back to its host',
+  },
+  {
+    guard: 'Work that is taken again is begun when it has ended under the lease before.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'await before;',
+    replace: 'void before;',
+    test: LEASED,
+  },
+  {
+    guard: 'Work that is taken again is in hand until it ends.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'if (this.#running.get(pk) !== running) return;',
+    replace: '',
+    test: LEASED,
+  },
+  {
+    guard: 'Work that was taken while leases were renewed is not lost by that.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'for (const [pk, running] of asked) {',
+    replace: 'for (const [pk] of asked) {\n      const running = this.#running.get(pk)!;',
+    test: LEASED,
+  },
+  {
+    guard: 'What comes of work under a lost lease is told no more.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'for (let wait = 100; !held.lost; wait *= 2) {',
+    replace: 'for (let wait = 100; held !== undefined; wait *= 2) {',
+    test: LEASED,
+  },
+  {
+    guard: 'Orders of a stopped city are looked at rarely.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: '? STOPPED_MS : BLOCKED_MS;',
+    replace: '? BLOCKED_MS : BLOCKED_MS;',
+    test: FIRINGS,
+    name: 'at once when the city starts',
+  },
+  {
+    guard: 'Orders of a stopped city are put off only when somebody will see that it starts.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: '!city.running && (await this.sync.isStopped(tx, streamId))',
+    replace: '!city.running',
+    test: FIRINGS,
+    name: 'at once when the city starts',
+  },
+  {
+    guard: 'A city that starts has its orders looked at.',
+    file: 'src/modules/orchestration/orders/order-sync.ts',
+    find: 'return lookAt === null || lookAt < time ? lookAt : time;',
+    replace: 'return lookAt === time ? time : lookAt;',
+    test: FIRINGS,
+    name: 'at once when the city starts',
+  },
+  {
+    guard: 'Orders of a city that is gone are looked at no more.',
+    file: 'src/modules/orchestration/orders/order-sync.ts',
+    find: 'gone: (tx, { streamId }) => this.repository.save(tx, streamId, []),',
+    replace: 'gone: () => Promise.resolve(),',
+    test: FIRINGS,
+    name: 'when the city is gone',
   },
   {
     guard: 'A forced firing keeps an order from nobody.',
@@ -41,8 +110,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Who ends a firing asks for nothing outside of the transaction.',
     file: 'src/modules/orchestration/orders/firings.service.ts',
-    find: 'if (!(await this.repository.end(tx, firing.pk, worker, ended, now))) return false;',
-    replace: 'if (!(await this.repository.end(tx, firing.pk, worker, ended, await this.times.now()))) return false;',
+    find: 'if (!(await this.repository.end(tx, firing, worker, ended, now))) return false;',
+    replace: 'if (!(await this.repository.end(tx, firing, worker, ended, await this.times.now()))) return false;',
     test: FIRINGS,
     name: 'with one connection',
   },
@@ -83,13 +152,13 @@ export const ORDERS: readonly Guard[] = [
     file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',
     replace: 'this.#carryOut(spec, command, signal);',
-    test: 'test/e2e/orders-walls.e2e-spec.ts',
+    test: 'test/e2e/city-commands-walls.e2e-spec.ts',
   },
   {
     guard: 'Only a lease that has run out gives a firing away.',
     file: 'src/modules/orchestration/orders/firings.repository.ts',
-    find: "sql`state <> 'done' and worker is not null and lease_until < now()`",
-    replace: "sql`state <> 'done' and worker is not null`",
+    find: 'sql`worker is not null and lease_until < now()`',
+    replace: 'sql`worker is not null`',
     test: FIRINGS,
     name: 'is not taken from a host that has renewed its lease meanwhile',
   },
@@ -179,5 +248,13 @@ export const ORDERS: readonly Guard[] = [
     replace: 'where ${open} >= 0 order by',
     test: 'src/modules/orchestration/orders/firing.db-spec.ts',
     name: 'leaves places to others',
+  },
+  {
+    guard: 'All that is over of an order goes, however much it is.',
+    file: 'src/modules/orchestration/orders/order-history.ts',
+    find: 'if (gone === step.firings) continue;',
+    replace: '',
+    test: 'src/modules/orchestration/orders/order-history.db-spec.ts',
+    name: 'goes in one pass',
   },
 ];

@@ -143,6 +143,20 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A page that joins a stream which others have is told its beginning where nothing else has it.',
+    file: 'ui/src/live/streams.ts',
+    find: 'if (whole && active(held.stream) && held.stream.begun)',
+    replace: 'if (whole && !active(held.stream))',
+    test: STREAMS,
+  },
+  {
+    guard: 'A page that came over plain HTTP has keys for what it sends.',
+    file: 'ui/src/lib/wishes.ts',
+    find: 'private readonly makeKey: () => string = newKey',
+    replace: 'private readonly makeKey: () => string = () => crypto.randomUUID()',
+    test: 'ui/src/lib/wishes.spec.ts',
+  },
+  {
     guard: 'What an agent has superseded is shown no more.',
     file: 'ui/src/live/transcript.ts',
     find: "status !== 'superseded' && blocks.length > 0",

@@ -4,9 +4,24 @@ const OUTGOING = 'src/platform/outgoing/outgoing-guard.spec.ts';
 const GIT = 'src/platform/git/git.spec.ts';
 const UNREAD = 'src/platform/http/unread-answers.spec.ts';
 const PROCESSES = 'src/platform/runtime/processes.spec.ts';
+const CLOCK = 'src/platform/time/clock.spec.ts';
 
 /** Processes, calls out, git and the rest of the platform. */
 export const PLATFORM: readonly Guard[] = [
+  {
+    guard: 'A sleep of months does not end at once.',
+    file: 'src/platform/time/clock.ts',
+    find: 'timer = left > LONGEST_TIMER_MS ? setTimeout(',
+    replace: 'timer = left === Infinity ? setTimeout(',
+    test: CLOCK,
+  },
+  {
+    guard: 'A limit of months does not end at once.',
+    file: 'src/platform/time/clock.ts',
+    find: 'AbortSignal.timeout(Math.min(ms, LONGEST_TIMER_MS))',
+    replace: 'AbortSignal.timeout(ms)',
+    test: CLOCK,
+  },
   {
     guard: 'More clients than Node lets wait come at once, and none is reset.',
     file: 'src/entry/application.ts',
@@ -253,5 +268,52 @@ export const PLATFORM: readonly Guard[] = [
     replace: 'output.flushSync(taken().slice(0, 0))',
     test: 'src/platform/logging/logger.spec.ts',
     name: 'says that it is fatal',
+  },
+  {
+    guard: "A sweeper takes back no scaffold that is another one's by now.",
+    file: 'src/modules/tenancy/cities/reservation-sweeper.ts',
+    find: 'if (!(await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, TAKEN_S)))) return;',
+    replace: '',
+    test: 'src/modules/tenancy/cities/reservation-sweeper.db-spec.ts',
+    name: 'touches nothing',
+  },
+  {
+    guard: 'Who asks for the metrics while they are looked at is told the same.',
+    file: 'src/platform/health/metrics.ts',
+    find: 'return (this.#telling ??= this.#tell()',
+    replace: 'return (this.#telling = this.#tell()',
+    test: 'src/platform/health/metrics.spec.ts',
+    name: 'looks once',
+  },
+  {
+    guard: 'Who asks whether a process is ready while it is looked at is answered the same.',
+    file: 'src/platform/health/readiness.ts',
+    find: 'return (this.#looking ??= this.#look()',
+    replace: 'return (this.#looking = this.#look()',
+    test: 'src/platform/health/readiness.spec.ts',
+    name: 'asks once',
+  },
+  {
+    guard: 'No Host is kept that is longer than a name can be.',
+    file: 'src/platform/http/host.ts',
+    find: 'header === undefined || header.length > LONGEST',
+    replace: 'header === undefined',
+    test: 'src/platform/http/host.spec.ts',
+  },
+  {
+    guard: 'A cursor has nothing that no text of the database has.',
+    file: 'src/contract/token.ts',
+    find: 'return isOurs ?',
+    replace: 'return isOurs || value ?',
+    test: 'src/modules/administration/inbox/inbox.db-spec.ts',
+    name: 'goes on behind',
+  },
+  {
+    guard: 'A histogram for a limited key reads no events of other cities.',
+    file: 'src/modules/tenancy/events/event-histogram.service.ts',
+    find: 'const isLimited = caller.cities !== undefined;',
+    replace: 'const isLimited = caller.cities?.length === -1;',
+    test: 'src/modules/tenancy/events/event-histogram.db-spec.ts',
+    name: 'has longer buckets',
   },
 ];

@@ -20,7 +20,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'The script of a check is taken by one worker.',
     file: CHECKS,
-    find: '          and (c.worker is null or c.lease_until < now()) for update skip locked),',
+    find: ' and (c.worker is null or c.lease_until < now()) for update skip locked),',
     replace: '),',
     test: CHECKS_TEST,
     name: 'taking it just now',

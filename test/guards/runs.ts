@@ -116,6 +116,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: GATES,
   },
   {
+    guard: 'A gate waits for no run that is not there.',
+    file: `${RUNS}/gates/gate-opening.service.ts`,
+    find: "if (type === 'run' && !exists) return",
+    replace: "if (type === 'run' && exists === undefined) return",
+    test: GATES,
+    name: 'not there any more',
+  },
+  {
     guard: 'What a transaction has written of a part that is refused is undone.',
     file: 'src/modules/work/work/work.ts',
     find: 'await repository.backToMark(tx);',

@@ -88,6 +88,14 @@ export const SERVICES: readonly Guard[] = [
     name: 'has begun when its service says so',
   },
   {
+    guard: 'A request whose client has left before it goes on goes nowhere.',
+    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    find: 'if (hasLeft(reply.raw)) return this.#tooLate(request, reply);',
+    replace: '',
+    test: PROXY,
+    unproven: 'What watches its connection ends it as soon as it has begun.',
+  },
+  {
     guard: 'A service has its places, and others have theirs.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
     find: 'if (ofService >= this.limits.service ||',

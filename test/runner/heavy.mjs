@@ -5,7 +5,7 @@
 const HEAVY = [
   /\/test\/chaos\/.*checker\.spec\.ts$/,
   /\/test\/scenarios\//,
-  /\/test\/e2e\/(embedded|fan-outs|storm|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|orders-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
+  /\/test\/e2e\/(embedded|fan-outs|storm|processes|rig-clones|runners|telemetry|tls|docs|checks|orders-hosts|isolation(-users)?|network|city-commands-walls|operations|rigs|private-rigs|packs|cli-commands|ui(-\w+)?)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(maintenance|services|pools|cli-pools)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(session-wedges|session-runs|session-messages|cli-sessions|service-proxy|service-takeover|service-walls|extmsg-connected|extmsg-examples)\.e2e-spec\.ts$/,
   /\/test\/e2e\/(fuzz|attacks|front-door|audit|client|authorization|session-tokens)\.e2e-spec\.ts$/,
@@ -21,7 +21,17 @@ const HEAVY = [
  * killed by other parts of it, and by specs of leases and steps beside the sources.
  */
 const IN_TURN = [
-  ['e2e/ui-admin', 'e2e/ui-typed', 'e2e/ui-views', 'e2e/ui-work', 'e2e/ui', 'e2e/ui-exact', 'e2e/ui-keyboard', 'e2e/cli-commands'],
+  [
+    'e2e/ui-admin',
+    'e2e/ui-typed',
+    'e2e/ui-views',
+    'e2e/ui-work',
+    'e2e/ui',
+    'e2e/ui-exact',
+    'e2e/ui-browser',
+    'e2e/ui-keyboard',
+    'e2e/cli-commands',
+  ],
   [
     'e2e/private-rigs',
     'e2e/tls',

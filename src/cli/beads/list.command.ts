@@ -3,7 +3,7 @@ import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
-import { list, nothing, withLimit, type ListFlags } from '../listing.js';
+import { firstOf, list, nothing, withLimit, type ListFlags } from '../listing.js';
 import { defined, instantOf, numberOf } from '../values.js';
 import { beadTable, type Bead } from './view.js';
 
@@ -151,12 +151,15 @@ function addChildren(bead: Command, io: Io): void {
     const context = await cityContextOf<ListFlags>(action, io);
     const { api, city } = context;
     const params = { path: { cityName: city, id } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/bead/{id}/deps', { params, signal }));
     await list<Bead>(context, {
       plural: 'children',
       empty: `${id} has no open children`,
       show: (beads) => beadTable(beads, io),
-      page: async ({ limit }) => ({ items: (data.children ?? []).slice(0, limit) }),
+      pageSize: Infinity,
+      page: async ({ limit }) => {
+        const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/bead/{id}/deps', { params, signal }));
+        return firstOf(data.children ?? [], limit);
+      },
     });
   });
 }

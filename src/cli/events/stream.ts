@@ -1,6 +1,7 @@
 import { showDuration } from '../duration.js';
 import { objectOf, readFrames } from '../../client/frames.js';
 import { ConnectionError } from '../../client/problems.js';
+import { timeLimit } from '../../client/sleep.js';
 import { telling, type Api } from '../api.js';
 import { CliError, InterruptedError, TimedOutError } from '../errors.js';
 import type { Io } from '../io.js';
@@ -40,7 +41,7 @@ export async function followEvents(feed: Feed, request: EventsRequest, api: Api,
  * matches. Running out of time while streaming is a success without output, unless that is to be a failure; it is told.
  */
 export async function watchEvents(feed: Feed, request: EventsRequest, io: Io): Promise<void> {
-  const limit = AbortSignal.timeout(request.timeoutMs);
+  const limit = timeLimit(request.timeoutMs);
   const signal = AbortSignal.any([io.signal, limit]);
   const after = await withinTime(signal, io, async () => {
     if (request.after === undefined) return feed.head();

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { timeLimit } from '../../client/sleep.js';
 import type { Schemas } from '../api.js';
 import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
@@ -18,22 +19,36 @@ const OUTPUT_BYTES = 64 * 1024;
 export function publishBy(command: string, publication: Publication, { env, cwd, signal }: Io): Promise<Outcome> {
   return new Promise((resolve) => {
     const left = Math.max(0, Date.parse(publication.claim_until) - Date.now());
-    const late = AbortSignal.timeout(left);
-    const child = spawn(command, {
-      shell: true,
-      cwd,
-      env: { ...env },
-      stdio: ['pipe', 'pipe', 'pipe'],
-      signal: AbortSignal.any([signal, late]),
-    });
+    const late = timeLimit(left);
+    const ending = AbortSignal.any([signal, late]);
+    // In a group of its own: what the shell has started ends with it. Once the claim is over somebody else may publish the same.
+    const child = spawn(command, { shell: true, detached: true, cwd, env: { ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    const end = (): void => {
+      endGroup(child.pid, late.aborted ? 'SIGKILL' : 'SIGTERM');
+      resolve(failure('transient', late.aborted ? 'the command took too long' : 'interrupted'));
+    };
+    if (ending.aborted) end();
+    else ending.addEventListener('abort', end);
     const texts = { out: '', err: '' };
     child.stdout.on('data', (chunk: Buffer) => (texts.out = (texts.out + chunk.toString()).slice(0, OUTPUT_BYTES)));
     child.stderr.on('data', (chunk: Buffer) => (texts.err = (texts.err + chunk.toString()).slice(-OUTPUT_BYTES)));
     child.stdin.on('error', () => undefined);
     child.stdin.end(JSON.stringify(publication));
-    child.on('error', (error) => resolve(failure('transient', late.aborted ? 'the command took too long' : error.message)));
-    child.on('close', (code) => resolve(outcomeOf(code, texts)));
+    child.on('error', (error) => resolve(failure('transient', error.message)));
+    child.on('close', (code) => {
+      ending.removeEventListener('abort', end);
+      resolve(outcomeOf(code, texts));
+    });
   });
+}
+
+function endGroup(leader: number | undefined, how: NodeJS.Signals): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, how);
+  } catch {
+    // All of it has ended.
+  }
 }
 
 function outcomeOf(code: number | null, { out, err }: { readonly out: string; readonly err: string }): Outcome {

@@ -6,9 +6,9 @@ import { moment } from '../duration.js';
 import { CliError } from '../errors.js';
 import { whoOf } from '../identity.js';
 import type { Io } from '../io.js';
-import { list, listAll, withLimit, type AllFlags, type ListFlags } from '../listing.js';
+import { firstOf, list, listAll, withLimit, type AllFlags, type ListFlags } from '../listing.js';
 import { plain, table } from '../table.js';
-import { defined, durationText, numberOf } from '../values.js';
+import { defined, durationText } from '../values.js';
 
 /** What the operation answers at most; it has no pages. */
 const MAX_ITEMS = 1_000;
@@ -54,11 +54,14 @@ function addShow(hook: Command, io: Io): void {
       plural: 'beads',
       empty: `nothing is on the hook of ${agent}`,
       show: (items) => candidates(items, io),
-      page: async () => {
-        const limit = Math.min(numberOf('--limit', flags.limit) || MAX_ITEMS, MAX_ITEMS);
-        const query = { agent, limit, ...(session === undefined ? {} : { session: [...session] }) };
+      pageSize: Infinity,
+      page: async ({ limit }) => {
+        // One more than is shown tells whether there are more.
+        const query = { agent, limit: Math.min(limit + 1, MAX_ITEMS), ...(session === undefined ? {} : { session: [...session] }) };
         const params = { path: { cityName: city }, query };
-        return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/hook', { params, signal }))).data;
+        const { items } = (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/hook', { params, signal }))).data;
+        if (items.length === MAX_ITEMS && limit >= MAX_ITEMS) io.err(`svc hook show: the first ${MAX_ITEMS} beads; there may be more\n`);
+        return { ...firstOf(items, limit), total_is_estimate: true };
       },
     });
   });

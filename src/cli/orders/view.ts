@@ -39,7 +39,7 @@ export function orderDetails(order: Order): string {
     ['time zone', order.tz],
     ['check', order.check],
     ['delivery', order.delivery],
-    ['timeout', showDuration(order.timeout_ms)],
+    ['timeout', order.exec === undefined ? undefined : showDuration(order.timeout_ms)],
     ['pool', order.pool],
     [
       'params',

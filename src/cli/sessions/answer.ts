@@ -1,4 +1,5 @@
 import { TurnLost } from '../../client/conversation.js';
+import { timeLimit } from '../../client/sleep.js';
 import { told, type Api } from '../api.js';
 import { printJson, type CityContext } from '../command.js';
 import { CliError, InterruptedError, TimedOutError } from '../errors.js';
@@ -33,7 +34,7 @@ export function positionOf(api: Api, city: string, session: string): Promise<str
 /** Waits for the end of a message's turn. @throws CliError when it comes to nothing, InterruptedError at Ctrl-C */
 export async function answerTo({ api, city }: CityContext<object>, awaited: Awaited): Promise<Answer> {
   const { session, requestId, position, timeoutMs } = awaited;
-  const limit = timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)];
+  const limit = timeoutMs === undefined ? [] : [timeLimit(timeoutMs)];
   const signal = AbortSignal.any([api.signal, ...limit]);
   try {
     const turn = api.client.session(city, session).turn(requestId, position);

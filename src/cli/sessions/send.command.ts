@@ -39,7 +39,9 @@ export function addSend(session: Command, io: Io): void {
       operation: intent === undefined ? 'session.message' : 'session.submit',
       title: `sending to ${name}`,
       begin: async () => {
-        const position = flags.wait === true ? await positionOf(api, city, name) : '0';
+        // With a key of its own the message may have been sent long ago: its turn is read where it was, and not looked for first.
+        const fresh = flags.wait === true && flags.idempotencyKey === undefined;
+        const position = fresh ? await positionOf(api, city, name) : '0';
         const params = { path, header: keyHeader(flags) };
         const { data: accepted } = await ask(api, (signal) =>
           intent === undefined

@@ -18,6 +18,8 @@ export interface Manifest {
 }
 
 export const MANIFEST = 'svc-backup.json';
+/** Between the name of a schema that a restore has moved aside, and when. No backup has these. */
+export const ASIDE = '_before_';
 /** What is there beside the manifest, in the archive as in the folder it is made from. */
 export const FILES = 'database';
 export const DUMP = 'database.dump';

@@ -5,7 +5,7 @@ import type { AppConfig } from '../../platform/config/config.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
-import { citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './archive.js';
+import { ASIDE, citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
 import { connectionOf, programFor, run, versionOf } from './programs.js';
 
@@ -65,6 +65,6 @@ async function ofServer(databaseUrl: string, folder: string): Promise<Pick<Manif
   const url = await serversOf(databaseUrl).current();
   const server = await versionOf(url);
   const { address, env } = connectionOf(url);
-  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--file=${join(folder, DUMP)}`, address], env);
+  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--exclude-schema=*${ASIDE}*`, `--file=${join(folder, DUMP)}`, address], env);
   return { database: 'dump', server };
 }

@@ -8,12 +8,12 @@ import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
 import { prepareDatabase } from '../schema.js';
-import { DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
+import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { connectionOf, programFor, run, versionOf, withClient } from './programs.js';
 
 /**
  * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
- * meanwhile. What is there already stays unless it shall be replaced; files are then moved aside. Returns what to say.
+ * meanwhile. What is there already stays unless it shall be replaced; it is then moved aside, files and schemas. Returns what to say.
  */
 export async function restore(config: AppConfig, file: string, replace: boolean, tell: (line: string) => void): Promise<string> {
   await makeWay(config.dataDir, undefined);
@@ -34,6 +34,7 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       tell(`${path} is now ${path}.before-${stamp}`);
     };
     await assertFree(config, replace);
+    const load = manifest.database === 'dump' ? await loader(config, manifest) : undefined;
     let epoch: number;
     if (config.databaseUrl === undefined) {
       await aside(join(config.dataDir, 'postgres'));
@@ -49,7 +50,8 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       }
     } else {
       const url = await serversOf(config.databaseUrl).current();
-      await load(url, join(folder, DUMP));
+      await schemasAside(url, stamp, tell);
+      await load!(url, join(folder, DUMP));
       await putCities(config, manifest, folder, aside);
       epoch = await beginEpoch(config, url);
     }
@@ -87,9 +89,6 @@ async function assertFree(config: AppConfig, replace: boolean): Promise<void> {
       );
       if (rows[0]!.used) throw new Error('the service runs on this database: stop all of it first');
       if (rows[0]!.there && !replace) refuse('the database is not empty');
-      if (!rows[0]!.there) return;
-      for (const schema of ['bullmq', 'public']) await client.query(`drop schema if exists ${schema} cascade`);
-      await client.query('create schema public');
     });
   }
   if (!replace && existsSync(config.citiesRoot)) refuse(`there is a folder ${config.citiesRoot}`);
@@ -120,10 +119,35 @@ async function move(from: string, to: string): Promise<void> {
   });
 }
 
-async function load(url: string, dump: string): Promise<void> {
-  const program = await programFor('pg_restore', await versionOf(url));
-  const { address, env } = connectionOf(url);
-  await run(program, ['--no-owner', '--exit-on-error', `--dbname=${address}`, dump], env);
+/**
+ * How a dump is loaded. Found out before anything is touched.
+ *
+ * @throws Error where the program is missing, or the server is older than the one that the dump is of
+ */
+async function loader(config: AppConfig, { server }: Manifest): Promise<(url: string, dump: string) => Promise<void>> {
+  const there = await versionOf(await serversOf(config.databaseUrl!).current());
+  if (there < server) throw new Error(`the backup is of PostgreSQL ${server}, and the server is of version ${there}: it may not take it`);
+  const program = await programFor('pg_restore', Math.max(there, server));
+  return async (url, dump) => {
+    const { address, env } = connectionOf(url);
+    await run(program, ['--no-owner', '--exit-on-error', `--dbname=${address}`, dump], env);
+  };
+}
+
+/** What the database has stays, under another name, until somebody drops it. */
+async function schemasAside(url: string, stamp: string, tell: (line: string) => void): Promise<void> {
+  await withClient(url, async (client) => {
+    const { rows } = await client.query<{ name: string }>(
+      `select n.nspname as name from pg_namespace n where n.nspname in ('bullmq', 'public')
+        and exists (select from pg_class c where c.relnamespace = n.oid) order by 1`,
+    );
+    for (const { name } of rows) {
+      const kept = `${name}${ASIDE}${stamp.slice(0, 19)}`;
+      await client.query(`alter schema ${name} rename to "${kept}"`);
+      if (name === 'public') await client.query('create schema public');
+      tell(`the schema ${name} is now "${kept}"; drop it when it is not needed any more: drop schema "${kept}" cascade`);
+    }
+  });
 }
 
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {

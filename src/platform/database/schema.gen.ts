@@ -582,6 +582,7 @@ export interface OrderCities {
   event_types: Generated<string[]>;
   history_ms: number | null;
   revision: Generated<number>;
+  running: Generated<boolean>;
   stream_id: number;
 }
 

@@ -60,3 +60,21 @@ only_here{process="worker"} +Inf
     expect(together(['# HELP a b\n# TYPE a gauge\n'])).toBe('# HELP a b\n# TYPE a gauge\n');
   });
 });
+
+// Guard: the page is open to everybody, and each look asks the database.
+it('looks once for all who ask meanwhile, and again for who comes later', async () => {
+  const metrics = new Metrics();
+  let looks = 0;
+  metrics.gauge({
+    name: 'looked_at',
+    help: 'Looks.',
+    collect: async () => {
+      looks++;
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  });
+  await Promise.all(Array.from({ length: 20 }, () => metrics.text()));
+  expect(looks).toBe(1);
+  await metrics.text();
+  expect(looks).toBe(2);
+});

@@ -28,9 +28,17 @@ export function together(texts: readonly string[]): string {
 export class Metrics {
   readonly registry = new Registry();
   #beside: (() => Promise<readonly string[]>) | undefined;
+  #telling: Promise<string> | undefined;
 
-  /** What a scraper is told: of this process, or of all that answer at its port and belong to it. */
-  async text(): Promise<string> {
+  /**
+   * What a scraper is told: of this process, or of all that answer at its port and belong to it. Who comes meanwhile is told the same: anybody
+   * may ask, and some of it asks the database.
+   */
+  text(): Promise<string> {
+    return (this.#telling ??= this.#tell().finally(() => (this.#telling = undefined)));
+  }
+
+  async #tell(): Promise<string> {
     return this.#beside === undefined ? this.registry.metrics() : together(await this.#beside());
   }
 

@@ -38,3 +38,18 @@ it('says once of each part that fails why, and once that it works again', async 
   );
   expect(told).toHaveLength(4);
 });
+
+// Guard: the probe is open to everybody, and checks ask the database.
+it('asks once for all who ask meanwhile, and again for who comes later', async () => {
+  const readiness = new Readiness({ warn: () => undefined, info: () => undefined } as unknown as AppLogger);
+  let asked = 0;
+  readiness.register('database', async () => {
+    asked++;
+    await new Promise((resolve) => setImmediate(resolve));
+    return undefined;
+  });
+  await Promise.all(Array.from({ length: 20 }, () => readiness.failures()));
+  expect(asked).toBe(1);
+  await readiness.failures();
+  expect(asked).toBe(2);
+});

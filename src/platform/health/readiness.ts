@@ -5,6 +5,9 @@ import type { Metrics } from './metrics.js';
 /** Answers undefined when the part works, otherwise what is wrong with it, in words for an operator. */
 export type ReadinessCheck = () => Promise<string | undefined> | string | undefined;
 
+/** A check that takes longer counts as failed. */
+const LIMIT_MS = 2_000;
+
 /** The part that fails while the process stops in order, which is no outage. */
 export const STOPPING = 'lifecycle';
 
@@ -13,6 +16,7 @@ export const STOPPING = 'lifecycle';
 export class Readiness {
   readonly #checks = new Map<string, ReadinessCheck>();
   readonly #failing = new Set<string>();
+  #looking: Promise<Record<string, string>> | undefined;
 
   constructor(private readonly log: AppLogger) {}
 
@@ -20,12 +24,16 @@ export class Readiness {
     this.#checks.set(name, check);
   }
 
-  /** What is wrong, by part; an empty object means ready. A check that takes over `limitMs` counts as failed. */
-  async failures(limitMs = 2_000): Promise<Record<string, string>> {
+  /** What is wrong, by part; an empty object means ready. Who asks meanwhile is answered the same: anybody may ask, and checks ask the database. */
+  failures(): Promise<Record<string, string>> {
+    return (this.#looking ??= this.#look().finally(() => (this.#looking = undefined)));
+  }
+
+  async #look(): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     await Promise.all(
       [...this.#checks].map(async ([name, check]) => {
-        const why = await this.#ask(name, check, limitMs);
+        const why = await this.#ask(name, check);
         if (why !== undefined) found[name] = why;
         else if (this.#failing.delete(name)) this.log.info({ part: name }, `${name}: works again`);
       }),
@@ -44,9 +52,9 @@ export class Readiness {
     return [...this.#checks.keys()].sort();
   }
 
-  async #ask(name: string, check: ReadinessCheck, limitMs: number): Promise<string | undefined> {
+  async #ask(name: string, check: ReadinessCheck): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve(`no answer within ${limitMs} ms`), limitMs)));
+    const late = new Promise<string>((resolve) => (timer = setTimeout(() => resolve(`no answer within ${LIMIT_MS} ms`), LIMIT_MS)));
     try {
       const why = await Promise.race([Promise.resolve(check()), late]);
       if (why !== undefined) this.#tell(name, why);

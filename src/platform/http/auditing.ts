@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { storableText } from '../../contract/storable.js';
 import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-request.js';
 import type { Auditor } from '../audit/auditor.js';
 import type { OperationSpec } from './operation.js';
@@ -93,4 +94,4 @@ function serviceOf({ '*': rest = '' }: Record<string, string>): { service: strin
 }
 
 /** A path has what somebody wrote into it. */
-const storable = (id: string): string => id.slice(0, MAX_ID).toWellFormed().replaceAll('\0', '\ufffd');
+const storable = (id: string): string => storableText(id.slice(0, MAX_ID));

@@ -11,6 +11,7 @@ import {
   SessionPolicy,
 } from './authenticator.js';
 import { HostAllowList, ownAddresses } from './host.js';
+import { whenGone } from './leaving.js';
 import type { OperationSpec } from './operation.js';
 import { CORS_HEADERS, OriginPolicy } from './origins.js';
 import type { ProblemRenderer } from './problem.renderer.js';
@@ -188,7 +189,7 @@ export class Gate {
     const caller = principalOf(request);
     const refused = this.#rates.admit(caller, city);
     if (refused !== undefined || stream === undefined || request.method === 'HEAD') return refused;
-    return this.#streams.admit(caller, city, (leave) => reply.raw.once('close', leave));
+    return this.#streams.admit(caller, city, (leave) => whenGone(reply.raw, leave));
   }
 
   #mutation({ raw: { headers } }: FastifyRequest, foreign: boolean): ProblemError | undefined {

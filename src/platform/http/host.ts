@@ -9,6 +9,8 @@ const HOST = /^(\[[0-9a-f:.]+\]|[^\s:[\]@/\\?#,]+)(?::\d{1,5})?$/;
 const MAPPED_DOTTED = /^::ffff:127(\.\d{1,3}){3}$/;
 const MAPPED_HEX = /^::ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4}$/;
 const CACHE_MAX = 256;
+/** A name has 253 characters at the most, an address fewer; a header may have a megabyte, and is kept here. */
+const LONGEST = 300;
 
 /** The host of a Host header or of an allow-list entry, lower-case and without port; undefined when it is not one. */
 export function hostName(header: string): string | undefined {
@@ -48,7 +50,7 @@ export class HostAllowList {
   }
 
   allows(header: string | undefined): boolean {
-    if (header === undefined) return false;
+    if (header === undefined || header.length > LONGEST) return false;
     const known = this.#known.get(header);
     if (known !== undefined) return known;
     const host = hostName(header);

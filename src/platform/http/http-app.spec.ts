@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { PROBLEMS } from '../../contract/problems.js';
 import type { Server, ServerResponse } from 'node:http';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { networkInterfaces } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +9,7 @@ import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { BatchedResponse } from './batched-response.js';
-import { openDoor, type Door } from './testing/front-door.js';
+import { HELD, openDoor, type Door } from './testing/front-door.js';
 
 const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
 const hosts = own.filter(({ internal }) => !internal).map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
@@ -420,6 +420,30 @@ describe('a key that holds many streams', () => {
       // What has ended by itself does not count either.
       for (let n = 0; n < 5; n++) await eventually(async () => (await client.get('/v0/stream')).status === 200);
       open[1]!.destroy();
+    } finally {
+      await door.close();
+    }
+  });
+
+  it('holds none for a client that has left: while its key was read, or behind another request of its connection', async () => {
+    const door = await openDoor({ auth: 'keys', streamLimits: { key: 1, city: 1 } });
+    const server = door.app.getHttpServer() as Server;
+    const gone = async (key: string, ...paths: string[]): Promise<void> => {
+      const accepted = once(server, 'connection') as Promise<[Socket]>;
+      const client = connect(door.port, '127.0.0.1');
+      for (const path of paths) client.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+      await eventually(() => HELD.names.length === 1);
+      client.destroy();
+      const [socket] = await accepted;
+      if (!socket.destroyed) await once(socket, 'close');
+      HELD.letGo();
+    };
+    const by = { authorization: 'Bearer svc_write' };
+    try {
+      await gone('svc_late', '/v0/endless');
+      expect((await api(door.url).get('/v0/stream', by)).status).toBe(200);
+      await gone('svc_write', '/v0/city/one/held', '/v0/endless');
+      await eventually(async () => (await api(door.url).get('/v0/stream', by)).status === 200);
     } finally {
       await door.close();
     }

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
-import type { Socket } from 'node:net';
 import { problem, type ProblemError } from '../../contract/problems.js';
 import { Slots } from '../collections/slots.js';
 import type { RequestLimits } from '../config/config.js';
 import type { Metrics } from '../health/metrics.js';
 import { hasBody, headBytes, isRead } from './arriving.js';
+import { whenDisconnected } from './leaving.js';
 import { Turns, type Party, type TurnLimits } from '../turns/turns.js';
 import type { CityRequests } from '../turns/waiting-requests.js';
 import { workFor, Working, type Place } from '../turns/working.js';
@@ -81,7 +81,6 @@ export class RequestsInWork {
   readonly #turns: Turns;
   readonly #lines = new Map<string, Line>();
   readonly #waiting = new Slots<Visit>();
-  readonly #onSocket = new WeakMap<Socket, Set<Visit>>();
   readonly #starts: (() => void)[] = [];
   readonly #ceilings: TurnLimits;
   #observe: (seconds: number) => void = () => undefined;
@@ -220,7 +219,7 @@ export class RequestsInWork {
     const since = performance.now();
     const ended = (): void => {
       clearTimeout(limit);
-      if (request !== undefined) this.#onSocket.get(request.socket)?.delete(visit);
+      unwatch();
       visit.quit = undefined;
       this.#waiting.remove(place);
       this.#part(visit);
@@ -229,9 +228,9 @@ export class RequestsInWork {
       this.#observe(waited / 1_000);
     };
     const limit = setTimeout(() => visit.quit?.(this.#tooMany(visit.party, `waited for ${this.line.waitMs / 1_000} s`)), this.line.waitMs);
+    let unwatch = (): void => undefined;
     visit.state = 'waiting';
     const place = this.#waiting.add(visit);
-    if (request !== undefined) this.#watch(request.socket, visit);
     const leave = this.#turns.wait(
       visit.party,
       () => {
@@ -248,17 +247,9 @@ export class RequestsInWork {
       visit.state = 'over';
       next(why);
     };
-  }
-
-  /** A client that leaves waits no longer. One may have sent many requests on its connection. */
-  #watch(socket: Socket, visit: Visit): void {
-    let visits = this.#onSocket.get(socket);
-    if (visits === undefined) {
-      const here = new Set<Visit>();
-      this.#onSocket.set(socket, (visits = here));
-      socket.once('close', () => [...here].forEach(({ quit }) => quit?.(problem('request_timeout', 'the client has left'))));
-    }
-    visits.add(visit);
+    if (request === undefined) return;
+    // A client that leaves waits no longer.
+    unwatch = whenDisconnected(request.socket, () => visit.quit?.(problem('request_timeout', 'the client has left')));
   }
 
   /** Those that have waited begin a few at a time. */

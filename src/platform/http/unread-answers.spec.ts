@@ -23,13 +23,25 @@ function limit(slowMs: number): void {
 /** How many connections were cut. */
 const cut = async (): Promise<number> => (await metrics.registry.getSingleMetric('svc_unread_answers_cut_total')!.get()).values[0]!.value;
 
+/** What is asked for late is answered then. */
+let held: Promise<void>;
+let letGo: () => void;
+let sent: number;
+
 beforeEach(async () => {
   limit(10_000);
+  sent = 0;
+  held = new Promise((resolve) => (letGo = resolve));
   app = fastify({ forceCloseConnections: true });
   app.get<{ Params: { city: string } }>('/:city', (_request, reply) => reply.send('x'.repeat(LARGE)));
+  app.get<{ Params: { city: string } }>('/late/:city', async () => {
+    await held;
+    return 'x'.repeat(LARGE);
+  });
   app.addHook('onSend', (request, reply, payload, done) => {
     const { city } = request.params as { city: string };
     unread.sending(reply, payload, city === 'anybody' ? undefined : of(city));
+    sent++;
     done(null, payload);
   });
   await app.listen({ port: 0, host: '127.0.0.1' });
@@ -55,6 +67,18 @@ async function read(client: Socket, bytes: number): Promise<void> {
 }
 
 describe('answers that are not read', () => {
+  it('of a client that has left before count for nobody', async () => {
+    const accepted = once(app.server, 'connection') as Promise<[Socket]>;
+    const client = ask('late/a');
+    await once(app.server, 'request');
+    client.destroy();
+    const [socket] = await accepted;
+    if (!socket.destroyed) await once(socket, 'close');
+    letGo();
+    await eventually(() => sent === 1);
+    expect(unread.refusal(of('a'))).toBeUndefined();
+  });
+
   it('keep further ones from their owner, not from others, until they are read', async () => {
     const client = ask('a');
     await eventually(() => unread.refusal(of('a')) !== undefined);

@@ -4,6 +4,7 @@ import { problem, type ProblemError } from '../../contract/problems.js';
 import { Slots } from '../collections/slots.js';
 import type { Metrics } from '../health/metrics.js';
 import type { Party } from '../turns/turns.js';
+import { whenGone } from './leaving.js';
 
 /** Shorter answers are not counted: the kernel takes them at once, and they are nearly all. */
 const COUNTED_BYTES = 32 * 1024;
@@ -99,7 +100,7 @@ export class UnreadAnswers {
     const place = this.#unread.add(answer);
     this.#count(answer, bytes);
     raw.once('finish', over);
-    raw.once('close', over);
+    whenGone(raw, over);
     // Node sets it anew with every byte that the client takes, and by itself once the answer is out.
     raw.setTimeout(this.limits.slowMs, cut);
   }

@@ -1,7 +1,7 @@
+import { LONGEST_TIMER_MS } from '../time/clock.js';
+
 /** Why a worker has to stop working on an operation. */
 export type LeaseEnd = 'lost' | 'deadline' | 'stopping';
-
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The signal's reason when a handler is told to stop. */
 export class OperationAborted extends Error {

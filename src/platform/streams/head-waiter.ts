@@ -6,6 +6,7 @@ import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
 import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { whenGone } from '../http/leaving.js';
 import { resting } from '../turns/working.js';
 import { StreamHub } from './hub.js';
 import { KeyWatch } from './key-watch.js';
@@ -107,6 +108,6 @@ export function clientGone(response: ServerResponse, caller: Principal = ANYBODY
   const keyId = credentialOf(caller);
   const gone = new AbortController();
   if (keyId !== undefined) keyIds.set(gone.signal, keyId);
-  response.once('close', () => gone.abort());
+  whenGone(response, () => gone.abort());
   return gone.signal;
 }

@@ -34,16 +34,28 @@ export async function atMost(ms: number, work: Promise<unknown>): Promise<void> 
   await Promise.race([work, sleep(ms, ended.signal)]).finally(() => ended.abort());
 }
 
-/** Resolves after `ms`, or at once when `signal` aborts. */
+/** 24.8 days. Node fires a timer at once that is to take longer. */
+export const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Aborts after `ms`, or after the longest time of a timer. */
+export function abortedAfter(ms: number): AbortSignal {
+  return AbortSignal.timeout(Math.min(ms, LONGEST_TIMER_MS));
+}
+
+/** Resolves after `ms`, however long that is, or at once when `signal` aborts. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
+    let timer: NodeJS.Timeout | undefined;
+    const wait = (left: number): void => {
+      timer = left > LONGEST_TIMER_MS ? setTimeout(wait, LONGEST_TIMER_MS, left - LONGEST_TIMER_MS) : setTimeout(done, left);
+    };
     const done = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    wait(ms);
     signal?.addEventListener('abort', done, { once: true });
   });
 }

@@ -1,5 +1,7 @@
 import { keyNow } from './key.js';
 
+export { newKey } from '../lib/wishes.js';
+
 /** What the service refuses, or that it does not answer (status 0). */
 export class Refusal extends Error {
   constructor(
@@ -91,4 +93,3 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
 
 export const inCity = (city: string, path = ''): string => `/v0/city/${encodeURIComponent(city)}${path === '' ? '' : `/${path}`}`;
 export const part = encodeURIComponent;
-export const newKey = (): string => crypto.randomUUID();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDecided, Wishes } from './wishes.js';
+import { isDecided, newKey, Wishes } from './wishes.js';
 
 const refusal = (status: number, code = 'x'): Error => Object.assign(new Error(code), { status, code });
 
@@ -46,6 +46,21 @@ describe('a wish', () => {
     for (const end of ends) end();
     await Promise.all(both);
     expect(keys).toEqual(['key-1', 'key-2']);
+  });
+
+  it('has a key also where the browser makes no ids, as on a page that came over plain HTTP', async () => {
+    const { randomUUID } = crypto;
+    const keys: string[] = [];
+    Object.defineProperty(crypto, 'randomUUID', { value: undefined, configurable: true });
+    try {
+      await new Wishes().send('go on', async (key) => void keys.push(key));
+      keys.push(newKey());
+    } finally {
+      delete (crypto as { randomUUID?: unknown }).randomUUID;
+    }
+    expect(crypto.randomUUID).toBe(randomUUID);
+    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{32}$/), expect.stringMatching(/^[0-9a-f]{32}$/)]);
+    expect(new Set(keys).size).toBe(2);
   });
 
   it('is decided by what the service answers, and by nothing else', () => {

@@ -1,5 +1,9 @@
 import { useState } from 'react';
 
+/** A key that nobody else makes. `randomUUID` is not there on a page that came over plain HTTP. */
+export const newKey = (): string =>
+  Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
 /** Whether the service has said what becomes of it. A connection that was lost, or a service that fails, may have done it all the same. */
 export function isDecided(error: unknown): boolean {
   const { status = 0, code } = error as { readonly status?: number; readonly code?: string };
@@ -13,11 +17,11 @@ export function isDecided(error: unknown): boolean {
 export class Wishes {
   readonly #open = new Map<string, string>();
 
-  constructor(private readonly newKey: () => string = () => crypto.randomUUID()) {}
+  constructor(private readonly makeKey: () => string = newKey) {}
 
   async send<T>(wish: unknown, by: (key: string) => Promise<T>): Promise<T> {
     const name = JSON.stringify(wish);
-    const key = this.#open.get(name) ?? this.newKey();
+    const key = this.#open.get(name) ?? this.makeKey();
     // The same once more, while it is on its way, is meant.
     this.#open.delete(name);
     try {

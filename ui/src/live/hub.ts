@@ -1,4 +1,5 @@
 import workerUrl from './worker.ts?sharedworker&url';
+import { newKey } from '../lib/wishes.js';
 import { browser } from './around.js';
 import type { Down, StreamState, Up } from './messages.js';
 import { Streams, type Listener } from './streams.js';
@@ -6,6 +7,8 @@ import { trusted } from './trusted.js';
 
 /** Somebody on this page who listens to a stream. */
 export interface Subscriber {
+  /** Its history comes at the beginning of the stream, and nowhere else. */
+  readonly whole?: boolean;
   frame?(frame: { event: string; id: string; data: unknown }): void;
   /** Joined. With `gap` everything is to be read, now. */
   live?(gap: boolean): void;
@@ -52,10 +55,11 @@ class Hub {
   join(url: string, subscriber: Subscriber, keep = false): () => void {
     const all = this.#subscribers.get(url) ?? new Map<Subscriber, boolean>();
     this.#subscribers.set(url, all);
-    const wanted = all.size > 0 && (!keep || [...all.values()].some(Boolean));
+    const { whole = false } = subscriber;
+    const wanted = all.size > 0 && !whole && (!keep || [...all.values()].some(Boolean));
     all.set(subscriber, keep);
     const state = this.#states.get(url);
-    if (!wanted) this.#send({ t: 'join', url, keep });
+    if (!wanted) this.#send({ t: 'join', url, keep, whole });
     else if (state !== undefined)
       queueMicrotask(() => {
         subscriber.state?.(state);
@@ -99,7 +103,7 @@ class Hub {
       try {
         const worker = new SharedWorker(trusted(workerUrl) as URL, { type: 'module', name: 'svc' });
         worker.port.onmessage = ({ data }: MessageEvent<Down>) => receive(data);
-        const lock = `svc-page-${crypto.randomUUID()}`;
+        const lock = `svc-page-${newKey()}`;
         void navigator.locks.request(lock, () => {
           worker.port.postMessage({ t: 'hello', lock } satisfies Up);
           return new Promise(() => undefined);
@@ -134,7 +138,8 @@ class Hub {
     this.#send({ t: 'wake' });
     if (!this.#asleep) return;
     this.#asleep = false;
-    for (const [url, all] of this.#subscribers) if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false });
+    for (const [url, all] of this.#subscribers)
+      if (![...all.values()].some(Boolean)) this.#send({ t: 'join', url, keep: false, whole: [...all.keys()].some(({ whole }) => whole) });
   }
 }
 

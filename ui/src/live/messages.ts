@@ -29,7 +29,8 @@ export type Down =
 
 export type Up =
   | { readonly t: 'hello'; readonly lock: string }
-  | { readonly t: 'join'; readonly url: string; readonly keep: boolean }
+  /** `whole`: what was before is told by the stream alone, at its beginning. */
+  | { readonly t: 'join'; readonly url: string; readonly keep: boolean; readonly whole?: boolean }
   | { readonly t: 'leave'; readonly url: string }
   | { readonly t: 'key'; readonly key: string | null }
   /** How often every stream says something at the least. */

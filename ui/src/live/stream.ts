@@ -21,6 +21,8 @@ export class Stream {
   state: StreamState = { kind: 'connecting' };
   /** True from the moment at which every frame arrives. */
   live = false;
+  /** Whether it was ever answered: who listens from now on has missed its beginning. */
+  begun = false;
   #position = '';
   #retryMs = FIRST_MS;
   #lostAt: number;
@@ -108,7 +110,7 @@ export class Stream {
       connected();
       // Without a position it begins with what comes next.
       const gap = this.#position === '';
-      this.live = true;
+      this.live = this.begun = true;
       this.#set({ kind: 'live' });
       this.tell({ t: 'live', url: this.url, gap });
       await this.#read(response.body, here);

@@ -270,6 +270,35 @@ describe('the streams of a browser', () => {
     expect(streams.open).toBe(0);
   });
 
+  it('begin anew for all pages when one comes late whose history nothing else tells', async () => {
+    const { around, streams, listener, kinds } = start();
+    const join = (page: Listener): void => streams.handle(page, { t: 'join', url: '/s', keep: false, whole: true });
+    join(listener);
+    const late: Down[] = [];
+    const second: Listener = { tell: (message) => late.push(message) };
+    streams.add(second);
+    // It has not begun yet: nobody has missed anything.
+    join(second);
+    expect(around.asked).toHaveLength(1);
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(1, 'a'));
+    await settled();
+    streams.handle(second, { t: 'leave', url: '/s' });
+    around.last.write(frame(2, 'b'));
+    await settled();
+    join(second);
+    await settled();
+    expect(around.last.headers['last-event-id']).toBeUndefined();
+    around.last.answer(200);
+    await settled();
+    around.last.write(frame(2, 'a, b'));
+    await settled();
+    expect([around.asked.length, streams.open]).toEqual([2, 1]);
+    expect(kinds()).toEqual(['live, read', 'a', 'b', 'live, read', 'a, b']);
+    expect(late.flatMap((message) => (message.t === 'frame' ? [message.frame.data] : []))).toEqual(['a', 'a, b']);
+  });
+
   it('that wait try again at once when one of them is answered', async () => {
     const { around, streams, listener } = start();
     for (const url of ['/a', '/b']) {

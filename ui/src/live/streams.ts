@@ -47,7 +47,7 @@ export class Streams {
   }
 
   handle(listener: Listener, message: Up): void {
-    if (message.t === 'join') this.#join(listener, message.url, message.keep);
+    if (message.t === 'join') this.#join(listener, message);
     else if (message.t === 'leave') this.#leave(listener, message.url);
     else if (message.t === 'wake') for (const { stream } of this.#held.values()) stream.wake();
     else if (message.t === 'key') this.#use(message.key);
@@ -74,7 +74,11 @@ export class Streams {
     for (const held of this.#held.values()) this.#restart(held);
   }
 
-  #join(listener: Listener, url: string, keep: boolean): void {
+  /**
+   * Of a stream whose history is not to be read elsewhere the second listener wants the beginning, too: it begins anew, for all who listen.
+   * One connection for each of them would leave none for requests.
+   */
+  #join(listener: Listener, { url, keep, whole = false }: Extract<Up, { t: 'join' }>): void {
     const held = this.#held.get(url);
     if (held === undefined) {
       this.#makeRoom(url);
@@ -89,6 +93,7 @@ export class Streams {
       this.#restart(held);
       return;
     }
+    if (whole && active(held.stream) && held.stream.begun) return this.#restart(held);
     listener.tell({ t: 'state', url, state: held.stream.state });
     if (held.stream.live) listener.tell({ t: 'live', url, gap: true });
   }

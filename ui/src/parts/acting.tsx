@@ -16,7 +16,8 @@ export function useActing(again?: () => void): {
     act: (work, then) => {
       setFailed(undefined);
       setBusy(true);
-      work()
+      // What throws at once is a refusal as well.
+      new Promise((begun) => begun(work()))
         .then(
           () => then?.(),
           (refused: unknown) => {

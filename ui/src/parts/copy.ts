@@ -1,14 +1,19 @@
 import type { Message } from '../live/transcript.js';
 import { done } from '../live/undo.js';
 
-/** Into the clipboard, and says so; a browser may refuse it, as it does on pages that came over plain HTTP. */
-export async function copy(text: string, what: string): Promise<void> {
+/** Into the clipboard. A browser may refuse it, as it does on pages that came over plain HTTP: that is told. */
+export async function isCopied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
-    done(`${what} is copied`);
+    return true;
   } catch {
     done('This browser lets nothing be copied here');
+    return false;
   }
+}
+
+export async function copy(text: string, what: string): Promise<void> {
+  if (await isCopied(text)) done(`${what} is copied`);
 }
 
 export const copyAddress = (): void => void copy(location.href, 'The address');

@@ -77,7 +77,7 @@ export function OrderPage(): ReactNode {
                   )}
                 </Fact>
                 <Fact name="For">{order.pool === undefined ? undefined : <AgentLink city={city} name={order.pool} />}</Fact>
-                <Fact name="At most">{order.timeout}</Fact>
+                <Fact name="At most">{order.type === 'formula' ? undefined : order.timeout}</Fact>
                 <Fact name="Failed in a row">
                   {order.consecutive_failures === undefined || order.consecutive_failures === 0 ? undefined : order.consecutive_failures}
                 </Fact>

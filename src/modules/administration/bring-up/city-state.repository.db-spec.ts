@@ -46,6 +46,18 @@ const retry = async (): Promise<HeldCity | undefined> => {
   return transactions.run((tx) => state.takeForRetry(tx, id, 'w'));
 };
 
+describe('a stop that could not be carried out', () => {
+  it.each([
+    ['runs', 'running', true, 'running'],
+    ['was to be tried again', 'init_failed', false, 'running'],
+    ['did not run', 'stopped', false, 'stopped'],
+  ])('leaves a city that %s as it was', async (_, phase, running, desired) => {
+    await sql`update cities set phase = ${phase}, running = ${running}, desired = 'stopped'`.execute(db);
+    await transactions.run((tx) => state.revertStop(tx, 'alpha'));
+    expect(await row()).toMatchObject({ phase, running, desired });
+  });
+});
+
 describe('a held city', () => {
   it('is lost by its holder as soon as somebody else takes it', async () => {
     const old = await take();

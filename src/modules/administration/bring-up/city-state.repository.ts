@@ -143,8 +143,8 @@ export class CityStateRepository {
     return row.running;
   }
 
-  /** A stop that could not be carried out leaves the city as it was. */
+  /** A stop that could not be carried out leaves the city as it was: running, or to be tried again. */
   async revertStop(tx: Tx, name: string): Promise<void> {
-    await tx.updateTable('cities').set({ desired: 'running' }).where('name', '=', name).where('running', '=', true).execute();
+    await sql`update cities set desired = 'running' where name = ${name} and (running or phase <> 'stopped')`.execute(tx);
   }
 }

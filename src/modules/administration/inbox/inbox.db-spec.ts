@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { ANYBODY } from '../../../contract/principal.js';
+import { encodeToken } from '../../../contract/token.js';
 import { createDb, createPool, type Db } from '../../../platform/database/database.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
@@ -100,7 +101,8 @@ describe('the inbox', () => {
       cursor = page.next_cursor;
     } while (cursor !== undefined);
     expect(found).toEqual(['al-1', 'm-1', 'be-1', 'm-5']);
-    await expect(inbox({ cursor: 'v1:e30' })).rejects.toThrow('invalid_cursor');
+    for (const made of ['v1:e30', encodeToken({ k: 'inbox', us: '1', kind: 'bead', n: 1, id: '\0' })])
+      await expect(inbox({ cursor: made })).rejects.toThrow('invalid_cursor');
   });
 
   it('shows, and counts, only what is asked for and what the caller may see', async () => {

@@ -51,7 +51,8 @@ export class CycleRunner implements OnApplicationBootstrap {
     this.#leased.begin(this.signals, this.due, this.lifecycle);
   }
 
-  async #carryOut({ row: cycle, signal }: Held<CycleRow>): Promise<void> {
+  async #carryOut(held: Held<CycleRow>): Promise<void> {
+    const { row: cycle, signal } = held;
     await this.failpoints.hit('maintenance.begun');
     const city = await this.repository.city(cycle.stream_id);
     if (city?.running !== true) {
@@ -61,9 +62,9 @@ export class CycleRunner implements OnApplicationBootstrap {
     const { id, name, path } = city;
     const end = await this.cycle.carryOut(cycle, this.worker, { id, name, path, stream: name, streamId: cycle.stream_id }, signal);
     await this.failpoints.hit('maintenance.before_end');
-    if (end !== undefined) await this.#leased.persist(() => this.cycles.end(cycle, this.worker, end));
+    if (end !== undefined) await this.#leased.persist(held, () => this.cycles.end(cycle, this.worker, end));
     // This process stops: another one goes on. What is another's already stays so.
-    else if (signal.aborted) await this.#giveBack(cycle.pk);
+    else if (signal.aborted && !held.lost) await this.#giveBack(cycle.pk);
   }
 
   #giveBack(pk: number): Promise<void> {

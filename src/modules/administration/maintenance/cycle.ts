@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemError } from '../../../contract/problems.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { abortedAfter } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { NOTHING_REMOVED, type CycleEnd, type CycleRow, type Stage } from './cycle-row.js';
 import { CyclesRepository } from './cycles.repository.js';
@@ -30,7 +31,7 @@ export class Cycle {
 
   /** undefined when it is another's, or when `signal` has ended it; a failure is an end. */
   async carryOut(cycle: CycleRow, worker: string, city: CityScope, signal: AbortSignal): Promise<CycleEnd | undefined> {
-    const limit = AbortSignal.timeout(cycle.settings.timeoutMs);
+    const limit = abortedAfter(cycle.settings.timeoutMs);
     const until = AbortSignal.any([signal, limit]);
     let stage: Stage = 'prune';
     const removed = { ...NOTHING_REMOVED };

@@ -25,9 +25,9 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
-const ORDERS: Follower = {
-  table: 'order_cities',
-  what: 'orders',
+const MAINTENANCE: Follower = {
+  table: 'maintenance_cities',
+  what: 'maintenance',
   follow: (_tx, { name }, { revision }) => Promise.resolve(void told.push(`${name} ${revision}`)),
 };
 const SERVICES: RunningFollower = {
@@ -54,7 +54,7 @@ async function more(cities: number): Promise<void> {
 
 describe('what a city runs', () => {
   it('is followed once a revision by each who keeps something of it, whoever does it', async () => {
-    const turns = (): Promise<number[]> => Promise.all([a, b, a, b].map((each) => each.turn(ORDERS)));
+    const turns = (): Promise<number[]> => Promise.all([a, b, a, b].map((each) => each.turn(MAINTENANCE)));
     expect((await turns()).reduce((sum, n) => sum + n)).toBe(1);
     expect(await a.turn(SERVICES)).toBe(1);
     await change('Look twice.\n');
@@ -65,20 +65,24 @@ describe('what a city runs', () => {
 
   it('is followed again when that has failed, with nothing left of the first time', async () => {
     const failing: Follower = {
-      ...ORDERS,
+      ...MAINTENANCE,
       follow: async (tx, { streamId }) => {
-        await sql`update order_cities set event_seq = 7 where stream_id = ${streamId}`.execute(tx);
+        await sql`update maintenance_cities set disk = 'warn' where stream_id = ${streamId}`.execute(tx);
         throw new Error('it cannot be followed');
       },
     };
     expect(await a.turn(failing)).toBe(0);
-    expect(await fixture.sql('select from order_cities')).toEqual([]);
-    expect(await b.turn(ORDERS)).toBe(1);
+    expect(await fixture.sql('select from maintenance_cities')).toEqual([]);
+    expect(await b.turn(MAINTENANCE)).toBe(1);
   });
 
   it('is followed of many at once by who looks rarely, and of a few by who has other things to do', async () => {
     await more(3 * AT_ONCE);
-    expect([await a.turn(ORDERS), await a.rareTurn(ORDERS), await a.rareTurn(ORDERS)]).toEqual([AT_ONCE, 2 * AT_ONCE + 1, 0]);
+    expect([await a.turn(MAINTENANCE), await a.rareTurn(MAINTENANCE), await a.rareTurn(MAINTENANCE)]).toEqual([
+      AT_ONCE,
+      2 * AT_ONCE + 1,
+      0,
+    ]);
   });
 
   // Guard: cities that cannot be followed keep no other from its turn.
@@ -86,8 +90,9 @@ describe('what a city runs', () => {
     await more(AT_ONCE + 1);
     const last = `city-${AT_ONCE}`;
     const failing: Follower = {
-      ...ORDERS,
-      follow: (tx, city, current) => (city.name === last ? ORDERS.follow(tx, city, current) : Promise.reject(new Error('it is broken'))),
+      ...MAINTENANCE,
+      follow: (tx, city, current) =>
+        city.name === last ? MAINTENANCE.follow(tx, city, current) : Promise.reject(new Error('it is broken')),
     };
     expect([await a.turn(failing), await a.turn(failing)]).toEqual([0, 1]);
     expect(told).toEqual([`${last} 1`]);
@@ -98,18 +103,18 @@ describe('what a city runs', () => {
     const signals = { reliable: true, onStreams: (listener: typeof tell) => void (tell = listener) } as unknown as Signals;
     const { db, reads, transactions } = fixture.a;
     const hinted = new Following(new FollowingRepository(db), reads, transactions, new AppLogger(createLogger('silent')), signals);
-    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([1, 1]);
+    expect([await hinted.turn(MAINTENANCE), await hinted.turn(SERVICES)]).toEqual([1, 1]);
     await change('Look twice.\n');
-    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([0, 0]);
+    expect([await hinted.turn(MAINTENANCE), await hinted.turn(SERVICES)]).toEqual([0, 0]);
     tell(new Set(['beta', 'alpha']));
-    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES), await hinted.turn(ORDERS)]).toEqual([1, 1, 0]);
+    expect([await hinted.turn(MAINTENANCE), await hinted.turn(SERVICES), await hinted.turn(MAINTENANCE)]).toEqual([1, 1, 0]);
     await fixture.sql('delete from cities');
     tell(new Set(['alpha']));
-    expect([await hinted.turn(ORDERS), await hinted.turn(SERVICES)]).toEqual([0, 1]);
+    expect([await hinted.turn(MAINTENANCE), await hinted.turn(SERVICES)]).toEqual([0, 1]);
   });
 
   it('is not followed by a process that stops', async () => {
-    expect(await a.turn(ORDERS, AbortSignal.abort())).toBe(0);
+    expect(await a.turn(MAINTENANCE, AbortSignal.abort())).toBe(0);
     expect(told).toEqual([]);
   });
 });
@@ -118,9 +123,9 @@ describe('what is there while a city runs', () => {
   it('follows its running, and its end', async () => {
     await a.turn(SERVICES);
     await fixture.sql('update cities set running = false');
-    expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([1, 1, 0]);
+    expect([await a.turn(MAINTENANCE), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([1, 1, 0]);
     await fixture.sql('delete from cities');
-    expect([await a.turn(ORDERS), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([0, 1, 0]);
+    expect([await a.turn(MAINTENANCE), await a.turn(SERVICES), await b.turn(SERVICES)]).toEqual([0, 1, 0]);
     expect(told).toEqual(['alpha 1 true', 'alpha 1', 'alpha 1 false', 'alpha is gone']);
     expect(await fixture.sql('select from service_cities')).toEqual([]);
   });

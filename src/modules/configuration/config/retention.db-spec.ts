@@ -7,13 +7,12 @@ import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { MailRetention } from '../../work/mail/mail-retention.js';
 import { MailRetentionRepository } from '../../work/mail/mail-retention.repository.js';
 import { MailSync } from '../../work/mail/mail-sync.js';
-import { FiringsRepository } from '../../orchestration/orders/firings.repository.js';
-import type { Firings } from '../../orchestration/orders/firings.service.js';
-import { OrderSweeper } from '../../orchestration/orders/order-sweeper.js';
+import { OrderHistory } from '../../orchestration/orders/order-history.js';
+import { OrderHistoryRepository } from '../../orchestration/orders/order-history.repository.js';
 import { OrderSync } from '../../orchestration/orders/order-sync.js';
 import { OrderSyncRepository } from '../../orchestration/orders/order-sync.repository.js';
 import type { OrderTimes } from '../../orchestration/orders/order-times.js';
-import type { DeliveriesRepository } from '../../orchestration/orders/webhooks/deliveries.repository.js';
+import { DeliveriesRepository } from '../../orchestration/orders/webhooks/deliveries.repository.js';
 import type { WorkService } from '../../work/work/work.service.js';
 import { Following } from './following.js';
 import { FollowingRepository } from './following.repository.js';
@@ -80,7 +79,9 @@ const NOT_THE_TIME = [
 
 describe('[beads.policies.order_tracking] delete_after_close', () => {
   const fired = (streamId: number, name: string, days: number): Promise<unknown> =>
-    fixture.sql(`insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome)
+    fixture.sql(`with o as (insert into orders (stream_id, scoped_name, name, rig, definition, enabled, created_at)
+        values (${streamId}, '${name}', '${name}', '', '{}', true, now()))
+      insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, finished_at, outcome)
       select '${name}-' || n, ${streamId}, '${name}', '${name}', '', '{}', 'run', 'api', 'done', now(), now() - interval '${days} days', 'success'
       from generate_series(1, 12) n order by n`);
   const left = async (): Promise<number> => (await fixture.sql('select 1 from order_firings')).length;
@@ -90,8 +91,7 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     const { db } = fixture.a;
     const times = { now: () => Promise.resolve(new Date()) } as unknown as OrderTimes;
     const sync = new OrderSync(new OrderSyncRepository(db), following(fixture.a), times);
-    const webhooks = { forget: () => Promise.resolve() } as unknown as DeliveriesRepository;
-    const sweeper = new OrderSweeper(new FiringsRepository(db), undefined as unknown as Firings, webhooks, log);
+    const history = new OrderHistory(new OrderHistoryRepository(db), new DeliveriesRepository(db));
     await fired(fixture.city.streamId, 'old', 8);
     await fired(fixture.city.streamId, 'new', 1);
     await fired(beta, 'theirs', 8);
@@ -99,14 +99,14 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     // By the clock of the database, however wrong that of the worker is.
     jest.useFakeTimers({ now: Date.now() + 400 * 86_400_000, doNotFake: NOT_THE_TIME });
     try {
-      await sweeper.forget();
+      await history.pass();
     } finally {
       jest.useRealTimers();
     }
     expect(await left()).toBe(36);
     await says('[beads.policies.order_tracking]\ndelete_after_close = "7d"\n');
     await sync.follow();
-    await sweeper.forget();
+    await history.pass();
     expect(
       await fixture.sql(`select scoped_name, count(*)::int as n, min(pk) - (select min(pk) from order_firings) > 0 as later from order_firings
       group by scoped_name order by scoped_name`),
@@ -118,7 +118,7 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     await says('[beads.policies.order_tracking]\ndelete_after_close = "90d"\n');
     await sync.follow();
     await fixture.sql(`update order_firings set finished_at = finished_at - interval '40 days'`);
-    await sweeper.forget();
+    await history.pass();
     expect(
       await fixture.sql('select scoped_name, count(*)::int as n from order_firings group by scoped_name order by scoped_name'),
     ).toEqual([

@@ -107,7 +107,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
       for (;;) {
         const row = await this.repository.own(pk, this.worker);
         if (row === undefined || held.lost) return;
-        if (held.signal.aborted || !row.wanted) return await this.#leased.persist(() => this.#putAway(held.row, row));
+        if (held.signal.aborted || !row.wanted) return await this.#leased.persist(held, () => this.#putAway(held.row, row));
         const attention = new Attention(row, held.signal);
         this.#attention.set(pk, attention);
         await this.#runOnce(held, row, attention);
@@ -122,7 +122,7 @@ export class ServiceRunner implements OnApplicationBootstrap {
   async #runOnce(held: Held<Claimed>, row: ServiceRow, attention: Attention): Promise<void> {
     const city = held.row.city;
     const publish = async (published: Published): Promise<void> => {
-      if (!held.lost) await this.#leased.persist(() => this.#publish(city, row, published));
+      await this.#leased.persist(held, () => this.#publish(city, row, published));
     };
     const attempt = await this.repository.begin(row.pk, this.worker);
     if (attempt === undefined) return;

@@ -92,14 +92,15 @@ describe('an order that is due', () => {
     orders = await OrderFixture.open({ one: now, two: now });
     const { a, b } = orders;
     await a.evaluator.look();
-    const pks = (await a.take()).map(({ pk }) => pk).sort((x, y) => x - y);
+    const taken = (await a.take()).sort((x, y) => x.pk - y.pk);
+    const pks = taken.map(({ pk }) => pk);
     // Rows lie where they were written last.
     await b.repository.renew('worker', [pks[0]!], 60_000);
     const { renewing } = await a.transactions.run(async (tx) => {
-      expect(await a.repository.end(tx, pks[0]!, 'worker', SUCCESS, new Date())).toBe(true);
+      expect(await a.repository.end(tx, taken[0]!, 'worker', SUCCESS, new Date())).toBe(true);
       const begun = b.repository.renew('worker', pks, 60_000);
       await eventually(isHeld);
-      expect(await a.repository.end(tx, pks[1]!, 'worker', SUCCESS, new Date())).toBe(true);
+      expect(await a.repository.end(tx, taken[1]!, 'worker', SUCCESS, new Date())).toBe(true);
       return { renewing: begun };
     });
     expect(await renewing).toEqual(new Set());
@@ -126,6 +127,51 @@ describe('an order that is due', () => {
     await sql`update cities set suspended = false`.execute(orders.a.db);
     orders.now = new Date(Date.now() + 20_000);
     expect(await orders.b.evaluator.look()).toBe(1);
+  });
+});
+
+describe('an order of a city that does not run', () => {
+  const TICK = {
+    tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"',
+    each: 'exec = "true"\ntrigger = "event"\non = "bead.closed"',
+  };
+  const running = (so: boolean): Promise<unknown> => sql`update cities set running = ${so}`.execute(orders.a.db);
+  const waitsFor = async (from: Date): Promise<number> =>
+    Math.round(((await orders.a.repository.nextLook())!.getTime() - from.getTime()) / 1_000);
+
+  // Guard: what nobody can fire is looked at rarely, and at once when it can be fired.
+  it('is looked at rarely, and at once when the city starts', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a, b } = orders;
+    const now = new Date();
+    orders.now = now;
+    await running(false);
+    // Nobody has noted it yet, and the city may run again before somebody does.
+    expect([await a.evaluator.look(), await waitsFor(now)]).toEqual([0, 15]);
+    await a.sync.follow();
+    orders.now = new Date(now.getTime() + 20_000);
+    expect([await a.evaluator.look(), await waitsFor(now)]).toEqual([0, 920]);
+    await running(true);
+    expect(await a.evaluator.look()).toBe(0);
+    await b.sync.follow();
+    expect(await b.evaluator.look()).toBe(1);
+  });
+
+  // Guard: a city that is gone leaves nothing that is looked at.
+  it('is looked at no more when the city is gone, and comes at its time when that comes back', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a, city } = orders;
+    const now = new Date();
+    orders.now = now;
+    await a.evaluator.look();
+    const [firing] = await a.take();
+    await a.firings.end(orders.city, firing!, 'worker', SUCCESS);
+    await sql`delete from cities`.execute(a.db);
+    await a.sync.follow();
+    expect(await a.repository.nextLook()).toBeUndefined();
+    await sql`insert into cities (name, dir, stream_id, running) values (${city.name}, ${city.path}, ${city.streamId}, true)`.execute(a.db);
+    await a.sync.follow();
+    expect(await waitsFor(now)).toBe(3_600);
   });
 });
 
@@ -187,6 +233,23 @@ describe('a firing whose host is gone', () => {
     expect(await orders.a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(false);
     expect(await orders.b.firings.end(orders.city, again!, 'alive', SUCCESS)).toBe(true);
     expect(await orders.told()).toEqual(['order.fired index', 'order.completed index']);
+  });
+
+  // Guard: the attempt that lost it changes nothing of the next one, also on the same host.
+  it('comes back to its host as another attempt', async () => {
+    await lost('index', 'idempotent = true');
+    const { a } = orders;
+    const [before] = await orders.firings();
+    expect(await a.sweeper.sweep()).toBe(1);
+    const [again] = await a.take('dead');
+    const old = [
+      () => a.firings.end(orders.city, before!, 'dead', SUCCESS),
+      () => a.firings.giveBack(orders.city, before!, 'dead'),
+      () => a.repository.grant(before!, 'dead', Buffer.from('old')),
+    ];
+    for (const change of old) expect(await change()).toBe(false);
+    expect(await orders.firings()).toMatchObject([{ attempts: 2, worker: 'dead', state: 'running' }]);
+    expect(await a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(true);
   });
 
   it('stays with a host that says that it lives', async () => {

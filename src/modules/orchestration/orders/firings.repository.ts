@@ -178,48 +178,48 @@ export class FiringsRepository {
   }
 
   /** From now on who has this token calls the API for it. False when it is not this worker's any more. */
-  async grant(pk: number, worker: string, hash: Buffer): Promise<boolean> {
+  async grant(firing: FiringRow, worker: string, hash: Buffer): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update order_firings set token_hash = ${hash} where pk = ${pk} and ${this.#whose(worker)}`.execute(this.db);
+      update order_firings set token_hash = ${hash} where ${this.#whose(firing, worker)}`.execute(this.db);
     return numAffectedRows === 1n;
   }
 
   /** A check has said yes: from now on it is a firing. False when it is not this worker's any more. */
-  async passed(tx: Tx, { pk }: FiringRow, worker: string, now: Date): Promise<boolean> {
+  async passed(tx: Tx, firing: FiringRow, worker: string, now: Date): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update order_firings set state = 'running', created_at = ${now} where pk = ${pk} and worker = ${worker} and state = 'checking'`.execute(
+      update order_firings set state = 'running', created_at = ${now} where state = 'checking' and ${this.#whose(firing, worker)}`.execute(
       tx,
     );
     return numAffectedRows === 1n;
   }
 
   /** @param worker whose it has to be; undefined when it has to be one whose lease has run out */
-  async end(tx: Tx, pk: number, worker: string | undefined, ended: Ended, now: Date): Promise<boolean> {
+  async end(tx: Tx, firing: FiringRow, worker: string | undefined, ended: Ended, now: Date): Promise<boolean> {
     const { numAffectedRows } = await sql`
       update order_firings set state = 'done', finished_at = ${now}, outcome = ${ended.outcome}, exit_code = ${ended.exitCode ?? null},
         output = ${ended.output ?? null}, error = ${ended.error ?? null}, lease_until = null
-      where pk = ${pk} and ${this.#whose(worker)}`.execute(tx);
+      where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }
 
-  async drop(tx: Tx, pk: number, worker: string | undefined): Promise<boolean> {
+  async drop(tx: Tx, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      delete from order_firings where pk = ${pk} and state = 'checking' and ${this.#whose(worker)}`.execute(tx);
+      delete from order_firings where state = 'checking' and ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }
 
   /** Gives it to whoever takes it next. */
-  async requeue(tx: Tx, pk: number, worker: string | undefined): Promise<boolean> {
+  async requeue(tx: Tx, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     const { numAffectedRows } = await sql`
       update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null
-      where pk = ${pk} and ${this.#whose(worker)}`.execute(tx);
+      where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }
 
-  #whose(worker: string | undefined): ReturnType<typeof sql> {
-    return worker === undefined
-      ? sql`state <> 'done' and worker is not null and lease_until < now()`
-      : sql`state <> 'done' and worker = ${worker}`;
+  /** It is this attempt's still: the same worker may have lost it and have it again. */
+  #whose({ pk, attempts }: FiringRow, worker: string | undefined): ReturnType<typeof sql> {
+    const whose = worker === undefined ? sql`worker is not null and lease_until < now()` : sql`worker = ${worker}`;
+    return sql`pk = ${pk} and attempts = ${attempts} and state <> 'done' and ${whose}`;
   }
 
   readonly isLost = sql<boolean>`exists (
@@ -267,18 +267,5 @@ export class FiringsRepository {
   async stream(streamId: number): Promise<string | undefined> {
     const { rows } = await sql<{ name: string }>`select name from event_streams where id = ${streamId}`.execute(this.db);
     return rows[0]?.name;
-  }
-
-  /** Removes what ended longer ago than its city keeps it, but for the last ones of each order. */
-  async forget(now: Date, usualMs: number, kept: number, limit: number): Promise<void> {
-    await sql`
-      delete from order_firings where pk in (
-        select f.pk from order_firings f left join order_cities c on c.stream_id = f.stream_id
-        where f.state = 'done' and f.finished_at < ${now}::timestamptz - coalesce(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond'
-          and f.finished_at < ${now}::timestamptz - (select least(min(o.history_ms), ${usualMs}::bigint) from order_cities o) * interval '1 millisecond'
-          and ${kept} <= (
-            select count(*) from (select 1 from order_firings n where n.stream_id = f.stream_id and n.scoped_name = f.scoped_name and n.pk > f.pk
-              limit ${kept}) newer)
-        order by f.finished_at limit ${limit})`.execute(this.db);
   }
 }

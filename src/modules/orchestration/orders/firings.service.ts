@@ -81,7 +81,7 @@ export class Firings {
   /** The check has said no: nothing is left of it but a note. */
   async refused(city: FiringCity, firing: FiringRow, worker: string | undefined, note: string): Promise<void> {
     await this.#withOrder(city, firing, async (tx, order) => {
-      if (!(await this.repository.drop(tx, firing.pk, worker)) || order === undefined) return;
+      if (!(await this.repository.drop(tx, firing, worker)) || order === undefined) return;
       const now = await this.times.now(tx);
       const due = order.enabled && order.present ? (dueAfter(order.definition, now, now) ?? null) : null;
       await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt: due, nextDueAt: due, note }]);
@@ -96,7 +96,7 @@ export class Firings {
   async end(city: FiringCity, firing: FiringRow, worker: string | undefined, ended: Ended): Promise<boolean> {
     return this.#withOrder(city, firing, async (tx, order) => {
       const now = await this.times.now(tx);
-      if (!(await this.repository.end(tx, firing.pk, worker, ended, now))) return false;
+      if (!(await this.repository.end(tx, firing, worker, ended, now))) return false;
       if (order !== undefined) await this.settle(tx, city, firing, order, ended.outcome, now);
       await this.eventLog.append(tx, [endedEvent(city, firing, ended)]);
       return true;
@@ -114,7 +114,7 @@ export class Firings {
   /** Another worker is to carry it out: this one stops, or has died with something that may be done twice. */
   async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     return this.transactions.run(async (tx) => {
-      const given = await this.repository.requeue(tx, firing.pk, worker);
+      const given = await this.repository.requeue(tx, firing, worker);
       if (given) this.signals.mark(tx, ORDERS_TOPIC);
       return given;
     });

@@ -28,7 +28,7 @@ function city(): { firings: FormulaFirings; sizes: number[]; ended: string[]; fa
   const repository = {
     city: async () => ({ name: 'alpha', streamId: 1 }),
     lockAll: async () => new Map(),
-    end: async (_: unknown, pk: number) => ended.push(String(pk)) > 0,
+    end: async (_: unknown, { pk }: FiringRow) => ended.push(String(pk)) > 0,
     launched: async () => undefined,
   };
   const launches = {

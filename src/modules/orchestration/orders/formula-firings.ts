@@ -119,7 +119,7 @@ export class FormulaFirings {
     const { city } = work;
     const { scoped_name: scopedName } = firing;
     const now = await this.times.now(work.tx);
-    if (!(await this.repository.end(work.tx, firing.pk, worker, { outcome: 'success' }, now))) return;
+    if (!(await this.repository.end(work.tx, firing, worker, { outcome: 'success' }, now))) return;
     const { run } = await this.launches.launch(work, launch);
     await this.repository.launched(work.tx, firing.pk, run.id);
     if (order !== undefined) await this.firings.settle(work.tx, city, firing, order, 'success', now);

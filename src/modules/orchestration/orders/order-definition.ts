@@ -62,7 +62,6 @@ interface OrdersTable {
 type Members = Record<string, unknown>;
 
 const EXEC_MS = 300_000;
-const FORMULA_MS = 30_000;
 const CHECK_MS = 10_000;
 /** Keys of an override that replace those of the file; `env` is added to. */
 const REPLACED = ['enabled', 'trigger', 'interval', 'schedule', 'check', 'on', 'pool', 'timeout', 'check_timeout', 'idempotent'] as const;
@@ -174,7 +173,6 @@ function definitionOf(members: Members, file: string, { orders }: CityConfig): O
   const text = <K extends string>(key: K): { readonly [P in K]?: string } =>
     (members[key] === undefined ? {} : { [key]: members[key] as string }) as { readonly [P in K]?: string };
   const interval = msOf(members.interval);
-  const usual = members.formula === undefined ? EXEC_MS : FORMULA_MS;
   return {
     file,
     ...text('description'),
@@ -191,7 +189,7 @@ function definitionOf(members: Members, file: string, { orders }: CityConfig): O
     delivery: members.delivery === 'coalesce' ? 'coalesce' : 'each',
     catch_up: members.catch_up === 'none' ? 'none' : 'once',
     params: (members.params ?? {}) as OrderDefinition['params'],
-    timeout: Math.min(msOf(members.timeout) ?? usual, limit),
+    timeout: Math.min(msOf(members.timeout) ?? EXEC_MS, limit),
     idempotent: members.idempotent === true,
     env: (members.env ?? {}) as Readonly<Record<string, string>>,
   };

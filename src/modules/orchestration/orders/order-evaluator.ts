@@ -16,8 +16,10 @@ import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
 const BATCH = 100;
 /** Due orders that a turn looks for: a city that has more does not keep the others from their turns for longer. */
 const WINDOW = 2_000;
-/** Until an order that must not be fired now is looked at again: its city is stopped, or its rig suspended. */
+/** Until an order that must not be fired now is looked at again: its city, or its rig, is suspended. */
 const BLOCKED_MS = 15_000;
+/** The same, where the city does not run: its orders are looked at when it starts. */
+const STOPPED_MS = 15 * 60_000;
 const CITIES = 200;
 /** Events of a city that are looked through at once. */
 const SPAN = 5_000;
@@ -90,6 +92,7 @@ export class OrderEvaluator {
         const orders = await this.repository.lockDue(tx, streamId, now, BATCH);
         if (orders.length === 0) return { began: 0, looked: 0 };
         const blockerOf = await this.#blockers(tx, city);
+        const blockedMs = !city.running && (await this.sync.isStopped(tx, streamId)) ? STOPPED_MS : BLOCKED_MS;
         const changes: OrderChange[] = [];
         const firings: NewFiring[] = [];
         for (const order of orders) {
@@ -97,7 +100,7 @@ export class OrderEvaluator {
           const decided =
             blocker === undefined
               ? await this.#decide(tx, streamId, order, now)
-              : { scopedName: order.scoped_name, lookAt: new Date(now.getTime() + BLOCKED_MS), note: `not fired: ${blocker}` };
+              : { scopedName: order.scoped_name, lookAt: new Date(now.getTime() + blockedMs), note: `not fired: ${blocker}` };
           if ('id' in decided) firings.push(decided);
           else changes.push(decided);
         }

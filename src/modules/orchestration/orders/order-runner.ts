@@ -122,7 +122,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     }
     const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
-    if (!(await this.repository.grant(firing.pk, this.worker, hash))) return;
+    if (!(await this.repository.grant(firing, this.worker, hash))) return;
     if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
     await this.failpoints.hit('order.begun');
     if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker);
@@ -130,7 +130,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     if (held.lost) return;
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
     await this.failpoints.hit('order.before_end');
-    await this.#leased.command.persist(() => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
+    await this.#leased.command.persist(held, () => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
   }
 
   async #check(city: FiringCity, held: Held<FiringRow>, token: string): Promise<boolean> {

@@ -4,23 +4,17 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Firings } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import type { FiringRow } from './order-rows.js';
-import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
 
 const BATCH = 100;
 /** What may be done twice is begun this often before it is given up. */
 const ATTEMPTS = 3;
-const DAY_MS = 86_400_000;
-/** How long what is over is kept where a city says nothing, and how many of each order always are. */
-const KEEP_MS = 30 * DAY_MS;
-const KEPT = 10;
 
-/** Takes back what died workers were carrying out, and forgets what is long over. */
+/** Takes back what died workers were carrying out. */
 @Injectable()
 export class OrderSweeper {
   constructor(
     private readonly repository: FiringsRepository,
     private readonly firings: Firings,
-    private readonly deliveries: DeliveriesRepository,
     private readonly log: AppLogger,
   ) {}
 
@@ -42,10 +36,5 @@ export class OrderSweeper {
     }
     const error = `the worker ${firing.worker ?? ''} that ran the command was lost`;
     return this.firings.end(city, firing, undefined, { outcome: 'lost', error });
-  }
-
-  async forget(): Promise<void> {
-    await this.repository.forget(await this.repository.now(), KEEP_MS, KEPT, BATCH * 10);
-    await this.deliveries.forget(KEEP_MS, BATCH * 10);
   }
 }

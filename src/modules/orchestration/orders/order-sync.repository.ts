@@ -52,6 +52,12 @@ export class OrderSyncRepository {
       where stream_id = ${streamId}`.execute(tx);
   }
 
+  /** Whether it was noted that a city does not run: who notes that it runs again has its orders looked at. */
+  async isStopped(tx: Tx, streamId: number): Promise<boolean> {
+    const { rows } = await sql`select from order_cities where stream_id = ${streamId} and not running`.execute(tx);
+    return rows.length > 0;
+  }
+
   /** Whether the log of a city has moved in which an order waits for events. */
   readonly hasMoved = sql<boolean>`exists (select from order_cities o join event_streams s on s.id = o.stream_id
     where o.event_types <> '{}' and s.head > o.event_seq)`;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { durationAt } from '../../configuration/config/duration-at.js';
-import type { Follower } from '../../configuration/config/follower.js';
+import type { RunningFollower } from '../../configuration/config/follower.js';
 import { Following } from '../../configuration/config/following.js';
 import { dueAfter } from './due.js';
 import { isFireable, ordersOf, type EffectiveOrder } from './order-definition.js';
@@ -11,7 +11,7 @@ import type { OrderRow } from './order-rows.js';
 /** Follows what the files of cities say of their orders. */
 @Injectable()
 export class OrderSync {
-  readonly #follower: Follower = {
+  readonly #follower: RunningFollower = {
     table: 'order_cities',
     what: 'the orders of a city',
     follow: async (tx, { streamId }, { config, index: head }) => {
@@ -23,6 +23,7 @@ export class OrderSync {
       const historyMs = durationAt(config, 'beads', 'policies', 'order_tracking', 'delete_after_close');
       await this.repository.saveCity(tx, streamId, [...new Set(types)], head, historyMs);
     },
+    gone: (tx, { streamId }) => this.repository.save(tx, streamId, []),
   };
 
   constructor(
@@ -56,11 +57,17 @@ function synced(order: EffectiveOrder, before: OrderRow | undefined, head: numbe
     enabled: active,
     created_at: created,
     next_due_at: active ? due : null,
-    // One that has a firing open keeps waiting for its end; for one that was off deliveries may wait.
-    look_at: active ? (timesSame ? before.look_at : definition.trigger === 'webhook' ? now : due) : null,
+    // For one that was off deliveries may wait.
+    look_at: active ? (timesSame ? lookAgain(before, now) : definition.trigger === 'webhook' ? now : due) : null,
     // Only what happens from now on counts.
     event_cursor: heard ? before.event_cursor : head,
   };
+}
+
+/** One that has a firing open keeps waiting for its end; one whose city did not run is looked at no later than at its time. */
+function lookAgain({ look_at: lookAt, next_due_at: due }: OrderRow, now: Date): Date | null {
+  const time = due ?? now;
+  return lookAt === null || lookAt < time ? lookAt : time;
 }
 
 const timing = ({ trigger, interval, schedule, tz }: EffectiveOrder['definition']): string =>

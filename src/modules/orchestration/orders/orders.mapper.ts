@@ -17,7 +17,7 @@ export function toOrder(order: EffectiveOrder, state: OrderState | undefined): O
     type: definition.formula === undefined ? 'exec' : 'formula',
     enabled: order.enabled,
     capture_output: definition.formula === undefined,
-    timeout_ms: definition.timeout,
+    timeout_ms: definition.formula === undefined ? definition.timeout : 0,
     ...(order.rig === '' ? {} : { rig: order.rig }),
     trigger: definition.trigger,
     gate: definition.trigger,

@@ -8,6 +8,7 @@ import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 import { FiringsRepository } from './firings.repository.js';
 import { OrderEvaluator } from './order-evaluator.js';
+import { OrderHistory } from './order-history.js';
 import { OrderSweeper } from './order-sweeper.js';
 import { OrderSync } from './order-sync.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
@@ -27,6 +28,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
     private readonly sync: OrderSync,
     private readonly evaluator: OrderEvaluator,
     private readonly sweeper: OrderSweeper,
+    private readonly history: OrderHistory,
     private readonly firings: FiringsRepository,
     private readonly synced: OrderSyncRepository,
     private readonly signals: Signals,
@@ -46,7 +48,7 @@ export class OrdersReconciler implements OnApplicationBootstrap {
     this.due.watch(EVERY_MS, this.synced.hasMoved, wake);
     repeat(this.lifecycle, this.log, { name: 'orders', everyMs: GATHER_MS, work: (signal) => preparing(() => this.#turn(signal)) });
     this.due.repeat({ name: 'lost firings', everyMs: EVERY_MS, due: this.firings.isLost, work: () => this.sweeper.sweep() });
-    repeat(this.lifecycle, this.log, { name: 'history of orders', everyMs: 60 * EVERY_MS, work: () => this.sweeper.forget() });
+    repeat(this.lifecycle, this.log, { name: 'history of orders', everyMs: 60 * EVERY_MS, work: (signal) => this.history.pass(signal) });
   }
 
   /** What the clock brings is looked for each second; what an event brings, at once. */

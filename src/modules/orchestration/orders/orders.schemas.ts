@@ -24,7 +24,7 @@ export const OrderResponse = contract(
     type: z.enum(['exec', 'formula']).describe('`exec` runs a command, `formula` launches a run.'),
     enabled: z.boolean().describe('Whether it is fired by itself.'),
     capture_output: z.boolean(),
-    timeout_ms: int64.describe('The same in milliseconds.'),
+    timeout_ms: int64.describe('How long its command may take, in milliseconds. 0 for a formula: its launch has no limit.'),
     rig: optional,
     description: optional,
     exec: optional.describe('The command that it runs.'),
@@ -44,7 +44,7 @@ export const OrderResponse = contract(
       .enum(['once', 'none'])
       .optional()
       .describe('What becomes of firings that were missed: `once` makes up for them with one, `none` leaves them out.'),
-    timeout: optional.describe('How long a firing may take: a duration.'),
+    timeout: optional.describe('How long its command may take: a duration.'),
     idempotent: z.boolean().optional().describe('Whether it may be done again when its worker has died.'),
     env: z.record(z.string(), z.string()).optional().describe('Variables of its process. Values are masked.'),
     params: z

@@ -9,6 +9,8 @@ import { SessionTokensCoreModule } from '../../sessions/session-tokens/session-t
 import { WorkModule } from '../../work/work/work.module.js';
 import { FormulaFirings } from './formula-firings.js';
 import { OrderEvaluator } from './order-evaluator.js';
+import { OrderHistory } from './order-history.js';
+import { OrderHistoryRepository } from './order-history.repository.js';
 import { OrderRunner } from './order-runner.js';
 import { OrderSweeper } from './order-sweeper.js';
 import { OrderSync } from './order-sync.js';
@@ -31,6 +33,8 @@ import { OrdersReconciler } from './orders.reconciler.js';
   providers: [
     FormulaFirings,
     OrderEvaluator,
+    OrderHistory,
+    OrderHistoryRepository,
     OrderRunner,
     OrderSweeper,
     OrderSync,

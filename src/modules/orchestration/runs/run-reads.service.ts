@@ -110,5 +110,5 @@ function placeOf(text: string | undefined): RunPlace | undefined {
 }
 
 function isId(value: unknown): value is string {
-  return typeof value === 'string' && value !== '' && value.length <= 255 && !/[\0\ud800-\udfff]/.test(value);
+  return typeof value === 'string' && value !== '' && value.length <= 255;
 }

@@ -25,7 +25,7 @@ export class CitySessions {
       if ((await this.repository.withProcess(found.streamId)) === 0) return true;
       const city = await this.repository.city(found.streamId);
       if (city === undefined || city.is === 'running') return false;
-      await this.pass.run(city, signal);
+      await this.pass.run(city);
       if (performance.now() >= until || signal?.aborted === true) return false;
       await sleep(LOOK_MS, signal);
     }

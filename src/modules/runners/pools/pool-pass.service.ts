@@ -53,10 +53,11 @@ export class PoolPass {
     private readonly emptyRuns: EmptyRunsService,
   ) {}
 
-  async run(city: PoolCity, signal?: AbortSignal): Promise<Passed> {
+  async run(city: PoolCity): Promise<Passed> {
     const config = city.is === 'running' ? (await this.config.known(city))?.config : undefined;
     if (city.is === 'running' && config === undefined) return { decisions: [], againMs: undefined };
-    const scale = config === undefined ? new Map<string, number>() : await this.#scale(city, config, signal);
+    const scale = config === undefined ? new Map<string, number>() : this.#scale(city, config);
+    if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later: number[] = [];
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, config, scale, later));
     if (city.is === 'running') await this.#giveBack(city, later);
@@ -122,15 +123,13 @@ export class PoolPass {
     });
   }
 
-  /** Outside of the transaction: a command may take seconds. */
-  async #scale(city: PoolCity, config: CityConfig, signal: AbortSignal | undefined): Promise<ReadonlyMap<string, number>> {
+  /** Undefined when it cannot be said yet. */
+  #scale(city: PoolCity, config: CityConfig): ReadonlyMap<string, number> | undefined {
     const checks = config.agents.flatMap((agent) => {
       const command = agentSettings(config, agent).scaleCheck;
-      if (command === undefined) return [];
-      const env = { SVC_CITY: city.name, SVC_CITY_PATH: city.path, SVC_AGENT: agent.qualified_name, SVC_RIG: agent.dir };
-      return [{ agent: agent.qualified_name, command, cwd: city.path, env }];
+      return command === undefined ? [] : [{ agent: agent.qualified_name, rig: agent.dir, command, file: agent.source }];
     });
-    return checks.length === 0 ? new Map() : this.scales.ask(city.name, checks, poolSettings(config).patrolMs, signal);
+    return checks.length === 0 ? new Map() : this.scales.answers(city, checks, poolSettings(config).patrolMs);
   }
 
   /** What ended sessions hold, and the ends of sessions that hold something: behind the city's work lock. */

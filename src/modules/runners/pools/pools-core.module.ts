@@ -15,6 +15,6 @@ import { ScaleChecks } from './scale-checks.js';
 @Module({
   imports: [SessionStoreModule, ConfigCoreModule, LaunchModule, MessagesCoreModule, OfferedWorkModule, SessionsCoreModule],
   providers: [CitySessions, PoolExecutor, PoolPass, PoolStateRepository, ScaleChecks],
-  exports: [CitySessions, SessionStoreModule, MessagesCoreModule, PoolPass, PoolStateRepository, SessionsCoreModule],
+  exports: [CitySessions, SessionStoreModule, MessagesCoreModule, PoolPass, PoolStateRepository, ScaleChecks, SessionsCoreModule],
 })
 export class PoolsCoreModule {}

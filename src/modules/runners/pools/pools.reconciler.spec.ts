@@ -11,6 +11,7 @@ import type { ClaimsOfSessions } from '../../sessions/session-store/claims-of-se
 import type { PoolPass } from './pool-pass.service.js';
 import type { PoolStateRepository } from './pool-state.repository.js';
 import { PoolsReconciler } from './pools.reconciler.js';
+import type { ScaleChecks } from './scale-checks.js';
 import type { WaitDelivery } from './wait-delivery.js';
 
 const log = new AppLogger(createLogger('silent'));
@@ -36,6 +37,7 @@ it('looks at a city that moves at once, and asks about all of them once a second
     repository,
     {} as PoolPass,
     {} as WaitDelivery,
+    { onNews: () => undefined } as unknown as ScaleChecks,
     claims,
     signals,
     looks,

@@ -12,6 +12,7 @@ import { sleep } from '../../../platform/time/clock.js';
 import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
 import { PoolPass } from './pool-pass.service.js';
 import { PoolStateRepository, type PoolCity } from './pool-state.repository.js';
+import { ScaleChecks } from './scale-checks.js';
 import { WaitDelivery } from './wait-delivery.js';
 
 const POLL_MS = 1_000;
@@ -42,6 +43,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     private readonly repository: PoolStateRepository,
     private readonly pass: PoolPass,
     private readonly waits: WaitDelivery,
+    private readonly scales: ScaleChecks,
     private readonly claims: ClaimsOfSessions,
     private readonly signals: Signals,
     private readonly due: DueLooks,
@@ -57,6 +59,10 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       this.#woken.set();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
+    this.scales.onNews((city) => {
+      this.#moved.add(city);
+      this.#woken.set();
+    });
     this.due.watch(POLL_MS, this.repository.isDue, () => {
       this.#due = true;
       this.#woken.set();
@@ -100,7 +106,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     this.#busy.add(city.streamId);
     try {
       const told = await this.#tell(city, signal);
-      const { againMs } = await this.pass.run(city, signal);
+      const { againMs } = await this.pass.run(city);
       if (!told) await this.repository.lookAgain(city.streamId, POLL_MS);
       if (againMs !== undefined && againMs <= POLL_MS) this.#later(city.name, againMs, signal);
     } catch (error) {

@@ -1,42 +1,117 @@
-import { tmpdir } from 'node:os';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
 import type { AppConfig } from '../../../platform/config/config.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
-import { ScaleChecks } from './scale-checks.js';
+import type { CityCommand, CityCommands, CommandEnd } from '../../sessions/launch/city-commands.js';
+import { ScaleChecks, type ScaleCheck } from './scale-checks.js';
 
-const checks = (): ScaleChecks => {
-  const agentEnvironment = { PATH: '/usr/bin:/bin', OPENAI_API_KEY: 'secret', LANG: 'C' };
-  return new ScaleChecks({ agentEnvironment } as unknown as AppConfig, new AppLogger(createLogger('silent')));
+const log = new AppLogger(createLogger('silent'));
+const stops: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+
+/** Commands that end when the test says so, and are ended when they are told to. */
+class Commands {
+  readonly asked: CityCommand[] = [];
+  readonly #ends: ((end: CommandEnd) => void)[] = [];
+
+  run(command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+    this.asked.push(command);
+    return new Promise((resolve) => {
+      this.#ends.push(resolve);
+      signal.addEventListener('abort', () => resolve({ code: null, how: 'aborted', output: '' }));
+    });
+  }
+
+  /** The oldest one that has not ended. */
+  end(said: string, how: CommandEnd['how'] = 'exited'): void {
+    this.#ends.shift()!({ code: how === 'exited' ? 0 : null, how, output: '', said });
+  }
+}
+
+const made = (runnerCapacity = 1): { commands: Commands; scales: ScaleChecks; news: string[] } => {
+  const commands = new Commands();
+  const lifecycle = new Lifecycle(log);
+  stops.push(() => lifecycle.stop());
+  const scales = new ScaleChecks({ runnerCapacity } as AppConfig, commands as unknown as CityCommands, log, lifecycle);
+  const news: string[] = [];
+  scales.onNews((city) => news.push(city));
+  return { commands, scales, news };
 };
-const ask = async (command: string, at = checks(), freshMs = 0): Promise<number | undefined> =>
-  (await at.ask('alpha', [{ agent: 'worker', command, cwd: tmpdir(), env: { SVC_CITY: 'alpha' } }], freshMs)).get('worker');
+const city = (name: string, streamId = 1): { name: string; streamId: number } => ({ name, streamId });
+const check = (agent: string, command = 'count'): ScaleCheck => ({ agent, rig: '', command, file: 'city.toml' });
+const HOUR = 3_600_000;
 
 describe('scale_check', () => {
   it.each([
-    ['a number', 'echo 3', 3],
-    ['more than anybody can mean', 'echo 999999999', 10_000],
-    ['something else', 'echo many', 0],
-    ['nothing', 'true', 0],
-    ['a number below zero', 'echo -1', 0],
-    ['a number and a failure', 'echo 3; exit 1', 0],
-    ['no such command', 'svc-nowhere-to-be-found', 0],
-    ['its city', 'test "$SVC_CITY" = alpha && echo 1', 1],
-    ['no credentials', 'test -z "$OPENAI_API_KEY" && echo 1', 1],
-  ])('says %s', async (_, command, expected) => expect(await ask(command)).toBe(expected));
-
-  it('ends with everything that it has started when its time is over', async () => {
-    const at = checks();
-    at.limitMs = 300;
-    expect(await ask('sleep 60 & sleep 60; echo 5', at)).toBe(0);
+    ['a number', '3\n', 3],
+    ['more than anybody can mean', '999999999', 10_000],
+    ['something else', 'many', 0],
+    ['nothing', '', 0],
+    ['a number below zero', '-1', 0],
+    ['two numbers', '1\n2', 0],
+  ])('says %s', async (_, said, expected) => {
+    const { commands, scales, news } = made();
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toBeUndefined();
+    commands.end(said);
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toEqual(new Map([['worker', expected]]));
   });
 
-  it('does not wait for what it leaves running', async () => {
-    expect(await ask('echo 2; sleep 60 >/dev/null 2>&1 &')).toBe(2);
+  it.each(['failed', 'timeout'] as const)('asks for none when it ends by %s, whatever it has said', async (how) => {
+    const { commands, scales, news } = made();
+    scales.answers(city('alpha'), [check('worker')], HOUR);
+    commands.end('3', how);
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toEqual(new Map([['worker', 0]]));
   });
 
-  it('is not asked again while its answer is fresh', async () => {
-    const at = checks();
-    const first = await ask('od -An -N1 -tu1 /dev/urandom', at, 60_000);
-    expect(await ask('od -An -N1 -tu1 /dev/urandom', at, 60_000)).toBe(first);
+  // Guard: what it has said counts while it is asked again, so that nobody waits for it.
+  it('is asked again when its answer is old, which counts until then, and tells only what is news', async () => {
+    const { commands, scales, news } = made();
+    const ask = (freshMs: number): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], freshMs);
+    ask(HOUR);
+    commands.end('2');
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect([ask(HOUR), commands.asked.length]).toEqual([new Map([['worker', 2]]), 1]);
+    expect([ask(0), ask(0), commands.asked.length]).toEqual([new Map([['worker', 2]]), new Map([['worker', 2]]), 2]);
+    commands.end('2');
+    await eventually(() => Promise.resolve(ask(HOUR) !== undefined && commands.asked.length === 2));
+    expect(news).toEqual(['alpha']);
+    await eventually(() => Promise.resolve(ask(0) !== undefined && commands.asked.length === 3));
+    commands.end('5');
+    await eventually(() => Promise.resolve(news.length === 2));
+    expect(ask(HOUR)).toEqual(new Map([['worker', 5]]));
+  });
+
+  it('is waited for no longer than it may take, and counts as none then', async () => {
+    const { scales } = made();
+    scales.limitMs = 50;
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toBeUndefined();
+    await eventually(() => Promise.resolve(scales.answers(city('alpha'), [check('worker')], HOUR)?.get('worker') === 0));
+  });
+
+  it('is another one when its command is', () => {
+    const { commands, scales } = made();
+    scales.answers(city('alpha'), [check('worker', 'one')], HOUR);
+    scales.answers(city('alpha'), [check('worker', 'two')], HOUR);
+    expect(commands.asked.map((command) => 'line' in command && command.line)).toEqual(['one', 'two']);
+  });
+
+  it('is not run by a worker that runs nothing for cities, which leaves the city to others', () => {
+    const { commands, scales } = made(0);
+    expect([scales.answers(city('alpha'), [check('worker')], HOUR), commands.asked]).toEqual([undefined, []]);
+  });
+
+  // Guard: commands take as long as their city likes.
+  it('of a city that has many leaves places to others', () => {
+    const { commands, scales } = made();
+    const many = Array.from({ length: 20 }, (_, n) => check(`a${n}`));
+    scales.answers(city('alpha', 1), many, HOUR);
+    scales.answers(city('beta', 2), many, HOUR);
+    const count = (name: string): number => commands.asked.filter((command) => command.city.name === name).length;
+    expect([count('alpha'), count('beta')]).toEqual([4, 2]);
   });
 });

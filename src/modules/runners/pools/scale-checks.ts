@@ -1,93 +1,147 @@
+import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { execa } from 'execa';
 import { AppConfig } from '../../../platform/config/config.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { atOnce } from '../../../platform/time/at-once.js';
+import { Turns } from '../../../platform/turns/turns.js';
+import { CityCommands, type CityCommand } from '../../sessions/launch/city-commands.js';
 
 export interface ScaleCheck {
-  /** Qualified name of the agent. */
+  /** Qualified name of the agent, and the rig it is of; '' for the city. */
   readonly agent: string;
+  readonly rig: string;
   readonly command: string;
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+  /** The file that says so, as `Issue.file` names it. */
+  readonly file: string;
 }
 
+type City = CityCommand['city'];
+
 const LIMIT_MS = 10_000;
-const PASSED = /^(PATH|HOME|USER|LOGNAME|TZ|TMPDIR|LANG|LC_[A-Z]+)$/;
-const AT_ONCE = 8;
 const MAX_DEMAND = 10_000;
-const MAX_OUTPUT = 64 * 1024;
+/** Commands of this process at once, and of a city: they may take as long as the limit. */
+const CITY = { alone: 4, beside: 2 };
+const TURNS = { places: 8, city: CITY, key: CITY };
+/** Cities of which answers are kept: those that were asked for last. */
+const CITIES = 10_000;
+
+/** What a command has said. */
+class Answer {
+  readonly since = performance.now();
+  /** Undefined until it has said anything, be it none. */
+  demand: number | undefined;
+  askedAt = -Infinity;
+  asking = false;
+
+  constructor(readonly command: string) {}
+}
 
 /**
- * Runs the commands with which agents say how many more sessions they need: one number, in a shell of its own, with
- * nothing of our environment beyond an allow-list. A command that fails or says anything else asks for none.
+ * Runs the commands with which agents say how many more sessions they need, one number, as whatever a city's files have run: behind
+ * its walls. Nobody waits for them: what they have said last counts until they say something else. A command that fails or says
+ * anything but a number asks for none.
  */
 @Injectable()
 export class ScaleChecks {
   /** Milliseconds for one command. */
   limitMs = LIMIT_MS;
-  readonly #known = new Map<string, { at: number; demand: number }>();
+  readonly #cities = new Map<number, ReadonlyMap<string, Answer>>();
+  readonly #turns = new Turns(TURNS);
+  readonly #stop = new AbortController();
+  readonly #works = new Set<Promise<void>>();
+  #tell: (city: string) => void = () => undefined;
 
   constructor(
     private readonly config: AppConfig,
+    private readonly commands: CityCommands,
     private readonly log: AppLogger,
-  ) {}
-
-  /** The demand by agent; a value younger than `freshMs` is used again. */
-  async ask(city: string, checks: readonly ScaleCheck[], freshMs: number, signal?: AbortSignal): Promise<Map<string, number>> {
-    const demand = new Map<string, number>();
-    const ask = async (check: ScaleCheck): Promise<unknown> => demand.set(check.agent, await this.#ask(city, check, freshMs, signal));
-    await atOnce(AT_ONCE, checks, ask, signal);
-    return demand;
+    lifecycle: Lifecycle,
+  ) {
+    lifecycle.onStop('worker', 'scale checks', () => this.stop());
   }
 
-  async #ask(city: string, check: ScaleCheck, freshMs: number, signal: AbortSignal | undefined): Promise<number> {
-    const key = `${city}\0${check.agent}\0${check.command}`;
-    const known = this.#known.get(key);
+  /** Called with a city of which a command has said something new. */
+  onNews(tell: (city: string) => void): void {
+    this.#tell = tell;
+  }
+
+  /**
+   * What the commands of a city have said, by agent; those older than `freshMs` are asked again. Undefined as long as one that was never
+   * heard may still be within its time: whoever decides without it would stop what it is about to ask for. So it is where no programs of
+   * cities are run at all; other workers decide.
+   */
+  answers(city: City, checks: readonly ScaleCheck[], freshMs: number): ReadonlyMap<string, number> | undefined {
+    if (this.config.runnerCapacity === 0) return undefined;
+    const known = this.#cities.get(city.streamId);
+    const answers = new Map<string, Answer>();
     const now = performance.now();
-    if (known !== undefined && now - known.at < freshMs) return known.demand;
-    const demand = await this.#run(check, signal);
-    this.#known.set(key, { at: now, demand });
-    if (this.#known.size > 10_000) this.#known.delete(this.#known.keys().next().value!);
-    return demand;
+    for (const check of checks) {
+      const before = known?.get(check.agent);
+      const answer = before?.command === check.command ? before : new Answer(check.command);
+      answers.set(check.agent, answer);
+      if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, check, answer);
+    }
+    this.#keep(city, answers);
+    for (const { demand, since } of answers.values()) if (demand === undefined && now - since < this.limitMs) return undefined;
+    return new Map([...answers].map(([agent, { demand }]) => [agent, demand ?? 0]));
   }
 
-  async #run({ agent, command, cwd, env }: ScaleCheck, signal: AbortSignal | undefined): Promise<number> {
-    const running = execa('/bin/sh', ['-c', command], {
-      cwd,
-      env: { ...this.#passed(), ...env },
-      extendEnv: false,
-      // A group of its own, so that nothing of it outlives its time.
-      detached: true,
-      stdin: 'ignore',
-      maxBuffer: MAX_OUTPUT,
-      reject: false,
-    });
-    const end = (): void => endGroup(running.pid);
-    const timer = setTimeout(end, this.limitMs);
-    signal?.addEventListener('abort', end, { once: true });
-    const result = await running.finally(() => {
-      clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
-      end();
-    });
-    const said = typeof result.stdout === 'string' ? result.stdout.trim() : '';
-    if (!result.failed && /^\d{1,9}$/.test(said)) return Math.min(Number(said), MAX_DEMAND);
-    this.log.warn({ agent, failed: result.failed }, 'scale_check did not say a number; it counts as none');
+  /** Ends what runs. */
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await Promise.allSettled(this.#works);
+  }
+
+  #keep(city: City, answers: ReadonlyMap<string, Answer>): void {
+    this.#cities.delete(city.streamId);
+    this.#cities.set(city.streamId, answers);
+    if (this.#cities.size > CITIES) this.#cities.delete(this.#cities.keys().next().value!);
+  }
+
+  #ask(city: City, check: ScaleCheck, answer: Answer): void {
+    answer.asking = true;
+    answer.askedAt = performance.now();
+    const party = { owner: city.name, limited: true, lane: '' };
+    const granted = (): void => {
+      const work = this.#run(city, check)
+        .then((demand) => {
+          const news = answer.demand !== demand;
+          answer.demand = demand;
+          if (news && !this.#stop.signal.aborted) this.#tell(city.name);
+        })
+        .finally(() => {
+          answer.asking = false;
+          this.#turns.leave(party);
+          this.#works.delete(work);
+        });
+      this.#works.add(work);
+    };
+    if (this.#turns.take(party)) granted();
+    else this.#turns.wait(party, granted);
+  }
+
+  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number> {
+    if (this.#stop.signal.aborted) return 0;
+    const asked: CityCommand = {
+      city,
+      rig,
+      line: command,
+      file,
+      owner: `scale:${agent}`,
+      id: `scale-${randomUUID()}`,
+      attempt: 1,
+      env: {},
+      said: { SVC_AGENT: agent },
+      timeoutMs: this.limitMs,
+    };
+    try {
+      const { how, said = '', error } = await this.commands.run(asked, this.#stop.signal);
+      const number = said.trim();
+      if (how === 'exited' && /^\d{1,9}$/.test(number)) return Math.min(Number(number), MAX_DEMAND);
+      if (how !== 'aborted') this.log.warn({ city: city.name, agent, how, error }, 'scale_check did not say a number; it counts as none');
+    } catch (error) {
+      this.log.warn({ err: error, city: city.name, agent }, 'what a scale_check has left could not be ended');
+    }
     return 0;
-  }
-
-  /** No credentials: it counts work, it does none. */
-  #passed(): Record<string, string> {
-    return Object.fromEntries(Object.entries(this.config.agentEnvironment).filter(([name]) => PASSED.test(name)));
-  }
-}
-
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, 'SIGKILL');
-  } catch {
-    // It has ended.
   }
 }

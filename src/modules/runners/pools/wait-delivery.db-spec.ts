@@ -15,6 +15,7 @@ import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { WaitsRepository } from '../../work/waits/waits.repository.js';
 import { WaitsService } from '../../work/waits/waits.service.js';
 import { PoolsReconciler } from './pools.reconciler.js';
+import type { ScaleChecks } from './scale-checks.js';
 import type { WaitDelivery } from './wait-delivery.js';
 import { poolFixture, type PoolProcess, type PoolFixture } from './testing/pool-fixture.js';
 
@@ -197,7 +198,7 @@ it('waits that cannot be told keep no pool standing, and are tried again', async
   const { pass, repository, claims } = fixture.one;
   const waits = { deliver: () => Promise.reject(new Error('it fails')) } as unknown as WaitDelivery;
   const log = new AppLogger(createLogger('silent'));
-  const rest = [claims, {} as Signals, {} as DueLooks, {} as AppConfig, log, {} as Lifecycle] as const;
+  const rest = [{} as ScaleChecks, claims, {} as Signals, {} as DueLooks, {} as AppConfig, log, {} as Lifecycle] as const;
   await fixture.bead();
   const city = (await repository.city(fixture.city.streamId))!;
   await new PoolsReconciler(repository, pass, waits, ...rest).look(city);

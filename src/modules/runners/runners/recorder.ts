@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { retrying } from '../../../platform/database/retrying.js';
+import { shortId } from '../../../platform/runtime/limits.js';
 import type { RuntimeEvent, TurnUsage } from '../../../platform/runtime/port.js';
 import type { EntryWrite, LogWrite } from '../../sessions/transcripts/entries.js';
 import { Allowance } from './allowance.js';
@@ -37,7 +37,6 @@ const MAX_BYTES = 256 * 1024;
 const MAX_ENTRIES_BETWEEN = 32;
 const MAX_BYTES_BETWEEN = 128 * 1024;
 const MAX_RETRY_MS = 1_000;
-const MAX_ID = 200;
 
 interface OpenText {
   readonly id: string;
@@ -116,7 +115,7 @@ export class Recorder {
 
   entry({ id, kind, role, status, blocks, raw, parentToolUseId }: EntryEvent): void {
     this.closeText();
-    const entryId = `${this.facts.generation}.e.${id.length > MAX_ID ? createHash('sha256').update(id).digest('hex') : id}`;
+    const entryId = `${this.facts.generation}.e.${shortId(id)}`;
     const { entry, bytes } = boundedEntry({ entryId, kind, role, status, blocks, raw, parentToolUseId, turn: this.turn });
     if (this.#leavesOut(entryId, bytes)) return;
     this.#put(entry, bytes);

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { ProblemError } from '../../../contract/problems.js';
 import { SessionColdStartTimeout, SessionCrashed, SessionStartFailed } from '../../../contract/events/sessions.events.js';
+import { storableText } from '../../../contract/storable.js';
 import { Db } from '../../../platform/database/database.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -124,7 +125,7 @@ async function move(changes: SessionChanges, row: SessionRow, decision: Decision
 }
 
 function messageOf({ message }: Ended): { readonly message?: string } {
-  return message === undefined || message === '' ? {} : { message: message.slice(-MESSAGE_MAX) };
+  return message === undefined || message === '' ? {} : { message: storableText(message.slice(-MESSAGE_MAX)) };
 }
 
 function moved(changes: SessionChanges, row: SessionRow, decision: Decision, ended: Ended): Promise<SessionRow> {
@@ -142,7 +143,7 @@ function moved(changes: SessionChanges, row: SessionRow, decision: Decision, end
     stop_requested_at: null,
     stop_deadline: null,
     ...(ended.stderrTail === undefined ? {} : { stderr_tail: ended.stderrTail }),
-    ...(ended.how === undefined || ended.message === undefined ? {} : { failure: ended.message.slice(-MESSAGE_MAX) }),
+    ...(ended.how === undefined || ended.message === undefined ? {} : { failure: storableText(ended.message.slice(-MESSAGE_MAX)) }),
   };
   switch (decision.to) {
     case 'asleep':

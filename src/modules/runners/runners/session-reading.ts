@@ -71,7 +71,7 @@ async function take({ owner, recorder, turns, desk }: Reading, event: Exclude<Ru
 
 /** A title that a person gave stays. */
 async function retitle(owner: OwnedSession, title: string): Promise<void> {
-  const text = title.trim().slice(0, 200);
+  const text = title.trim().slice(0, 200).toWellFormed();
   await owner.change(async (changes, row) => {
     if (text !== '' && text !== row.title && (row.title === row.template || row.title === row.provider))
       await changes.patch(row, { title: text });

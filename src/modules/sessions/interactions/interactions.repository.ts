@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { storable, storableText } from '../../../contract/storable.js';
 import type { Database } from '../../../platform/database/database.js';
 import { fitted, fitting, PAGE_BYTES, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -63,7 +64,7 @@ export class InteractionsRepository {
       select ${session.stream_id}, ${session.pk}, case when exists (
           select from session_interactions o where o.session_pk = ${session.pk} and o.request_id = ${q.requestId}::text)
           then ${q.requestId}::text || '.' || l.head else ${q.requestId}::text end,
-        ${q.requestId}, ${session.generation}, ${q.kind}, ${q.prompt}, ${JSON.stringify(q.options)}::jsonb, ${JSON.stringify(q.metadata ?? {})}::jsonb, l.head
+        ${q.requestId}, ${session.generation}, ${q.kind}, ${storableText(q.prompt)}, ${storable(q.options)}::jsonb, ${storable(q.metadata ?? {})}::jsonb, l.head
       from l returning ${ROW}`.execute(tx);
     return rows[0]!;
   }

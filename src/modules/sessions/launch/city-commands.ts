@@ -71,6 +71,8 @@ export interface CommandEnd {
   readonly how: 'exited' | 'timeout' | 'aborted' | 'failed';
   /** The end of what it wrote, without what looks like a secret. */
   readonly output: string;
+  /** The end of its standard output alone, as it is; undefined when it did not begin. */
+  readonly said?: string;
   /** Why it failed, in words. */
   readonly error?: string;
   /** It did not even begin. */
@@ -181,11 +183,12 @@ export class CityCommands {
     await shell.end({ hard: how === 'exited' });
     await atMost(LAST_WORDS_MS, shell.closed);
     const { code, signal: killed } = shell.hasExited ? await shell.exited : { code: null, signal: null };
-    const said = shown(output.text(), shell.stderrTail());
-    if (how !== 'exited') return { code: null, how, output: said };
+    const said = output.text();
+    const wrote = { output: shown(said, shell.stderrTail()), said };
+    if (how !== 'exited') return { code: null, how, ...wrote };
     return code === 0
-      ? { code, how, output: said }
-      : { code, how: 'failed', output: said, error: code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}` };
+      ? { code, how, ...wrote }
+      : { code, how: 'failed', ...wrote, error: code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}` };
   }
 
   /** @throws StartError */

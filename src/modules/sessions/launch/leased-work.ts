@@ -61,7 +61,8 @@ interface Running<T> extends Held<T> {
 /** Work of which a row says whose it is and until when: taken while there is room, renewed while it is done, ended when it is lost. */
 export class LeasedWork<T extends { readonly pk: number }> {
   readonly #running = new Map<number, Running<T>>();
-  readonly #works = new Set<Promise<void>>();
+  /** Until each has ended; one that was taken again, also until it has ended under the lease before. */
+  readonly #works = new Map<number, Promise<void>>();
   /** Rung when there may be more to take, or room for it: hints may get lost, looks are not. */
   readonly #woken = new AutoResetEvent();
   #renewing: Promise<void> | undefined;
@@ -102,7 +103,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
 
   /** When all that was taken has ended. */
   async idle(): Promise<void> {
-    await Promise.allSettled(this.#works);
+    await Promise.allSettled(this.#works.values());
   }
 
   /** Takes as much as there is room for. Answers how much. */
@@ -111,23 +112,13 @@ export class LeasedWork<T extends { readonly pk: number }> {
     const room = this.#places - this.#running.size;
     if (room <= 0) return 0;
     const taken = await this.source.claim({ room, open });
-    for (const row of taken) {
-      const stop = new AbortController();
-      const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };
-      this.#running.set(row.pk, running);
-      const work = this.#carryOut(running).finally(() => {
-        this.#running.delete(row.pk);
-        this.#works.delete(work);
-        this.#woken.set();
-      });
-      this.#works.add(work);
-    }
+    for (const row of taken) this.#begin(row);
     return taken.length;
   }
 
   /** Tells what has come of it as long as the lease lasts, whatever the database says at first. */
-  async persist(write: () => Promise<unknown>): Promise<void> {
-    for (let wait = 100; ; wait *= 2) {
+  async persist(held: Held<T>, write: () => Promise<unknown>): Promise<void> {
+    for (let wait = 100; !held.lost; wait *= 2) {
       try {
         await write();
         return;
@@ -138,7 +129,26 @@ export class LeasedWork<T extends { readonly pk: number }> {
     }
   }
 
-  async #carryOut(running: Running<T>): Promise<void> {
+  #begin(row: T): void {
+    const { pk } = row;
+    // After an outage this process may get again what it has lost and not ended yet.
+    const former = this.#running.get(pk);
+    if (former !== undefined) this.#lose(former);
+    const stop = new AbortController();
+    const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };
+    this.#running.set(pk, running);
+    const work = this.#carryOut(running, this.#works.get(pk)).finally(() => {
+      if (this.#running.get(pk) !== running) return;
+      this.#running.delete(pk);
+      this.#works.delete(pk);
+      this.#woken.set();
+    });
+    this.#works.set(pk, work);
+  }
+
+  async #carryOut(running: Running<T>, before: Promise<void> | undefined): Promise<void> {
+    await before;
+    if (running.lost) return;
     try {
       await this.source.carryOut(running);
     } catch (error) {
@@ -161,12 +171,12 @@ export class LeasedWork<T extends { readonly pk: number }> {
 
   async #renew(): Promise<void> {
     const sentAt = performance.now();
-    const pks = [...this.#running.keys()];
-    if (pks.length === 0) return;
-    const held = await this.source.renew(pks);
-    for (const pk of pks) {
-      const running = this.#running.get(pk);
-      if (running === undefined) continue;
+    const asked = [...this.#running];
+    if (asked.length === 0) return;
+    const held = await this.source.renew(asked.map(([pk]) => pk));
+    for (const [pk, running] of asked) {
+      // What has ended meanwhile is not lost, and what was taken meanwhile was not asked about.
+      if (this.#running.get(pk) !== running) continue;
       if (held.has(pk)) running.renewedAt = sentAt;
       else this.#lose(running);
     }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { ProblemError, problem } from '../../../contract/problems.js';
+import { storable, storableText } from '../../../contract/storable.js';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -168,7 +169,9 @@ const nameTaken = (name: string): ProblemError => problem('conflict', `the name 
 function valueOf(column: string, value: unknown): RawBuilder<unknown> {
   if (value === null) return sql`null`;
   if (value === NOW) return sql`statement_timestamp()`;
-  if (JSON_COLUMNS.has(column)) return sql`${JSON.stringify(value)}::jsonb`;
+  if (JSON_COLUMNS.has(column)) return sql`${storable(value)}::jsonb`;
+  // A title, or what a process said at its end.
+  if (typeof value === 'string') return sql`${storableText(value)}`;
   const array = ARRAY_COLUMNS.get(column);
   return array === undefined ? sql`${value}` : sql`${value}::${sql.raw(array)}`;
 }

@@ -1,3 +1,4 @@
+import { storable } from '../../../contract/storable.js';
 import type { EntryWrite } from './entries.js';
 
 /** One session of a call of `append_session_logs`. Without a fence the generation is only what its entries are marked with. */
@@ -44,13 +45,4 @@ function latest(entries: readonly AppendEntry[]): Iterable<AppendEntry> {
   const byId = new Map<unknown, AppendEntry>();
   for (const entry of entries) byId.set(entry.entryId ?? entry, entry);
   return byId.values();
-}
-
-/** Matches a backslash pair first, so that what only looks like an escape stays as it is. */
-const UNSTORABLE = /\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g;
-
-/** JSON that Postgres takes: what an agent prints may hold NUL or half of a surrogate pair. */
-export function storable(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.includes('\\u') ? text.replace(UNSTORABLE, (found) => (found === '\\\\' ? found : '\\ufffd')) : text;
 }

@@ -37,6 +37,8 @@ export class ReservationSweeper implements OnApplicationBootstrap {
   async #undo(reservation: Reservation, owner: string): Promise<void> {
     const { requestId, name, dir } = reservation;
     try {
+      // Not when it took too long to come to it: whoever has it now undoes it, and a city may be there by then that is made of the same files.
+      if (!(await this.transactions.run((tx) => this.reservations.extend(tx, requestId, owner, TAKEN_S)))) return;
       await undoScaffold(ScaffoldPlan.parse(reservation.scaffold));
       await this.transactions.run((tx) => this.reservations.delete(tx, requestId, owner));
       this.log.info({ request_id: requestId, city: name, dir }, 'an abandoned create was taken back');

@@ -130,6 +130,15 @@ describe('a histogram of all events', () => {
     expect((await all(asked, limits, [])).total).toBe(0);
   });
 
+  // Guard: how many events all cities have tells of others.
+  it('has longer buckets for a limited key with many cities, of which it reads each', async () => {
+    class FewWindows extends Limits {
+      override readonly windows = 4;
+    }
+    const body = await all({ since: '11h', bucket: '1h', by: 'type' }, new FewWindows(50_000), ['beta']);
+    expect([body.bucket_s, body.total, body.total_is_estimate]).toEqual([6 * 3_600, 11, undefined]);
+  });
+
   it('is estimated by how far the first events of each slice reach', async () => {
     for (const query of [{}, { by: 'type' }]) {
       const body = await all({ since: '11h', bucket: '1h', ...query }, new Limits(300, 0));

@@ -35,12 +35,21 @@ export class EventHistogramService {
   /** @throws ProblemError invalid_request */
   async supervisor(query: SupervisorHistogramQuery, caller: Principal): Promise<EventHistogramBody> {
     const cities = query.cities?.filter((city) => maySee(caller, city)) ?? caller.cities;
-    const buckets = bucketsOf(query);
+    const isLimited = caller.cities !== undefined;
+    // What is read by time is of all cities, and how much that is tells of others: a limited key has longer buckets instead.
+    const buckets = isLimited ? this.#longer(bucketsOf(query), cities!.length + 1) : bucketsOf(query);
     const asked = this.#query(query, buckets, cities);
-    const most = Math.min(this.limits.fewStreams, Math.floor((this.limits.windows * buckets.bucket) / (buckets.since - buckets.until)));
+    const windows = Math.floor((this.limits.windows * buckets.bucket) / (buckets.since - buckets.until));
+    const most = isLimited ? cities!.length + 1 : Math.min(this.limits.fewStreams, windows);
     const streams = await this.repository.streams(cities, most);
     const found = await (streams === undefined ? this.repository.byTime(asked) : this.repository.ofStreams(streams, asked));
     return toBody(found, buckets, query.by);
+  }
+
+  /** Buckets so long that there are windows for so many streams. */
+  #longer(buckets: Buckets, streams: number): Buckets {
+    const least = ((buckets.since - buckets.until) * streams) / this.limits.windows;
+    return { ...buckets, bucket: buckets.bucket * Math.max(1, Math.ceil(least / buckets.bucket)) };
   }
 
   #query(query: CityHistogramQuery, buckets: Buckets, cities: readonly string[] | undefined): HistogramQuery {

@@ -31,5 +31,5 @@ function decode(text: string, kind: string): ReadyPlace | undefined {
   const { k, p, ca, id } = members;
   if (k !== kind || typeof p !== 'number' || !Number.isInteger(p) || Math.abs(p) > 32_767) return undefined;
   if (typeof ca !== 'string' || !/^\d{1,17}$/.test(ca) || typeof id !== 'string' || id === '' || id.length > 255) return undefined;
-  return /[\0\ud800-\udfff]/.test(id) ? undefined : { priority: p, createdAt: ca, id };
+  return { priority: p, createdAt: ca, id };
 }

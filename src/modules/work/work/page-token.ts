@@ -28,5 +28,5 @@ function decode(kind: string, text: string): Place | undefined {
   const { k, ca, id } = members;
   if (k !== kind || typeof ca !== 'string' || !/^\d{1,17}$/.test(ca) || typeof id !== 'string' || id === '' || id.length > 255)
     return undefined;
-  return /[\0\ud800-\udfff]/.test(id) ? undefined : { createdAt: ca, id };
+  return { createdAt: ca, id };
 }

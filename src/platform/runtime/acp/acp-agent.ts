@@ -57,7 +57,7 @@ export class AcpAgent implements RunningAgent {
     private readonly timing: AcpTiming,
   ) {
     this.updates = new Updates(this.live, (event, bytes) => this.#tell(event, bytes));
-    this.#permissions = new Permissions((event) => this.#tell(event));
+    this.#permissions = new Permissions((event, bytes) => this.#tell(event, bytes));
     this.wire = new Wire(process.stdout, process.stdin, (message, bytes) => this.#look(message, bytes));
     this.connection = client({ name: 'supervisor' })
       .onRequest('session/request_permission', PermissionRequest, ({ params, signal }) => {
@@ -182,7 +182,11 @@ export class AcpAgent implements RunningAgent {
     const { method, params } = message as { method?: unknown; params?: Record<string, unknown> };
     if (method === 'session/request_permission') {
       const { data } = PermissionRequest.safeParse(params);
-      if (data !== undefined) this.updates.tool(data.toolCall, params!.toolCall, bytes);
+      if (data === undefined) return false;
+      this.updates.tool(data.toolCall, params!.toolCall, bytes);
+      // The library holds it until the answer: what the question itself does not need may be large.
+      const { toolCallId, title, name, kind } = data.toolCall;
+      message.params = { ...data, toolCall: { toolCallId, title, name, kind } };
       return false;
     }
     if (method !== 'session/update' || 'id' in message) return false;

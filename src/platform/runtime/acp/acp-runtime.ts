@@ -1,4 +1,5 @@
 import { RequestError } from '@agentclientprotocol/sdk';
+import { abortedAfter } from '../../time/clock.js';
 import { failureOf } from '../failures.js';
 import {
   StartError,
@@ -38,7 +39,7 @@ export class AcpRuntime implements AgentRuntime {
     if (signal.aborted) throw new StartError('aborted', 'the start was given up');
     const agent = new AcpAgent(await spawnAgent(spec, this.means), this.#timing);
     const left = (): number => Math.max(1, Math.round(spec.timeoutMs - (performance.now() - begun)));
-    const deadline = AbortSignal.timeout(left());
+    const deadline = abortedAfter(left());
     const { silentMs } = this.#timing;
     const silent = setTimeout(() => !agent.wire.hasSpoken && slow?.(silence(agent, silentMs), left()), silentMs);
     try {

@@ -1,3 +1,5 @@
+import { storableText } from '../../../contract/storable.js';
+import { shortId } from '../limits.js';
 import type { Block } from '../port.js';
 import type { ContentBlock } from './schemas.js';
 
@@ -25,7 +27,7 @@ export function memberOf(meta: Readonly<Record<string, unknown>> | undefined, na
   for (const own of [meta, ...Object.values(meta ?? {})]) {
     if (typeof own !== 'object' || own === null) continue;
     const value = (own as Record<string, unknown>)[name];
-    if (typeof value === 'string' && value !== '') return value;
+    if (typeof value === 'string' && value !== '') return shortId(storableText(value));
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { PROTOCOL_VERSION, RequestError, type AgentRequestParamsByMethod, type InitializeResponse } from '@agentclientprotocol/sdk';
 import { failureOf } from '../failures.js';
+import { OPTIONS_BYTES, sizeOf } from '../limits.js';
 import { StartError, type StartSpec } from '../port.js';
 import { printable } from '../printable.js';
 import type { AcpAgent, Introduction } from './acp-agent.js';
@@ -131,7 +132,7 @@ const MAX_LOGINS = 600;
 /** What the agent offers to be signed in with; '' when it offers nothing. */
 function loginsOf({ authMethods = [] }: InitializeResponse): string {
   const ways = authMethods.map(({ name, id, description }) => `${name ?? id}${description ? ` (${description})` : ''}`).join(', ');
-  return ways === '' ? '' : ` (it offers: ${printable(ways).slice(0, MAX_LOGINS)})`;
+  return ways === '' ? '' : ` (it offers: ${printable(ways).slice(0, MAX_LOGINS).toWellFormed()})`;
 }
 
 const VARIABLE = /\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b/g;
@@ -162,7 +163,7 @@ function capabilitiesOf({ agentCapabilities = {}, agentInfo }: InitializeRespons
     resume: loadSession || isOffered(sessionCapabilities?.resume),
     interactions: true,
     interrupt: true,
-    protocol: agentCapabilities,
+    ...(sizeOf(agentCapabilities) > OPTIONS_BYTES ? {} : { protocol: agentCapabilities }),
     ...(agentInfo === undefined || agentInfo === null ? {} : { agent: { name: agentInfo.name, version: agentInfo.version } }),
   };
 }

@@ -1,3 +1,4 @@
+import { ID_CHARACTERS, OPTIONS_BYTES, sizeOf } from '../limits.js';
 import type { RuntimeOption } from '../port.js';
 import type { ConfigOptions, Modes } from './schemas.js';
 
@@ -24,12 +25,14 @@ export class LiveOptions {
   #config: ConfigOptions = [];
   #modes: Modes | undefined;
 
+  /** What nobody could choose from is left out. */
   opened(config: ConfigOptions | undefined, modes: Modes | undefined): void {
-    if (config !== undefined) this.#config = config;
-    if (modes !== undefined) this.#modes = modes;
+    if (config !== undefined && sizeOf(config) <= OPTIONS_BYTES) this.#config = config;
+    if (modes !== undefined && sizeOf(modes) <= OPTIONS_BYTES) this.#modes = modes;
   }
 
   modeIs(modeId: string): void {
+    if (modeId.length > ID_CHARACTERS) return;
     if (this.#modes !== undefined) this.#modes = { ...this.#modes, currentModeId: modeId };
     this.#config = this.#config.map((option) => (keyOf(option) === 'permission_mode' ? { ...option, currentValue: modeId } : option));
   }

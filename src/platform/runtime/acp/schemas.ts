@@ -1,16 +1,22 @@
 import { z } from 'zod';
+import { storableText } from '../../../contract/storable.js';
+import { shortId } from '../limits.js';
 
 /**
  * What is read of an agent's messages, as little of it as is needed: agents of other versions add members and kinds, and
  * a strict reader would lose what it could have understood.
  */
-const text = z.string();
+const text = z.string().transform(storableText);
+/** By which updates say what they change; nobody tells it to the agent again. */
+const id = text.transform(shortId);
+/** As it is: half of a surrogate pair may be at its end, and the other half come next. Whoever stores it makes it storable. */
+const words = z.string();
 const maybe = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodOptional<T>> => schema.optional().catch(undefined);
 const meta = z.record(z.string(), z.unknown());
 
 export const ContentBlock = z.looseObject({
   type: text,
-  text: maybe(text),
+  text: maybe(words),
   data: maybe(text),
   mimeType: maybe(text),
   uri: maybe(text),
@@ -32,7 +38,7 @@ export const ToolContent = z.looseObject({
 export type ToolContent = z.output<typeof ToolContent>;
 
 export const ToolCall = z.object({
-  toolCallId: text,
+  toolCallId: id,
   title: maybe(text),
   name: maybe(text),
   kind: maybe(text),
@@ -89,7 +95,7 @@ export const PromptAnswer = z.object({
 });
 
 export const Compaction = z.object({
-  compactionId: text,
+  compactionId: id,
   status: maybe(text),
   summary: maybe(z.array(ContentBlock)),
   content: maybe(ContentBlock),

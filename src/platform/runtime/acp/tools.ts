@@ -1,13 +1,15 @@
+import { cutTexts, ENTRY_BYTES, MAX_RAW_FRAMES, sizeOf } from '../limits.js';
 import type { Block, EntryStatus, RuntimeEvent } from '../port.js';
 import { memberOf, textOf } from './content.js';
 import type { ToolCall } from './schemas.js';
 
-const MAX_RAW_FRAMES = 64;
-
 /** One tool call as it is so far: a call, and updates that replace what they name. */
 export class Tool {
   #call: ToolCall;
-  #raw: unknown[] = [];
+  /** At the most; measured when it is too much. */
+  #callBytes = 0;
+  /** Undefined once there is more of it than is stored with an entry. */
+  #raw: { readonly frame: unknown; readonly bytes: number }[] | undefined = [];
 
   constructor(
     private readonly id: string,
@@ -17,12 +19,42 @@ export class Tool {
     this.#call = call;
   }
 
-  update(change: ToolCall, raw: unknown): void {
+  /** @param bytes about how much memory the change holds. */
+  update(change: ToolCall, raw: unknown, bytes: number): void {
     const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined && value !== null));
     this.#call = { ...this.#call, ...(given as ToolCall) };
+    this.#callBytes += bytes;
+    if (this.#callBytes > ENTRY_BYTES) this.#cut();
+    this.#keep(raw, bytes);
+  }
+
+  /** About how much memory it holds. */
+  get bytes(): number {
+    return this.#callBytes + this.#rawBytes;
+  }
+
+  get #rawBytes(): number {
+    return this.#raw?.reduce((sum, { bytes }) => sum + bytes, 0) ?? 0;
+  }
+
+  #keep(frame: unknown, bytes: number): void {
+    if (this.#raw === undefined) return;
     // A tool that tells its progress for hours keeps its first frames and the last one.
     if (this.#raw.length >= MAX_RAW_FRAMES) this.#raw.pop();
-    this.#raw.push(raw);
+    this.#raw.push({ frame, bytes });
+    if (this.#rawBytes > ENTRY_BYTES) this.#raw = undefined;
+  }
+
+  /** Of a call that is too large, what would be stored of it stays. */
+  #cut(): void {
+    const whole = sizeOf(this.#call);
+    if (whole > ENTRY_BYTES) this.#call = cutTexts(this.#call) as ToolCall;
+    this.#callBytes = whole > ENTRY_BYTES ? sizeOf(this.#call) : whole;
+    if (this.#callBytes <= ENTRY_BYTES) return;
+    const { toolCallId, title, kind, status } = this.#call;
+    const text = `[a tool call of ${whole} bytes was left out]`;
+    this.#call = { toolCallId, title, name: this.#name, kind, status, content: [{ type: 'content', content: { type: 'text', text } }] };
+    this.#callBytes = sizeOf(this.#call);
   }
 
   get #name(): string {
@@ -43,7 +75,7 @@ export class Tool {
       role: 'tool',
       status: this.isOver ? 'final' : status,
       blocks: [this.#use(), ...this.#result()],
-      raw: [...this.#raw],
+      ...(this.#raw === undefined ? {} : { raw: this.#raw.map(({ frame }) => frame) }),
       ...(this.parent === undefined ? {} : { parentToolUseId: this.parent }),
     };
   }

@@ -1,6 +1,9 @@
 import type { z } from 'zod';
+import { storableText } from '../../../contract/storable.js';
+import { cutText, MAX_COMPACTIONS } from '../limits.js';
 import type { Block, RuntimeEvent } from '../port.js';
 import { blockOf, memberOf, textOf } from './content.js';
+import { KnownTools } from './known-tools.js';
 import type { LiveOptions } from './options.js';
 import { Chunk, Compaction, ConfigOptions, Notice, Plan, ToolCall, UsageUpdate } from './schemas.js';
 import { Tool } from './tools.js';
@@ -16,8 +19,8 @@ const REPLAY_QUIET_MS = 1_000;
 export class Updates {
   #turn = 0;
   #entries = 0;
-  #tools = new Map<string, Tool>();
-  #compactions = new Map<string, string>();
+  readonly #tools = new KnownTools();
+  readonly #compactions = new Map<string, string>();
   #sub: { readonly id: string; readonly parent: string; readonly kind: 'message' | 'thought'; text: string } | undefined;
   #costBefore: number | undefined;
   #cost: number | undefined;
@@ -46,7 +49,7 @@ export class Updates {
 
   /** Tools of which nobody has said how they ended stay as they are: nothing more will come. */
   endTurn(): void {
-    for (const tool of this.#tools.values()) if (!tool.isOver) this.tell(tool.entry('final'));
+    for (const tool of this.#tools.open()) this.tell(tool.entry('final'), tool.bytes);
   }
 
   /** A conversation that is new has cost nothing; what an old one had cost only the first figure tells. */
@@ -77,14 +80,12 @@ export class Updates {
 
   /** A tool call that a question is about: it may tell more than the updates before it. */
   tool(call: ToolCall, raw: unknown, bytes = 0): void {
-    let tool = this.#tools.get(call.toolCallId);
-    if (tool === undefined) {
-      tool = new Tool(`tool:${this.#turn}:${call.toolCallId}`, call, memberOf(call._meta, 'parentToolUseId'));
-      this.#tools.set(call.toolCallId, tool);
-    }
-    tool.update(call, raw);
+    const make = (): Tool => new Tool(`tool:${this.#turn}:${call.toolCallId}`, call, memberOf(call._meta, 'parentToolUseId'));
+    const tool = this.#tools.update(call, raw, bytes, make);
     this.#sub = undefined;
-    this.tell(tool.entry(), bytes);
+    // A small change is told with all that the tool holds.
+    this.tell(tool.entry(), tool.bytes);
+    for (const gone of this.#tools.forgotten(tool)) if (!gone.isOver) this.tell(gone.entry('final'), gone.bytes);
   }
 
   readonly #kinds: Readonly<Record<string, (update: Record<string, unknown>, bytes: number) => void>> = {
@@ -109,19 +110,19 @@ export class Updates {
       const own = this.#cost === undefined ? {} : { costUsd: Math.max(0, this.#cost - this.#costBefore!) };
       this.tell({ type: 'usage', usage: { model: this.options.current('model'), contextUsed: used, contextWindow: size, ...own } });
     }),
-    session_info_update: ({ title }) => {
-      if (typeof title === 'string' && title.trim() !== '') this.tell({ type: 'title', title: title.trim() });
+    session_info_update: ({ title }, bytes) => {
+      if (typeof title === 'string' && title.trim() !== '') this.tell({ type: 'title', title: cutText(storableText(title.trim())) }, bytes);
     },
-    current_mode_update: ({ currentModeId }) => {
+    current_mode_update: ({ currentModeId }, bytes) => {
       if (typeof currentModeId !== 'string') return;
-      this.options.modeIs(currentModeId);
-      this.tell({ type: 'options', options: this.options.list() });
+      this.options.modeIs(storableText(currentModeId));
+      this.tell({ type: 'options', options: this.options.list() }, bytes);
     },
-    config_option_update: ({ configOptions }) => {
+    config_option_update: ({ configOptions }, bytes) => {
       const { data } = ConfigOptions.safeParse(configOptions);
       if (data === undefined) return;
       this.options.opened(data, undefined);
-      this.tell({ type: 'options', options: this.options.list() });
+      this.tell({ type: 'options', options: this.options.list() }, bytes);
     },
     notice: reads(Notice, ({ title, description }, bytes, raw) => {
       const text = description === undefined ? title : `${title}\n${description}`;
@@ -160,12 +161,14 @@ export class Updates {
   ): void {
     const before = this.#compactions.get(compactionId) ?? '';
     const said = summary?.map(textOf).join('') ?? '';
-    const text = more ? before + said : summary === undefined ? before : said;
+    const text = cutText(more ? before + said : summary === undefined ? before : said);
+    this.#compactions.delete(compactionId);
     this.#compactions.set(compactionId, text);
+    if (this.#compactions.size > MAX_COMPACTIONS) this.#compactions.delete(this.#compactions.keys().next().value!);
     const blocks: Block[] = [{ type: 'text', text: text === '' ? (error ?? 'The conversation was compacted.') : text }];
     // Only what has happened cuts the conversation; an attempt is a notice.
     const kind = status === 'completed' ? 'compaction' : 'system';
-    this.#entry({ id: `compaction:${compactionId}`, kind, role: 'system', blocks, raw }, bytes);
+    this.#entry({ id: `compaction:${compactionId}`, kind, role: 'system', blocks, raw }, bytes + text.length);
   }
 
   #entry(entry: Omit<Entry, 'type' | 'status' | 'raw'> & { raw?: unknown; parent?: string | undefined }, bytes: number): void {

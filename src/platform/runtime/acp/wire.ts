@@ -1,5 +1,6 @@
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
 import type { Readable, Writable } from 'node:stream';
+import { MAX_UNANSWERED } from '../limits.js';
 
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** In a row, without one message between them. */
@@ -30,6 +31,8 @@ export class Wire {
   /** Of a line that has not ended. */
   #begun: readonly Buffer[] = [];
   readonly #asked = new Set<unknown>();
+  /** What the agent has asked, until the answer is in its input. */
+  #unanswered = 0;
   #ended!: (error: Error | undefined) => void;
   /** When the agent's output has ended, with what was wrong with it. */
   readonly ended = new Promise<Error | undefined>((resolve) => (this.#ended = resolve));
@@ -65,6 +68,7 @@ export class Wire {
 `;
     // Also called when the process has gone: its exit says so better than a broken pipe.
     await new Promise<void>((resolve) => this.stdin.write(line, () => resolve()));
+    if (!('method' in message)) this.#unanswered--;
   }
 
   async *#messages(stdout: Readable): AsyncGenerator<AnyMessage, void, undefined> {
@@ -82,7 +86,9 @@ export class Wire {
         }
         this.hasSpoken = true;
         this.#badInRow = this.#badBytes = 0;
-        if (!(await this.look(message, line.length))) yield message as AnyMessage;
+        if (await this.look(message, line.length)) continue;
+        if ('method' in message && 'id' in message && ++this.#unanswered > MAX_UNANSWERED) throw new Garbage('it reads no answers');
+        yield message as AnyMessage;
       }
       this.#ended(undefined);
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Clock } from '../../time/clock.js';
 import { EventQueue } from '../event-queue.js';
+import { cutText } from '../limits.js';
 import { PromptError, UnconfirmedDead, type Exit, type RunningAgent, type RuntimeCapabilities, type TurnEnd } from '../port.js';
 import { Growth } from '../screen/growth.js';
 import { TurnText } from '../screen/turn-text.js';
@@ -210,6 +211,7 @@ export class ExecAgent implements RunningAgent {
   async #seen(timeoutMs?: number): Promise<boolean> {
     const seen = this.#looking.then(async () => {
       const window = linesOf(await this.script.peek(WINDOW_LINES, timeoutMs));
+      if (this.events.isFull) await this.events.room();
       if (this.#exit !== undefined) return false;
       if (this.#stale.length > 0 && this.#stale.every((line, index) => line === window[index]))
         this.#shown = this.#follow('before', this.#stale);
@@ -228,7 +230,7 @@ export class ExecAgent implements RunningAgent {
   }
 
   #follow(name: string, before: readonly string[]): Shown {
-    return { growth: new Growth(before), text: new TurnText((event) => this.events.push(event), name) };
+    return { growth: new Growth(before), text: new TurnText((event, bytes) => this.events.push(event, bytes), name) };
   }
 
   async #watch(): Promise<void> {
@@ -264,5 +266,6 @@ export class ExecAgent implements RunningAgent {
 }
 
 function linesOf(text: string): string[] {
-  return text.trimEnd() === '' ? [] : text.trimEnd().split(/\r?\n/);
+  // A hundred lines are kept until they are an entry; a script may show a megabyte without an end of line.
+  return text.trimEnd() === '' ? [] : text.trimEnd().split(/\r?\n/).map(cutText);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
+import { TEXT_CHARACTERS } from '../limits.js';
 import { UnconfirmedDead, type RunningAgent, type RuntimeEvent, type StartSpec } from '../port.js';
 import { birthOf } from '../process-table.js';
 import { Clock } from '../../time/clock.js';
@@ -45,6 +46,7 @@ while :; do
     die) exit 7;;
     long) while [ ! -f "$d/interrupt" ]; do echo tick >> "$d/screen"; sleep 0.05; done; rm "$d/interrupt"; echo stopped >> "$d/screen";;
     many) i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "line $i" >> "$d/screen"; done;;
+    wide) printf '%0100000d\\n' 0 >> "$d/screen";;
     *) echo "echo: $text" >> "$d/screen";;
     esac
     rm "$d/work"
@@ -179,6 +181,13 @@ describe('a session that a script runs', () => {
     const shown = text().split('\n');
     expect(shown.at(-1)).toBe('line 300');
     expect(new Set(shown).size).toBe(shown.length);
+  });
+
+  it('cuts a line that is too long', async () => {
+    const agent = await start();
+    const { text } = listen(agent);
+    await agent.prompt('wide', () => undefined);
+    expect(text().split('\n').slice(1)).toEqual(['> wide', '0'.repeat(TEXT_CHARACTERS), '[…]']);
   });
 
   it('refuses a prompt during a turn, and can be interrupted', async () => {

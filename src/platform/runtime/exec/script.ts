@@ -1,5 +1,6 @@
 import { execa, type ResultPromise } from 'execa';
 import { StartError } from '../port.js';
+import { printable } from '../printable.js';
 
 /** Milliseconds. */
 export const OPERATION_MS = 30_000;
@@ -29,7 +30,7 @@ export class OperationFailed extends Error {
     operation: string,
     readonly answer: Answer,
   ) {
-    const why = answer.stderr.trim() || (answer.code === undefined ? 'it took too long' : `it exited with ${answer.code}`);
+    const why = printable(answer.stderr).trim() || (answer.code === undefined ? 'it took too long' : `it exited with ${answer.code}`);
     super(`${operation}: ${why}`);
   }
 }

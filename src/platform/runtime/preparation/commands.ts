@@ -1,4 +1,4 @@
-import { atMost } from '../../time/clock.js';
+import { abortedAfter, atMost } from '../../time/clock.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../port.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
 import { Tail } from '../tail.js';
@@ -42,7 +42,7 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   shell.stdin.end();
   const output = new Tail();
   shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-  const over = AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(left))]);
+  const over = AbortSignal.any([signal, abortedAfter(Math.ceil(left))]);
   const how = await Promise.race([shell.exited, aborted(over)]);
   if (how !== undefined && how.code === 0) return;
   await end(shell);

@@ -58,6 +58,8 @@ interface OpenDialog extends Dialog {
   readonly requestId: string;
 }
 
+/** Dialogs of which it is known how often they were shown. */
+const MAX_ASKED = 1_000;
 /** Lines at the bottom in which programs say that they are working. */
 const STATUS_LINES = 12;
 
@@ -282,7 +284,7 @@ export class PtyAgent implements RunningAgent {
   }
 
   #follow(name: string): Shown {
-    const text = new TurnText((event) => this.#queue.push(event, 1024), name, this.readyPrefix);
+    const text = new TurnText((event, bytes) => this.#queue.push(event, bytes), name, this.readyPrefix);
     return { text, follower: this.console.screen.follow() };
   }
 
@@ -302,7 +304,9 @@ export class PtyAgent implements RunningAgent {
 
   #open(found: Dialog): void {
     const times = (this.#asked.get(found.hash) ?? 0) + 1;
+    this.#asked.delete(found.hash);
     this.#asked.set(found.hash, times);
+    if (this.#asked.size > MAX_ASKED) this.#asked.delete(this.#asked.keys().next().value!);
     const id = createHash('sha256').update([this.incarnation, found.hash, times].join('\n')).digest('hex');
     const requestId = `pty-${id.slice(0, 16)}`;
     this.#dialog = { ...found, requestId };

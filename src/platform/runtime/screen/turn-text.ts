@@ -14,7 +14,7 @@ export class TurnText {
   #written = '';
 
   constructor(
-    private readonly emit: (event: RuntimeEvent) => void,
+    private readonly emit: (event: RuntimeEvent, bytes: number) => void,
     /** Unique within one process of the agent. */
     private readonly name: string,
     private readonly readyPrefix?: string,
@@ -34,26 +34,26 @@ export class TurnText {
 
   /** Called again it does nothing. */
   end(): void {
-    if (this.#written !== '') this.emit(this.#event(this.#written, 'final'));
+    if (this.#written !== '') this.#tell(this.#written, 'final');
     this.#written = '';
   }
 
   #write(lines: readonly string[], status: EntryStatus): boolean {
     const text = tidy(lines);
     if (text === this.#written) {
-      if (status === 'final' && text !== '') this.emit(this.#event(text, status));
+      if (status === 'final' && text !== '') this.#tell(text, status);
       return false;
     }
     // A repaint in between shows nothing for a moment; what was there before is better than nothing.
     if (text === '') return false;
     this.#written = text;
-    this.emit(this.#event(text, status));
+    this.#tell(text, status);
     return true;
   }
 
-  #event(text: string, status: EntryStatus): RuntimeEvent {
+  #tell(text: string, status: EntryStatus): void {
     const id = `${this.name}.${this.#entry}`;
-    return { type: 'entry', id, kind: 'message', role: 'assistant', status, blocks: [{ type: 'text', text }] };
+    this.emit({ type: 'entry', id, kind: 'message', role: 'assistant', status, blocks: [{ type: 'text', text }] }, text.length);
   }
 
   /** Without the line in which the next input is waited for, and what stands below it. */

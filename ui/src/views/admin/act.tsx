@@ -33,9 +33,9 @@ export function useAct(): Acting {
   const run: Acting['run'] = async (name, work) => {
     clear();
     setBusy(name);
-    const key = keys.current.get(name) ?? newKey();
-    keys.current.set(name, key);
     try {
+      const key = keys.current.get(name) ?? newKey();
+      keys.current.set(name, key);
       const told = await work(key);
       keys.current.delete(name);
       if (told !== undefined) say(typeof told === 'string' ? { text: told } : told);

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Field, Modal, Problem } from '../../parts/basics.js';
+import { isCopied } from '../../parts/copy.js';
 import { isStale, Stale, useAct } from './act.js';
 
 export interface Input {
@@ -198,16 +199,5 @@ export function Sure({ title, word, action, children, onYes, onClose }: SureProp
 /** A text that is copied as it is. */
 export function Copy({ text, label = 'Copy' }: { text: string; label?: string }): ReactNode {
   const [done, setDone] = useState(false);
-  return (
-    <Button
-      onClick={() =>
-        void navigator.clipboard.writeText(text).then(
-          () => setDone(true),
-          () => setDone(false),
-        )
-      }
-    >
-      {done ? 'Copied' : label}
-    </Button>
-  );
+  return <Button onClick={() => void isCopied(text).then(setDone)}>{done ? 'Copied' : label}</Button>;
 }

@@ -35,8 +35,13 @@ export function Log({ city, service }: { city: string; service: string }): React
       });
     };
     const leave = hub.join(url, {
+      whole: true,
       // Anew: it begins with the newest lines again.
-      live: (gap) => (gap ? setLines([]) : undefined),
+      live: (gap) => {
+        if (!gap) return;
+        fresh = [];
+        setLines([]);
+      },
       frame: ({ event, data }) => {
         if (event !== 'line') return;
         fresh.push(data as Line);

@@ -30,7 +30,7 @@ const order = table({
   delivery: key(oneOf('each', 'coalesce'), 'For `event`: a firing for `each` event, or `coalesce` for one of all that wait.', 'each'),
   catch_up: key(oneOf('once', 'none'), 'For `cron`: whether a time that was missed is made up for, `once` or not at all.', 'once'),
   pool: key(text, 'For `formula`: agent or pool that does its steps.'),
-  timeout: key(time, 'After so long a firing has failed. `5m` for commands, `30s` for the launch of a formula.'),
+  timeout: key(time, 'After so long a command has failed. The launch of a formula has no limit.', '5m'),
   check_timeout: key(time, 'After so long a check has failed.', '10s'),
   enabled: key(flag, 'Whether it fires; `svc order enable` and `disable` are switches beside the file.', true),
   idempotent: key(flag, 'Whether a firing is begun again when its host is lost.', false),

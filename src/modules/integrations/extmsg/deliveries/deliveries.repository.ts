@@ -58,6 +58,10 @@ const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state
   c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
 const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
 
+/** Waits for a member; in the order of the index of those. */
+const WAITS = sql`w.state = 'pending' and w.direction <> 'outbound'`;
+const LINE = sql`w.stream_id, w.selector, w.pk`;
+
 /** SQL of what is on its way to members, and of lists of all that is. */
 @Injectable()
 export class DeliveriesRepository {
@@ -77,16 +81,26 @@ export class DeliveriesRepository {
   }
 
   /** Whether anything waits for a member, be its time come or not. */
-  readonly isDue = sql<boolean>`exists (select from extmsg_deliveries w where w.state = 'pending' and w.direction <> 'outbound')`;
+  readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
 
-  /** The oldest that waits for each member, where its time has come: what comes after it waits for it. */
+  /**
+   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Each member is found by one look into
+   * the index: a city that is suspended may have a million that wait.
+   */
   async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
     const { rows } = await sql<DeliveryRow & { city: string }>`
-      select ${ROW}, e.name as city from (
-        select distinct on (w.stream_id, w.selector) w.pk from extmsg_deliveries w
-        where w.state = 'pending' and w.direction <> 'outbound' order by w.stream_id, w.selector, w.pk) first
-      join extmsg_deliveries d on d.pk = first.pk join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
-      where d.not_before <= clock_timestamp() order by d.pk limit ${limit}`.execute(db);
+      with recursive first as (
+        (select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)
+        union all
+        select n.* from first f cross join lateral (
+          select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} and (w.stream_id, w.selector) > (f.stream_id, f.selector)
+          order by ${LINE} limit 1) n
+      )
+      select ${ROW}, e.name as city
+      from (select f.pk from first f where f.not_before <= clock_timestamp() order by f.pk limit ${limit}) f
+      cross join lateral (select * from extmsg_deliveries w where w.pk = f.pk limit 1) d
+      join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
+      order by d.pk`.execute(db);
     return rows;
   }
 

@@ -34,6 +34,8 @@ const MOST_WAITING = 200;
 /** Publications that wait for clients of one adapter: it may be away for long. */
 const MOST_FOR_STREAM = 2_000;
 
+const UNTOLD = { published: 0, told: false };
+
 interface Authority {
   /** 0 for a participant of the group. */
   readonly generation: number;
@@ -157,7 +159,8 @@ export class OutboundService {
   ): Promise<number> {
     const root = await this.repository.root(tx, at.pk);
     const selectors = [sender.id, ...(sender.named_identity === null ? [] : [sender.named_identity])];
-    const { published, told } = await this.repository.since(tx, at.pk, root, selectors);
+    // Only a group has a limit for it.
+    const { published, told } = group === undefined ? UNTOLD : await this.repository.since(tx, at.pk, root, selectors);
     if (group !== undefined && told && published >= group.max_peer_publishes)
       throw problem(
         'validation_failed',

@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
-import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
+import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
+import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
+import type { Tx } from '../../../../platform/database/transactions.js';
 import { PublicationsRepository } from './publications.repository.js';
 
 const EACH = 5;
@@ -9,12 +11,14 @@ const OFFERS = 3;
 
 describe('messages that go out', () => {
   let database: TestDatabase;
+  let pool: PgPool;
   let db: Db;
   let repository: PublicationsRepository;
 
   beforeEach(async () => {
     database = await cloneDatabase();
-    db = createDb(createPool(database.url));
+    pool = createPool(database.url);
+    db = createDb(pool);
     repository = new PublicationsRepository(db);
   });
   afterEach(async () => {
@@ -60,4 +64,29 @@ describe('messages that go out', () => {
     expect(await claim(4, 0)).toEqual({ gamma: 1 });
     expect(await claim(4, 2)).toEqual({ alpha: 1, gamma: 1 });
   });
+
+  /** What waits behind the first of each conversation. */
+  const behind = (count: number) =>
+    sql`
+    insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, body, deadline)
+    select stream_id, pk, 'behind-' || pk || '-' || n, 'outbound', 'x', now() + interval '1 hour'
+    from extmsg_conversations, generate_series(1, ${count}::int) n`.execute(db);
+
+  // Guard: a conversation may have very much that waits, and it is looked at each second.
+  it.each(['before', 'after'])(
+    'are the oldest of each conversation, found without reading all that waits, %s the table is analyzed',
+    async (when) => {
+      await waiting('alpha', 2, 1);
+      await behind(3_000);
+      if (when === 'after') await sql`analyze extmsg_deliveries`.execute(db);
+      const turn = (on: Db): Promise<unknown> => repository.claim(on as unknown as Tx, 'w', { room: 10, open: 10 }, 60_000, OFFERS);
+      for (const asked of [(on: Db) => sql`select ${repository.isDue}`.execute(on), turn])
+        expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(30);
+      const { rows } = await sql<{ id: string }>`select id from extmsg_deliveries where worker = 'w' order by id`.execute(db);
+      expect(rows.map(({ id }) => id)).toEqual(['alpha-a1-1', 'alpha-a2-1']);
+      expect(await claim(10, 10)).toEqual({});
+      await sql`update extmsg_deliveries set state = 'delivered', worker = null where id = 'alpha-a1-1'`.execute(db);
+      expect(await claim(10, 10)).toEqual({ behind: 1 });
+    },
+  );
 });

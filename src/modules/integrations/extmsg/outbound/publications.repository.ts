@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { Db, type Database } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import { keysByTurn, type Places } from '../../../sessions/launch/places.js';
@@ -71,6 +71,10 @@ const CALLS_AT_ONCE = 4;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.selector, d.session_pk, d.session_id, d.body, d.sequence,
   d.conversation, d.attachments, d.reply_to_message_id, d.explicit_target, d.idempotency_key, d.body_hash, d.generation, d.root, d.attempts, d.receipt,
   d.deadline < clock_timestamp() as overdue, d.created_at, d.worker, d.claim, d.lease_until, c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+
+/** Waits to go out; in the order of the index of those. */
+const WAITS = sql`w.state = 'pending' and w.direction = 'outbound'`;
+const LINE = sql`w.conversation_pk, w.pk`;
 
 /** SQL of what goes out. */
 @Injectable()
@@ -149,18 +153,21 @@ export class PublicationsRepository {
   }
 
   /** Whether anything waits to go out, be its time come or not. */
-  readonly isDue = sql<boolean>`exists (select from extmsg_deliveries w where w.state = 'pending' and w.direction = 'outbound')`;
+  readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
 
   /**
    * The oldest of each conversation, where its time has come, for a worker; few of each adapter. What connected clients are to take only
-   * when that was offered often enough, or long enough.
+   * when that was offered often enough, or long enough. Each conversation is found by one look into the index, however much waits in it.
    */
   async claim(tx: Tx, worker: string, places: Places, leaseMs: number, offers: number): Promise<PublicationRow[]> {
+    const oldest = (among: RawBuilder<unknown>): RawBuilder<unknown> => sql`
+      select w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until, w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
+      from extmsg_deliveries w where ${WAITS} and ${among} order by ${LINE} limit 1`;
     const waiting = sql`
-      with first as (
-        select distinct on (w.conversation_pk) w.pk, w.conversation_pk, w.not_before, w.worker, w.lease_until,
-          w.attempts >= ${offers} or w.deadline < clock_timestamp() as over
-        from extmsg_deliveries w where w.state = 'pending' and w.direction = 'outbound' order by w.conversation_pk, w.pk
+      with recursive first as (
+        (${oldest(sql`true`)})
+        union all
+        select n.* from first f cross join lateral (${oldest(sql`w.conversation_pk > f.conversation_pk`)}) n
       ), lines as (
         select f.*, c.stream_id, c.provider, c.account_id, f.worker is not null and f.lease_until > clock_timestamp() as held,
           coalesce(a.transport = 'stream', false) as streamed

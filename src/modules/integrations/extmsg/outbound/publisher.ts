@@ -75,7 +75,7 @@ export class Publisher implements OnApplicationBootstrap {
       return;
     }
     await this.failpoints.hit('extmsg.published');
-    await this.#leased.persist(() => this.#close(row, 'kind' in adapter ? undefined : adapter, outcome));
+    await this.#leased.persist(held, () => this.#close(row, 'kind' in adapter ? undefined : adapter, outcome));
   }
 
   /** Right before the call: the adapter, what has come of it already, or nothing where it has ended. */

@@ -28,6 +28,7 @@ const Answer = z.object({
 /** Kinds of failure after which it is tried again. */
 const RETRIED: ReadonlySet<string> = new Set(['transient', 'rate_limited']);
 const EXCERPT = 300;
+const LONGEST_ERROR = 1_000;
 const LONGEST_PAUSE_MS = 3_600_000;
 const NANOSECONDS = 1_000_000;
 
@@ -51,7 +52,16 @@ export function outcomeOf(called: Called): Outcome {
 }
 
 export function failed(kind: string, error: string, retryAfterMs = 0): Outcome {
-  return { delivered: false, messageId: '', kind, error, retryAfterMs, metadata: null, conversation: undefined };
+  // Something in it may be what an adapter has answered, as it came. What cannot be stored would be tried again for ever.
+  return {
+    delivered: false,
+    messageId: '',
+    kind,
+    error: storable(error, LONGEST_ERROR),
+    retryAfterMs,
+    metadata: null,
+    conversation: undefined,
+  };
 }
 
 function kindOf(status: number): string {
@@ -82,9 +92,10 @@ function wrongIn({ issues: [first] }: z.ZodError): string {
   return ` (${first.path.join('.')}: ${first.message})`;
 }
 
-const excerpt = (body: string): string =>
-  body
-    .slice(0, EXCERPT)
+const excerpt = (body: string): string => storable(body, EXCERPT).trim();
+
+const storable = (text: string, most: number): string =>
+  text
+    .slice(0, most)
     .replace(/\p{Cc}+/gu, ' ')
-    .toWellFormed()
-    .trim();
+    .toWellFormed();

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { cloneDatabase, LOCK_TIMEOUT_MS, type TestDatabase } from '../../../../../test/support/database.js';
 import { registerCity } from '../../../../../test/support/registry.js';
 import { createDb, createPool, type Db } from '../../../../platform/database/database.js';
+import { ExtmsgRetention } from './retention.js';
 import { RetentionRepository } from './retention.repository.js';
 
 let database: TestDatabase;
@@ -45,4 +46,39 @@ it('forgets entries of conversations that nobody has, and the others once they a
   expect((await kept()).two![1]).toBe(3);
   expect(await forget()).toBe(2);
   expect(await kept()).toMatchObject({ two: [3, 1] });
+});
+
+/** As many deliveries as there are numbers, which ended long ago. */
+async function ended(count: number): Promise<void> {
+  await sql`
+    insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, body, deadline, state, ended_at)
+    select c.stream_id, c.pk, 'd' || n, 'inbound', n, 'mayor', 'x', now(), 'delivered', now() - interval '30 days'
+    from extmsg_conversations c, generate_series(1, ${count}) n where c.conversation_id = 'one'`.execute(db);
+}
+const left = async (): Promise<number> =>
+  (await sql<{ n: number }>`select count(*)::int as n from extmsg_deliveries`.execute(db)).rows[0]!.n;
+
+it('forgets in one pass what is more than a statement takes, of each kind', async () => {
+  await ended(25);
+  await sql`update extmsg_entries set created_at = now() - interval '1 year'`.execute(db);
+  const NOTHING = undefined as never;
+  const retention = new ExtmsgRetention(NOTHING, NOTHING, NOTHING, new RetentionRepository(db), NOTHING, NOTHING);
+  await retention.forget(4);
+  expect(await left()).toBe(0);
+  expect(Object.values(await kept()).map(([, entries]) => entries)).toEqual([0, 0, 0]);
+  // Who is told to stop does no more than what is begun.
+  await ended(25);
+  await retention.forget(4, AbortSignal.abort());
+  expect(await left()).toBe(25);
+});
+
+// Guard: two workers wait for each other's rows no more than for anybody's.
+it('forgets deliveries that nobody has, and waits for none', async () => {
+  const repository = new RetentionRepository(db);
+  await ended(4);
+  await db.transaction().execute(async (tx) => {
+    await sql`select from extmsg_deliveries where id = 'd2' for update`.execute(tx);
+    expect(await repository.forgetDeliveries(7, 100)).toBe(3);
+  });
+  expect(await repository.forgetDeliveries(7, 100)).toBe(1);
 });

@@ -10,7 +10,7 @@ export interface Expired {
 
 const days = (count: number): RawBuilder<unknown> => sql`clock_timestamp() - ${count} * interval '1 day'`;
 
-/** SQL of what is kept no longer. Each statement takes a bounded share. */
+/** SQL of what is kept no longer. Each statement takes a bounded share and answers how many that were; what somebody has locked goes the next time. */
 @Injectable()
 export class RetentionRepository {
   constructor(private readonly db: Db) {}
@@ -23,35 +23,50 @@ export class RetentionRepository {
     return rows;
   }
 
-  async forgetBindings(keptDays: number, limit: number): Promise<void> {
-    await sql`
+  async forgetBindings(keptDays: number, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
       delete from extmsg_bindings where pk in (
-        select pk from extmsg_bindings where status = 'ended' and ended_at < ${days(keptDays)} order by ended_at limit ${limit})`.execute(
+        select pk from extmsg_bindings where status = 'ended' and ended_at < ${days(keptDays)} order by ended_at limit ${limit}
+        for update skip locked)`.execute(this.db);
+    return Number(numAffectedRows);
+  }
+
+  async forgetParticipants(keptDays: number, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
+      delete from extmsg_participants where pk in (
+        select pk from extmsg_participants where closed_at < ${days(keptDays)} order by closed_at limit ${limit} for update skip locked)`.execute(
       this.db,
     );
+    return Number(numAffectedRows);
   }
 
-  async forgetMembers(keptDays: number, limit: number): Promise<void> {
-    for (const table of ['extmsg_participants', 'extmsg_memberships'])
-      await sql`
-        delete from ${sql.table(table)} where pk in (
-          select pk from ${sql.table(table)} where closed_at < ${days(keptDays)} order by closed_at limit ${limit})`.execute(this.db);
+  async forgetMemberships(keptDays: number, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
+      delete from extmsg_memberships where pk in (
+        select pk from extmsg_memberships where closed_at < ${days(keptDays)} order by closed_at limit ${limit} for update skip locked)`.execute(
+      this.db,
+    );
+    return Number(numAffectedRows);
   }
 
-  async forgetDeliveries(keptDays: number, limit: number): Promise<void> {
-    await sql`
+  async forgetDeliveries(keptDays: number, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
       delete from extmsg_deliveries where pk in (
-        select pk from extmsg_deliveries where ended_at < ${days(keptDays)} order by ended_at limit ${limit})`.execute(this.db);
+        select pk from extmsg_deliveries where ended_at < ${days(keptDays)} order by ended_at limit ${limit} for update skip locked)`.execute(
+      this.db,
+    );
+    return Number(numAffectedRows);
   }
 
   /** Groups without anybody in whose conversation nothing has been said for long. */
-  async forgetGroups(keptDays: number, limit: number): Promise<void> {
-    await sql`
+  async forgetGroups(keptDays: number, limit: number): Promise<number> {
+    const { numAffectedRows = 0n } = await sql`
       delete from extmsg_groups where pk in (
         select g.pk from extmsg_groups g join extmsg_conversations c on c.pk = g.conversation_pk where g.updated_at < ${days(keptDays)}
           and not exists (select from extmsg_participants p where p.group_pk = g.pk)
           and not exists (select from extmsg_entries e where e.conversation_pk = g.conversation_pk and e.created_at >= ${days(keptDays)})
         limit ${limit} for no key update of c skip locked)`.execute(this.db);
+    return Number(numAffectedRows);
   }
 
   /**

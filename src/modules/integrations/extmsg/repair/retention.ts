@@ -2,6 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
+import { sleep } from '../../../../platform/time/clock.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
 import { BindingsService } from '../bindings/bindings.service.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
@@ -11,6 +12,7 @@ import { RetentionRepository, type Expired } from './retention.repository.js';
 export const KEPT = { ended: 30, deliveries: 7, groups: 90, entries: { days: 90, count: 10_000 } } as const;
 const EVERY_MS = 60_000;
 const BATCH = 500;
+const BETWEEN_MS = 5;
 
 /** Ends bindings whose time is over, and forgets what nobody asks for any more. Any number of workers may. */
 @Injectable()
@@ -35,11 +37,20 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
         this.log.warn({ err: error, city: one.stream }, 'a binding could not be ended in time'),
       );
     }
-    await this.repository.forgetBindings(KEPT.ended, BATCH);
-    await this.repository.forgetMembers(KEPT.ended, BATCH);
-    await this.repository.forgetDeliveries(KEPT.deliveries, BATCH);
-    await this.repository.forgetGroups(KEPT.groups, BATCH);
-    await this.repository.forgetEntries(KEPT.entries, BATCH);
+    await this.forget(BATCH, signal);
+  }
+
+  /** All that is kept no longer, in statements of at most `batch` rows. */
+  async forget(batch = BATCH, signal?: AbortSignal): Promise<void> {
+    const all = async (step: () => Promise<number>): Promise<void> => {
+      while (signal?.aborted !== true && (await step()) >= batch) await sleep(BETWEEN_MS, signal);
+    };
+    await all(() => this.repository.forgetBindings(KEPT.ended, batch));
+    await all(() => this.repository.forgetParticipants(KEPT.ended, batch));
+    await all(() => this.repository.forgetMemberships(KEPT.ended, batch));
+    await all(() => this.repository.forgetDeliveries(KEPT.deliveries, batch));
+    await all(() => this.repository.forgetGroups(KEPT.groups, batch));
+    await all(() => this.repository.forgetEntries(KEPT.entries, batch));
   }
 
   async #expire({ conversation_pk: pk, stream_id: streamId, stream }: Expired): Promise<void> {

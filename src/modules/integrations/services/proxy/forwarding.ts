@@ -12,6 +12,7 @@ import { answeredElsewhere } from '../../../../platform/http/auditing.js';
 import type { BatchedResponse } from '../../../../platform/http/batched-response.js';
 import { bePatient, refuseOnSocket } from '../../../../platform/http/client-error.js';
 import { problemBody, PROBLEM_TYPE } from '../../../../platform/http/problem.renderer.js';
+import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js';
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
@@ -98,6 +99,7 @@ export class Forwarding {
   /** @throws ProblemError before anything has been sent in either direction */
   async forward(request: FastifyRequest, reply: FastifyReply, to: Destination): Promise<void> {
     const { raw } = request;
+    if (hasLeft(reply.raw)) return this.#tooLate(request, reply);
     this.#admit(raw, to.pk);
     const { connection: asked } = raw.headers;
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
@@ -117,6 +119,12 @@ export class Forwarding {
       const body = raw.headers['transfer-encoding'] === undefined ? undefined : this.#counted(raw, (why) => this.#abort(one, why));
       return this.#put(one, headers, body);
     });
+  }
+
+  /** Whoever asked has left before anything was done for it. */
+  #tooLate(request: FastifyRequest, reply: FastifyReply): void {
+    hijack(reply);
+    answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
   }
 
   #admit({ headers }: IncomingMessage, pk: number): void {
@@ -200,17 +208,32 @@ export class Forwarding {
       this.#abort(asked, problem('unavailable', 'this process is stopping, try again'));
       if (!response.headersSent) this.#answer(asked, asked.why!);
     });
+    let unwatch = (): void => undefined;
+    const left = new Promise<void>((resolve) => {
+      unwatch = whenDisconnected(socket, () => {
+        this.#leave(asked);
+        resolve();
+      });
+    });
     try {
-      await work();
+      await Promise.race([work(), left]);
     } catch (error) {
       if (response.headersSent) response.destroy();
       else this.#answer(asked, asked.why ?? this.#unreachable(error));
     } finally {
       // Who has left before it was answered may have changed something all the same.
-      answeredElsewhere(request, { status: LEFT.status, code: LEFT.code });
+      answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
+      unwatch();
       hurry();
       done();
     }
+  }
+
+  /** Its connection has ended: nobody takes an answer, also where that still waits for the one before it. */
+  #leave(asked: Asked): void {
+    asked.why ??= LEFT;
+    asked.end?.(asked.why);
+    asked.response.destroy();
   }
 
   /** A body that does not say how long it is. */
@@ -321,7 +344,7 @@ export class Forwarding {
 /** Seconds. A process that has ended is begun anew after one. */
 const AGAIN_S = '1';
 
-const LEFT = problem('bad_gateway', 'whoever has asked has left').kind;
+const LEFT = problem('bad_gateway', 'whoever has asked has left');
 
 const late = (): ProblemError => problem('bad_gateway', 'service unavailable: it has not answered in time');
 

@@ -11,7 +11,10 @@ const values = z.record(z.string(), z.string());
 
 const gate = table({
   type: key(text, 'What opens it: `timer`, `human`, `mail` or `run`.'),
-  id: key(text, 'What is waited for: the name that people see, an address of mail, or the id of a run; none with a timer.'),
+  id: key(
+    text,
+    'What is waited for: the name that people see, an address of mail, or the id of a run, which fails it when it is not there; none with a timer.',
+  ),
   timeout: key(text, 'How long a timer takes; of the others, after how long they fail.'),
 });
 const check = table({

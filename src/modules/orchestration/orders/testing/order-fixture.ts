@@ -61,7 +61,7 @@ export class OrderProcess {
     const deliveries = new DeliveriesRepository(this.db);
     const { repository, firings, transactions, times } = this;
     this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, transactions, events, times, log);
-    this.sweeper = new OrderSweeper(repository, firings, deliveries, log);
+    this.sweeper = new OrderSweeper(repository, firings, log);
   }
 
   take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<FiringRow[]> {

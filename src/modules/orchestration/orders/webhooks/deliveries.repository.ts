@@ -71,15 +71,17 @@ export class DeliveriesRepository {
     return new Map(rows.map(({ hook, count }) => [hook, count]));
   }
 
-  /** Removes what counts no more, and what waits for an order that has not come back for this long. */
-  async forget(waitedMs: number, limit: number): Promise<void> {
-    await sql`
+  /** Removes what counts no more, and what waits for an order that has not come back for this long. Answers how many, of each up to the limit. */
+  async forget(waitedMs: number, limit: number): Promise<{ over: number; waited: number }> {
+    const over = await sql`
       delete from webhook_deliveries where pk in (
-        select pk from webhook_deliveries where not waiting and expires_at < now() order by expires_at limit ${limit})`.execute(this.db);
-    await sql`
-      delete from webhook_deliveries where pk in (
-        select pk from webhook_deliveries where waiting and received_at < now() - ${waitedMs} * interval '1 millisecond' limit ${limit})`.execute(
+        select pk from webhook_deliveries where not waiting and expires_at < now() order by expires_at limit ${limit} for update skip locked)`.execute(
       this.db,
     );
+    const waited = await sql`
+      delete from webhook_deliveries where pk in (
+        select pk from webhook_deliveries where waiting and received_at < now() - ${waitedMs} * interval '1 millisecond' limit ${limit}
+        for update skip locked)`.execute(this.db);
+    return { over: Number(over.numAffectedRows), waited: Number(waited.numAffectedRows) };
   }
 }

@@ -69,7 +69,7 @@ export class CheckRunner implements OnApplicationBootstrap {
 
   async #carryOut(held: Held<CheckRow>): Promise<void> {
     const { row: check, signal } = held;
-    if (check.attempts > ATTEMPTS) return this.#settle(check, broken(check, `its worker was lost ${ATTEMPTS} times`));
+    if (check.attempts > ATTEMPTS) return this.#settle(held, broken(check, `its worker was lost ${ATTEMPTS} times`));
     await this.failpoints.hit('check.begun');
     const began = performance.now();
     const { token, hash } = this.tokens.mintCommand({ kind: 'check', pk: check.pk });
@@ -78,11 +78,12 @@ export class CheckRunner implements OnApplicationBootstrap {
     if (held.lost) return;
     if (end.how === 'aborted') return this.repository.giveBack(check, this.worker);
     await this.failpoints.hit('check.before_verdict');
-    await this.#settle(check, verdictOf(check, end, performance.now() - began));
+    await this.#settle(held, verdictOf(check, end, performance.now() - began));
   }
 
-  #settle(check: CheckRow, verdict: StoredVerdict): Promise<void> {
-    return this.#leased.persist(() =>
+  #settle(held: Held<CheckRow>, verdict: StoredVerdict): Promise<void> {
+    const { row: check } = held;
+    return this.#leased.persist(held, () =>
       this.work.run(check.city, 'reconciler', async (work) => {
         if (await this.repository.settle(work.tx, check, this.worker, verdict)) await this.keeper.goOn(work, check.run_id);
       }),

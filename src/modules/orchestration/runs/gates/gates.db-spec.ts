@@ -79,8 +79,12 @@ describe('a gate', () => {
     const other = await launch(gated('type = "human", id = "x"'));
     const [waiting, failing] = [
       await launch(gated(`type = "run", id = "${other.id}"`)),
-      await launch(gated('type = "run", id = "al-99", timeout = "1h"')),
+      await launch(gated(`type = "run", id = "${other.id}", timeout = "1h"`)),
     ];
+    await done(failing, 'a');
+    expect([await runs.sweep(), await statusOf(failing)]).toEqual([0, 'waiting']);
+    await late();
+    expect([await runs.sweep(), await statusOf(failing)]).toEqual([1, 'failed']);
     await done(waiting, 'a');
     expect([await runs.sweep(), await statusOf(waiting)]).toEqual([0, 'waiting']);
     for (const ref of ['a', 'gate-b', 'b']) await done(other, ref);
@@ -96,10 +100,23 @@ describe('a gate', () => {
       error_code: 'gate_failed',
       error_message: `run ${after.id} has ended: canceled`,
     });
-    await done(failing, 'a');
-    expect([await runs.sweep(), await statusOf(failing)]).toEqual([0, 'waiting']);
-    await late();
-    expect([await runs.sweep(), await statusOf(failing)]).toEqual([1, 'failed']);
+  });
+
+  // Guard: what is not there is not waited for.
+  it('of a run that is not there, or not there any more, fails', async () => {
+    const other = await launch(gated('type = "human", id = "x"'));
+    for (const ref of ['a', 'gate-b', 'b']) await done(other, ref);
+    const waiting = [other.id, 'al-99'].map((id) => launch(gated(`type = "run", id = "${id}"`)));
+    await sql`delete from runs where id = ${other.id}`.execute(fixture.db);
+    for (const run of await Promise.all(waiting)) {
+      await done(run, 'a');
+      expect(await runs.sweep()).toBe(1);
+      expect(await runs.run(run.id)).toMatchObject({
+        status: 'failed',
+        error_code: 'gate_failed',
+        error_message: expect.stringMatching(/^there is no run al-/),
+      });
+    }
   });
 
   it('of a person opens with its bead, and fails what needs it when its time is over or its answer is no', async () => {

@@ -15,12 +15,14 @@ export interface ArmedGate {
   readonly control: GateControl;
   /** Its time has run out. */
   readonly late: boolean;
-  /** Of a run that is waited for: its outcome, null while it goes on or is not known. */
+  /** Of a run that is waited for: whether it is there, and its outcome, null while it goes on. */
+  readonly awaited_exists: boolean;
   readonly awaited_outcome: RunOutcome | null;
 }
 
 const GATE = sql`c.bead_id, c.run_id, c.control,
   coalesce(c.armed_at + (c.control ->> 'timeout_ms')::double precision * interval '1 millisecond' <= clock_timestamp(), false) as late,
+  exists (select from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_exists,
   (select a.outcome from runs a where a.stream_id = c.stream_id and a.id = c.awaited and c.gate = 'run') as awaited_outcome`;
 
 /** SQL of gates. */

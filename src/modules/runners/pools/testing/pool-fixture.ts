@@ -99,7 +99,7 @@ export async function poolFixture(
     const named = new NamedSessions(process.sessions, new SessionNamesRepository(db));
     const suspension = new EffectiveSuspension(new RosterService(new RosterRepository(db)), reads);
     const executor = new (given.executor ?? PoolExecutor)(repository, process.queue, named, log);
-    const scales = new ScaleChecks({ agentEnvironment: { PATH: '/usr/bin:/bin' } } as unknown as AppConfig, log);
+    const scales = { answers: () => new Map() } as unknown as ScaleChecks;
     const launch = (given.launch ?? { fingerprint: () => 'now', startHash: () => 'now' }) as LaunchService;
     const pass = new PoolPass(
       repository,

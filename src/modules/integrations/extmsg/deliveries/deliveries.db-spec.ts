@@ -1,0 +1,65 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
+import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
+import { DeliveriesRepository } from './deliveries.repository.js';
+
+describe('what waits for members', () => {
+  const repository = new DeliveriesRepository();
+  let database: TestDatabase;
+  let pool: PgPool;
+  let db: Db;
+
+  beforeEach(async () => {
+    database = await cloneDatabase();
+    pool = createPool(database.url);
+    db = createDb(pool);
+    for (const city of ['alpha', 'beta', 'gamma'])
+      await sql`
+        with s as (insert into event_streams (name) values (${city}) returning id)
+        insert into extmsg_conversations (stream_id, key, scope_id, provider, account_id, conversation_id, parent_conversation_id, kind)
+        select id, 'k', 's', 'slack', 'a', 'c', '', 'room' from s`.execute(db);
+  });
+  afterEach(async () => {
+    await db.destroy();
+    await database.drop();
+  });
+
+  /** Ids are `city-member-n`, oldest first. */
+  const wait = (city: string, member: string, count: number, from = 1): Promise<unknown> =>
+    sql`
+      insert into extmsg_deliveries (stream_id, conversation_pk, id, direction, sequence, selector, body, deadline)
+      select c.stream_id, c.pk, concat_ws('-', ${city}::text, ${member}::text, n), 'inbound', n, ${member}, 'x', now() + interval '1 hour'
+      from event_streams e join extmsg_conversations c on c.stream_id = e.id, generate_series(${from}::int, ${from + count - 1}::int) n
+      where e.name = ${city}`.execute(db);
+  const due = async (limit = 100): Promise<string[]> => (await repository.due(db, limit)).map(({ id }) => id);
+  const isDue = async (): Promise<boolean | null> =>
+    (await sql<{ due: boolean | null }>`select ${repository.isDue} as due`.execute(db)).rows[0]!.due;
+
+  it('is the oldest of each, the oldest first, and not what comes after one whose time has not come', async () => {
+    expect([await isDue(), await due()]).toEqual([null, []]);
+    await wait('beta', 'm', 2);
+    await wait('alpha', 'n', 2);
+    await wait('gamma', 'm', 1);
+    await wait('alpha', 'm', 1);
+    await wait('beta', 'M', 1);
+    const all = ['beta-m-1', 'alpha-n-1', 'gamma-m-1', 'alpha-m-1', 'beta-M-1'];
+    expect([await isDue(), await due()]).toEqual([true, all]);
+    expect(await due(2)).toEqual(all.slice(0, 2));
+    await sql`update extmsg_deliveries set not_before = now() + interval '1 hour' where id = 'alpha-n-1'`.execute(db);
+    await sql`update extmsg_deliveries set state = 'delivered' where id = 'beta-m-1'`.execute(db);
+    await sql`update extmsg_deliveries set direction = 'outbound' where id = 'gamma-m-1'`.execute(db);
+    expect(await due()).toEqual(['beta-m-2', 'alpha-m-1', 'beta-M-1']);
+  });
+
+  // Guard: a city that is suspended has very much that waits, and it is looked at each second.
+  it.each(['before', 'after'])('is found without reading all that waits, %s the table is analyzed', async (when) => {
+    await wait('alpha', 'm', 5_000);
+    await wait('beta', 'm', 2);
+    if (when === 'after') await sql`analyze extmsg_deliveries`.execute(db);
+    expect(await due()).toEqual(['alpha-m-1', 'beta-m-1']);
+    for (const asked of [(on: Db) => repository.due(on, 100), (on: Db) => sql`select ${repository.isDue}`.execute(on)])
+      expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(20);
+  });
+});

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
+
+/** A place in the walk through the orders of all cities. */
+export interface OrderPlace {
+  readonly streamId: number;
+  readonly name: string;
+}
+
+/** What of an order's past is kept. */
+export interface Kept {
+  /** How long, where its city says nothing. */
+  readonly usualMs: number;
+  /** How many of each order always are. */
+  readonly last: number;
+}
+
+export interface Step {
+  /** Where the next step begins; undefined at the end. */
+  readonly next: OrderPlace | undefined;
+  readonly gone: number;
+}
+
+/** Orders of a step, the oldest firings of each that it looks at, and those that it removes. */
+export interface StepBounds {
+  readonly orders: number;
+  readonly each: number;
+  readonly firings: number;
+}
+
+/** SQL of what is over of orders. */
+@Injectable()
+export class OrderHistoryRepository {
+  constructor(private readonly db: Db) {}
+
+  /**
+   * Removes firings of the orders after a place that ended longer ago than their city keeps them, but for the last ones of each. It looks at
+   * the oldest of each order alone: what is kept of many orders, or for long, costs nothing.
+   */
+  async forget(after: OrderPlace | undefined, { usualMs, last }: Kept, { orders, each, firings }: StepBounds): Promise<Step> {
+    const { rows } = await sql<{ looked: number; gone: number; stream_id: number; scoped_name: string }>`
+      with page as materialized (
+        select o.stream_id, o.scoped_name, clock_timestamp() - coalesce(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond' as kept_since
+        from orders o left join order_cities c on c.stream_id = o.stream_id
+        where (o.stream_id, o.scoped_name) > (${after?.streamId ?? 0}::int, ${after?.name ?? ''}::text)
+        order by o.stream_id, o.scoped_name limit ${orders}
+      ), gone as (
+        delete from order_firings where pk in (
+          select f.pk from page p
+          cross join lateral (
+            select n.pk from order_firings n where n.stream_id = p.stream_id and n.scoped_name = p.scoped_name order by n.pk desc offset ${last - 1} limit 1
+          ) newest
+          cross join lateral (
+            select o.pk, o.state, o.finished_at from order_firings o
+            where o.stream_id = p.stream_id and o.scoped_name = p.scoped_name and o.pk < newest.pk order by o.pk limit ${each}
+          ) f
+          where f.state = 'done' and f.finished_at < p.kept_since limit ${firings}) returning 1
+      )
+      select (select count(*)::int from page) as looked, (select count(*)::int from gone) as gone, p.stream_id, p.scoped_name
+      from page p order by p.stream_id desc, p.scoped_name desc limit 1`.execute(this.db);
+    const [row] = rows;
+    if (row === undefined) return { next: undefined, gone: 0 };
+    return { next: row.looked < orders ? undefined : { streamId: row.stream_id, name: row.scoped_name }, gone: row.gone };
+  }
+}

@@ -1,0 +1,250 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
+import {
+  ENTRY_BYTES,
+  MAX_COMPACTIONS,
+  MAX_QUESTIONS,
+  MAX_TOOLS,
+  OPTIONS_BYTES,
+  QUESTION_BYTES,
+  sizeOf,
+  TEXT_CHARACTERS,
+  TOOLS_BYTES,
+} from '../limits.js';
+import type { RuntimeEvent } from '../port.js';
+import { accepted, endAll, failed, start } from '../testing/acp-agents.js';
+import { readEvents, scripted } from '../testing/scripted-agent.js';
+import { LiveOptions } from './options.js';
+import { Permissions } from './permissions.js';
+import { PermissionRequest } from './schemas.js';
+import { Updates } from './updates.js';
+
+/** What an agent may say is without end; what is kept of it is not. */
+type Entry = Extract<RuntimeEvent, { type: 'entry' }>;
+
+let live: LiveOptions;
+let updates: Updates;
+let told: { event: RuntimeEvent; bytes: number }[];
+
+beforeEach(() => {
+  live = new LiveOptions();
+  told = [];
+  updates = new Updates(live, (event, bytes = 0) => void told.push({ event, bytes }));
+  updates.beginTurn();
+});
+afterEach(endAll);
+
+const see = (sessionUpdate: string, members: object, bytes = 10): void => void updates.handle({ sessionUpdate, ...members }, bytes);
+const tool = (toolCallId: string, members: object = {}, bytes = 10): void => see('tool_call', { toolCallId, ...members }, bytes);
+const entries = (): Entry[] => told.flatMap(({ event }) => (event.type === 'entry' ? [event] : []));
+const last = (): Entry => entries().at(-1)!;
+const finals = (): string[] => entries().flatMap(({ id, status }) => (status === 'final' ? [id] : []));
+const NUL = 'a\0b\ud800';
+const CLEAN = 'a\ufffdb\ufffd';
+
+describe('a tool call', () => {
+  it('keeps its frames as long as they are stored with it', () => {
+    tool('t', {}, ENTRY_BYTES / 2);
+    tool('t', {}, ENTRY_BYTES / 2);
+    expect(last().raw).toHaveLength(2);
+    tool('t', {}, 1);
+    expect(last()).not.toHaveProperty('raw');
+    tool('t', {}, 1);
+    expect(last()).not.toHaveProperty('raw');
+    expect(told.at(-1)!.bytes).toBeLessThan(100);
+  });
+
+  it('that is too large keeps the beginning of its texts', () => {
+    const rawInput = { content: 'x'.repeat(ENTRY_BYTES) };
+    tool('t', { title: 'Write', rawInput }, ENTRY_BYTES + 100);
+    tool('t', { status: 'completed' });
+    const [use] = last().blocks as unknown as [{ name: string; input: { arguments: { value: string }[] } }];
+    expect([use.name, use.input.arguments[0]!.value.slice(TEXT_CHARACTERS - 1)]).toEqual(['Write', 'x\n[…]']);
+    expect(told.at(-1)!.bytes).toBeLessThan(2 * TEXT_CHARACTERS);
+  });
+
+  it('of too many parts is left out, and ends like others', () => {
+    tool('t', { title: 'Many', rawInput: Array.from({ length: ENTRY_BYTES / 4 }, () => 'xx') }, ENTRY_BYTES + 1);
+    expect(JSON.stringify(last().blocks)).toMatch(
+      /^\[{"type":"tool_use","id":"t","name":"Many"},.*\[a tool call of \d+ bytes was left out\]/,
+    );
+    tool('t', { status: 'failed' });
+    expect(last()).toMatchObject({ status: 'final', blocks: [{ name: 'Many' }, { is_error: true }] });
+  });
+
+  it('is told with all that it holds, however little is new', () => {
+    tool('t', {}, 100_000);
+    tool('t', {}, 1);
+    expect(told.at(-1)!.bytes).toBeGreaterThanOrEqual(200_000);
+  });
+
+  it('is one of so many: the oldest ends, one that is over before', () => {
+    tool('first');
+    tool('over', { status: 'completed' });
+    for (let n = 2; n < MAX_TOOLS; n++) tool(`t${n}`);
+    expect(finals()).toEqual(['tool:1:over']);
+    tool('one more');
+    expect(finals()).toEqual(['tool:1:over']);
+    tool('and another');
+    expect(finals()).toEqual(['tool:1:over', 'tool:1:first']);
+    told = [];
+    updates.endTurn();
+    expect(finals()).toHaveLength(MAX_TOOLS);
+  });
+
+  it('is one of as many as fit', () => {
+    const most = TOOLS_BYTES / (ENTRY_BYTES / 2) / 2;
+    const half = 'x'.repeat(ENTRY_BYTES / 2);
+    for (let n = 0; n < most; n++) tool(`t${n}`, { title: half }, ENTRY_BYTES / 2);
+    expect(finals()).toEqual([]);
+    tool('one more');
+    expect(finals()).toEqual(['tool:1:t0']);
+  });
+
+  it('has an id that can be stored, however long it is', () => {
+    tool('x'.repeat(201));
+    tool('x'.repeat(201), { status: 'completed' });
+    const { id, blocks } = last();
+    expect([id, blocks[0]!.id]).toEqual([expect.stringMatching(/^tool:1:[0-9a-f]{64}$/), expect.stringMatching(/^[0-9a-f]{64}$/)]);
+    expect(new Set(entries().map((entry) => entry.id)).size).toBe(1);
+    tool(NUL, { _meta: { parentToolUseId: NUL } });
+    expect(last()).toMatchObject({ id: `tool:1:${CLEAN}`, parentToolUseId: CLEAN });
+  });
+});
+
+describe('a compaction', () => {
+  const chunk = (compactionId: string, text: string): void =>
+    see('compaction_summary_chunk', { compactionId, content: { type: 'text', text } });
+
+  it('has a summary that ends', () => {
+    chunk('k', 'x'.repeat(TEXT_CHARACTERS));
+    expect(last().blocks[0]!.text).toHaveLength(TEXT_CHARACTERS);
+    for (let n = 0; n < 3; n++) chunk('k', 'more');
+    expect((last().blocks[0]!.text as string).slice(TEXT_CHARACTERS - 1)).toBe('x\n[…]');
+    expect(told.at(-1)!.bytes).toBeGreaterThan(TEXT_CHARACTERS);
+  });
+
+  it('is forgotten for later ones', () => {
+    for (let n = 0; n < MAX_COMPACTIONS; n++) chunk(`k${n}`, 'a');
+    chunk('k0', 'b');
+    expect(last().blocks[0]!.text).toBe('ab');
+    chunk('more', 'a');
+    chunk('k1', 'b');
+    expect(last().blocks[0]!.text).toBe('b');
+  });
+});
+
+describe('titles and options', () => {
+  it('are storable, and count for what they hold', () => {
+    live.opened([{ id: 'm', category: 'mode', currentValue: 'x' }], undefined);
+    see('session_info_update', { title: NUL }, 1_000);
+    see('current_mode_update', { currentModeId: NUL }, 2_000);
+    see('config_option_update', { configOptions: [{ id: NUL, name: NUL, options: [{ value: NUL }] }] }, 3_000);
+    expect(told).toMatchObject([
+      { event: { type: 'title', title: CLEAN }, bytes: 1_000 },
+      { event: { type: 'options', options: [{ current: CLEAN }] }, bytes: 2_000 },
+      { event: { type: 'options', options: [{ key: CLEAN, label: CLEAN, choices: [{ value: CLEAN }] }] }, bytes: 3_000 },
+    ]);
+  });
+
+  it('that nobody could choose from are left out', () => {
+    const sized = (name: string): { id: string; name: string }[] => [{ id: 'm', name }];
+    const fits = 'x'.repeat(OPTIONS_BYTES - sizeOf(sized('')));
+    live.opened(sized(fits), undefined);
+    live.opened(sized(`${fits}x`), undefined);
+    expect(live.list()[0]!.label).toHaveLength(fits.length);
+    live.opened(undefined, { currentModeId: 'a', availableModes: [] });
+    live.modeIs('b'.repeat(201));
+    live.opened(undefined, { currentModeId: 'x'.repeat(OPTIONS_BYTES), availableModes: [] });
+    expect(live.current('permission_mode')).toBe('a');
+  });
+});
+
+describe('questions', () => {
+  const never = new AbortController().signal;
+  const asks = (over: object = {}): PermissionRequest =>
+    PermissionRequest.parse({ sessionId: 's', toolCall: { toolCallId: 't', title: 'May I?' }, options: [{ optionId: 'y' }], ...over });
+  let permissions: Permissions;
+  beforeEach(() => {
+    permissions = new Permissions((event, bytes = 0) => void told.push({ event, bytes }));
+  });
+
+  it('that are too many are cancelled at once, which is told once', async () => {
+    for (let n = 0; n < MAX_QUESTIONS; n++) void permissions.ask(asks(), never);
+    expect(entries()).toEqual([]);
+    for (let n = 0; n < 2; n++) expect(await permissions.ask(asks(), never)).toEqual({ outcome: { outcome: 'cancelled' } });
+    expect(entries()).toMatchObject([{ kind: 'system', status: 'final' }]);
+    expect(told.filter(({ event }) => event.type === 'interaction')).toHaveLength(MAX_QUESTIONS);
+    permissions.cancelAll();
+    void permissions.ask(asks(), never);
+    expect(told.at(-1)!.event.type).toBe('interaction');
+  });
+
+  it('that are too large are cancelled at once', async () => {
+    void permissions.ask(asks({ options: [{ optionId: 'y', name: '' }] }), never);
+    const fits = QUESTION_BYTES - told[0]!.bytes;
+    void permissions.ask(asks({ options: [{ optionId: 'y', name: 'x'.repeat(fits) }] }), never);
+    expect(told.at(-1)).toMatchObject({ event: { type: 'interaction' }, bytes: QUESTION_BYTES });
+    const answer = await permissions.ask(asks({ options: [{ optionId: 'y', name: 'x'.repeat(fits + 1) }] }), never);
+    expect(answer).toEqual({ outcome: { outcome: 'cancelled' } });
+  });
+
+  it('are asked in words that can be stored, and that somebody reads', () => {
+    void permissions.ask(asks({ toolCall: { toolCallId: NUL, title: NUL, kind: NUL }, options: [{ optionId: NUL, name: NUL }] }), never);
+    void permissions.ask(asks({ toolCall: { toolCallId: 't', title: 'x'.repeat(1e6) } }), never);
+    expect(told[0]!.event).toMatchObject({
+      prompt: CLEAN,
+      options: [{ id: CLEAN, label: CLEAN }],
+      metadata: { tool_call_id: CLEAN, tool_kind: CLEAN },
+    });
+    expect((told[1]!.event as { prompt: string }).prompt).toHaveLength(TEXT_CHARACTERS + 4);
+  });
+});
+
+describe('questions of a process', () => {
+  it('keep nothing of the call that they are about while they are open', async () => {
+    const on = `{ 'session/prompt': async () => {
+      await ask('session/request_permission', { sessionId: 's1', toolCall: { toolCallId: 't', title: 'Write', rawInput: { file: 'x' } }, options: [] });
+      return { stopReason: 'end_turn' };
+    } }`;
+    const own = Permissions.prototype.ask;
+    const asked: PermissionRequest[] = [];
+    Permissions.prototype.ask = function (request, withdrawn) {
+      asked.push(request);
+      return own.call(this, request, withdrawn);
+    };
+    try {
+      const agent = await start(await scripted(on));
+      const reader = readEvents(agent);
+      const turn = agent.prompt('x', accepted);
+      await eventually(() => reader.of('interaction').length === 1);
+      await agent.respond(reader.of('interaction')[0]!.requestId, { action: 'deny' });
+      expect(await turn).toEqual({ stopReason: 'end_turn' });
+      expect(asked).toEqual([{ sessionId: 's1', toolCall: { toolCallId: 't', title: 'Write' }, options: [] }]);
+      expect(JSON.stringify(reader.of('entry'))).toContain('rawInput');
+    } finally {
+      Permissions.prototype.ask = own;
+    }
+  });
+});
+
+describe('words', () => {
+  it('may have a character that is cut between two of them', () => {
+    for (const text of ['\ud83d', '\ude00']) see('agent_message_chunk', { content: { type: 'text', text } });
+    expect(told.map(({ event }) => (event as { text: string }).text).join('')).toBe('😀');
+  });
+});
+
+describe('an agent that asks and never reads an answer', () => {
+  it('is ended', async () => {
+    const on = `{ 'session/prompt': () => {
+      for (let n = 0; n < 5_000; n++) say({ id: 'q' + n, method: '_own/' + 'x'.repeat(100), params: {} });
+      return sleep(1e9);
+    } }`;
+    const agent = await start(await scripted(on));
+    const reader = readEvents(agent);
+    const error: unknown = await agent.prompt('x', accepted).catch((thrown: unknown) => thrown);
+    expect(failed(error)).toEqual(['protocol', 'the output of the agent is not the protocol']);
+    await reader.done;
+  });
+});

@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { CHROMIUM, Watched } from '../support/browser.js';
+import { api, outcome, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { pageIsBuilt } from '../support/page.js';
+import { COMMAND, Served } from '../support/served.js';
+import { serveSoon } from '../support/stack-timings.js';
+import { eventually } from '../support/sse.js';
+
+const described = CHROMIUM === undefined ? describe.skip : describe;
+
+/** What a browser gives to pages of secure contexts alone. */
+const PLAIN = `
+  delete Crypto.prototype.randomUUID;
+  delete Crypto.prototype.subtle;
+  for (const name of ['clipboard', 'locks', 'serviceWorker', 'storage']) delete Navigator.prototype[name];
+`;
+/** A page that is hidden lets go of its streams at once, and not after a minute. */
+const LETS_GO = `
+  const later = globalThis.setTimeout;
+  globalThis.setTimeout = (work, ms, ...more) => later(work, ms === 60_000 ? 0 : ms, ...more);
+`;
+
+described('the page in browsers', () => {
+  let stack: Stack;
+  let a: Api;
+  let watched: Watched;
+  let served: Served;
+  let base: string;
+  const city = '/v0/city/alpha';
+
+  beforeAll(async () => {
+    await pageIsBuilt();
+    stack = await startStack({ apis: 1, workers: 1 });
+    serveSoon(stack);
+    base = stack.urls[0]!;
+    a = api(base);
+    const ledger = await Ledger.open(stack);
+    served = await Served.make(stack, ledger, 'alpha', `\n[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { ${COMMAND} }\n`);
+    await ledger.stream.close();
+    watched = await Watched.start();
+  });
+  afterAll(async () => {
+    await watched?.stop();
+    await stack?.stop();
+  });
+
+  const session = async (message: string): Promise<string> => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', message });
+    expect(outcome(made)).toBe(202);
+    return made.body.session_id as string;
+  };
+  const questions = (page: Page): Promise<number> => page.locator('[data-ask]').count();
+  const entries = (page: Page): Promise<number> => page.locator('[data-transcript] [data-entry]').count();
+  const hide = (page: Page, hidden: boolean): Promise<unknown> =>
+    page.evaluate(`
+      Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true });
+      document.dispatchEvent(new Event('visibilitychange'));
+    `);
+
+  it('which came over plain HTTP answers a question, writes a bead and copies nothing, and says so', async () => {
+    const id = await session('ask');
+    const context = await watched.context();
+    await context.addInitScript(PLAIN);
+    const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, { context });
+    await page.locator('[data-ask]').getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
+    await page.locator('[data-transcript]').getByText('chosen: deny').waitFor();
+    await page.goto(`${base}/ui/c/alpha/beads?new=1`);
+    await page.getByLabel('Title').fill('Written without a secret');
+    await page.getByRole('button', { name: 'Create the bead' }).click();
+    const pane = page.locator('[data-bead-pane]');
+    await pane.getByRole('heading', { name: 'Written without a secret' }).waitFor();
+    const bead = (await pane.getAttribute('data-bead-pane'))!;
+    await page.keyboard.press('Shift+C');
+    await eventually(async () => (await a.get(`${city}/bead/${bead}`)).body.status === 'closed' || undefined);
+    await page.goto(`${base}/ui/c/alpha/events`);
+    await page.locator('[data-seq]').first().click();
+    await page.getByRole('button', { name: 'Copy as JSON' }).first().click();
+    await page.getByText('This browser lets nothing be copied here').waitFor();
+    await context.close();
+  });
+
+  it('has all of a session in a second tab, and again in the first, which was hidden meanwhile', async () => {
+    const id = await session('hello there');
+    const context = await watched.context({ height: 4_000 });
+    await context.addInitScript(LETS_GO);
+    const address = `${base}/ui/c/alpha/sessions/${id}`;
+    const one = await watched.open(address, { context });
+    await one.locator('[data-transcript]').getByText('hello there').nth(1).waitFor();
+    const other = await watched.open(address, { context });
+    await other.locator('[data-transcript]').getByText('hello there').nth(1).waitFor();
+    await hide(one, true);
+    const said = await a.post(`${city}/session/${id}/messages`, { message: 'said behind it' });
+    expect(outcome(said)).toBe(202);
+    await other.locator('[data-transcript]').getByText('said behind it').nth(1).waitFor();
+    expect(outcome(await a.post(`${city}/session/${id}/messages`, { message: 'ask' }))).toBe(202);
+    await other.locator('[data-ask]').waitFor();
+    await one.bringToFront();
+    await hide(one, false);
+    await one.locator('[data-transcript]').getByText('said behind it').nth(1).waitFor();
+    await one.locator('[data-ask]').waitFor();
+    await other.bringToFront();
+    const { length } = (await a.get(`${city}/session/${id}/transcript?format=structured`)).body.structured_messages as unknown[];
+    await eventually(async () => ((await entries(other)) === length && (await questions(other)) === 1) || undefined);
+    await one.bringToFront();
+    await eventually(async () => ((await entries(one)) === length && (await questions(one)) === 1) || undefined);
+    await context.close();
+  });
+
+  it('has what a service writes in each of two tabs, once', async () => {
+    await served.until('board');
+    const context = await watched.context();
+    const tabs = [
+      await watched.open(`${base}/ui/c/alpha/services`, { context }),
+      await watched.open(`${base}/ui/c/alpha/services`, { context }),
+    ];
+    for (const tab of tabs) {
+      await tab.bringToFront();
+      await tab.locator('[data-row="board"]').getByRole('button', { name: 'Log' }).click();
+      await tab.locator('[data-log="board"]').getByText('listens').first().waitFor();
+    }
+    await tabs[0]!.bringToFront();
+    await tabs[0]!.locator('[data-log="board"]').getByText('listens').first().waitFor();
+    expect(await tabs[0]!.locator('[data-log="board"]').getByText('listens').count()).toBe(1);
+    await context.close();
+  });
+
+  it('complains about nothing', () => {
+    expect(watched.complaints).toEqual([]);
+    expect(watched.elsewhere).toEqual([]);
+  });
+});
