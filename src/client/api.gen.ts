@@ -5779,7 +5779,7 @@ export interface components {
         };
         /** @description How many events there are over time. */
         EventHistogramBody: {
-            /** @description How long a bucket is, in seconds. */
+            /** @description How long a bucket is, in seconds: longer than asked for where a key that is limited to many cities asks for many. */
             bucket_s: number;
             /** @description The oldest first; of a bucket those that are most in all. What has none is left out. */
             points: components["schemas"]["EventHistogramPoint"][];
