@@ -123,7 +123,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
-    find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (!this.over) await this.place.again();\n    }',
+    find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',
     replace: 'return wait();',
     test: 'src/platform/http/requests-in-work.spec.ts',
     name: 'only wait for something',

@@ -52,8 +52,8 @@ export class Working {
   /** Waits for something that happens elsewhere; others have its place meanwhile. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     if (this.place === undefined) return wait();
-    this.place.leave();
     if (this.#rests++ === 0) this.#restsSince = performance.now();
+    this.place.leave();
     try {
       return await wait();
     } finally {
