@@ -46,11 +46,12 @@ interface Finding {
 }
 
 const CHANGED = /^\s*(?:update|delete\s+from|truncate(?:\s+table)?|lock\s+table|cluster|vacuum\s+full)\s+(?:only\s+)?"?([a-z_]+)/i;
+const SETS_INDEX = /^\s*alter\s+index\s+\S+\s+(?:re)?set\s*\(/i;
 const TABLE = /\b(?:on|alter\s+table(?:\s+if\s+exists)?)\s+(?:only\s+)?(?:public\.)?"?([a-z_]+)/i;
 
 /** `small` says of further tables that they are, such as those with a row a city. */
 export function* locks(recorded: readonly Recorded[], small: ReadonlySet<string>): Iterable<string> {
-  const statements = recorded.flatMap(({ migration, statements }) => statements.map((sql) => ({ migration, sql })));
+  const statements = recorded.flatMap(({ statements, ...of }) => statements.map((sql) => ({ ...of, sql })));
   const made = new Set(statements.flatMap(({ sql }) => /^\s*create\s+table\s+(?:if\s+not\s+exists\s+)?"?([a-z_]+)/i.exec(sql)?.[1] ?? []));
   const isLarge = (table: string): boolean => !(table in SMALL) && !small.has(table) && !made.has(table);
   for (const { migration, sql } of statements) {
@@ -58,6 +59,7 @@ export function* locks(recorded: readonly Recorded[], small: ReadonlySet<string>
     if (changed !== undefined && isLarge(changed))
       yield `${migration}: ${headOf(sql)}: its rows may be many, and stay locked until the migration ends: the service changes them in batches`;
   }
+  yield* heldMeanwhile(statements);
   // All in one text, so that a table that is made here is known to be empty.
   const texts = statements.map(({ sql }) => `${sql.replace(/;\s*$/, '')}\n;`);
   const ends = texts.map(
@@ -67,11 +69,26 @@ export function* locks(recorded: readonly Recorded[], small: ReadonlySet<string>
     )(0),
   );
   for (const { line, rule_name: rule } of squawk(texts.join('\n'))) {
-    const { migration, sql } = statements[ends.findIndex((end) => line < end)]!;
+    const { migration, alone, sql } = statements[ends.findIndex((end) => line < end)]!;
     const table = TABLE.exec(sql)?.[1];
-    const isAlone = rule === 'ban-concurrent-index-creation-in-transaction' && migration.endsWith('_concurrently');
+    const isAlone = rule === 'ban-concurrent-index-creation-in-transaction' && alone;
     if (rule in RULES && !isAlone && (table === undefined || isLarge(table)))
       yield `${migration}: ${headOf(sql)}: ${RULES[rule as keyof typeof RULES]}`;
+  }
+}
+
+/** A setting of an index locks out whoever reads or writes its table, until the transaction ends: nothing comes after it but others of its kind. */
+function* heldMeanwhile(
+  statements: readonly { readonly migration: string; readonly alone: boolean; readonly sql: string }[],
+): Iterable<string> {
+  let held: string | undefined;
+  for (const { migration, alone, sql } of statements) {
+    if (alone) held = undefined;
+    else if (SETS_INDEX.test(sql)) held = headOf(sql);
+    else if (held !== undefined) {
+      yield `${migration}: ${headOf(sql)}: nobody can read or write the table meanwhile, since ${held}: that comes last, and what follows is \`alone\``;
+      held = undefined;
+    }
   }
 }
 

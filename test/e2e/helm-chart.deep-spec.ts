@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { describe, expect, it } from '@jest/globals';
-import { Helm, type Manifest } from '../support/helm.js';
+import { CHART, Helm, type Manifest } from '../support/helm.js';
 
 /** `deploy/helm`, linted and rendered by helm itself, and held against the schemas of Kubernetes. */
 const helm = await Helm.installed();
@@ -113,6 +114,28 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
       ['PersistentVolumeClaim', 'pre-install', -10],
       ['Job', 'pre-install,pre-upgrade', 0],
     ]);
+  });
+
+  // Guard: by default helm deletes what a hook has made before it makes it again: a second install had none of the cities of the first.
+  it('deletes no volume that is there already', async () => {
+    const claims = (await helm!.template(LEAST)).filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    expect(claims.map(({ metadata: { annotations } }) => annotations)).toEqual([
+      expect.objectContaining({ 'helm.sh/hook-delete-policy': 'hook-failed', 'helm.sh/resource-policy': 'keep' }),
+    ]);
+    // Helm asks the cluster, which is not there for `helm template`.
+    const template = await readFile(`${CHART}/templates/data.yaml`, 'utf8');
+    expect(template).toContain('(lookup "v1" "PersistentVolumeClaim" .Release.Namespace (include "svc.claim" .))');
+  });
+
+  it('lets metrics of workers be read by whoever is named, and by whoever reaches them when nobody is', async () => {
+    const readers = async (networkPolicy: object): Promise<unknown[]> => {
+      const policy = found(await helm!.template({ ...LEAST, networkPolicy }), 'NetworkPolicy', 'prod-svc-worker');
+      const { ingress } = (policy as unknown as { spec: { ingress: { ports: { port: unknown }[]; from?: unknown }[] } }).spec;
+      return ingress.filter(({ ports }) => ports.some(({ port }) => port === 'http'));
+    };
+    const prometheus = [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } }];
+    expect(await readers({})).toEqual([{ ports: [{ port: 'http' }] }]);
+    expect(await readers({ monitoring: prometheus })).toEqual([{ ports: [{ port: 'http' }], from: prometheus }]);
   });
 
   // Guard: without Redis nobody is served, though each of them serves.

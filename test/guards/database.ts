@@ -1,10 +1,35 @@
 import type { Guard } from './guard.js';
 
 const TRANSACTIONS = 'src/platform/database/transactions.db-spec.ts';
+const MIGRATIONS = 'src/platform/database/migrations.db-spec.ts';
 const HANGING = 'src/platform/database/hanging.db-spec.ts';
 
 /** Transactions, reads that are shared, and turns. */
 export const DATABASE: readonly Guard[] = [
+  {
+    guard: 'What comes after a setting of an index, in its transaction, is refused.',
+    file: 'scripts/upgrade-check/locks.ts',
+    find: 'yield* heldMeanwhile(statements);',
+    replace: 'yield* heldMeanwhile([]);',
+    test: 'src/platform/database/upgrade-check.db-spec.ts',
+    name: 'after a setting of an index',
+  },
+  {
+    guard: 'A migrate step says for whom it waits.',
+    file: 'src/platform/database/migrator.ts',
+    find: 'waiting.tell(await whoseTurn(client));',
+    replace: 'await whoseTurn(client);',
+    test: MIGRATIONS,
+    name: 'are waited for aloud',
+  },
+  {
+    guard: 'A migration that says that it runs alone does.',
+    file: 'src/platform/database/migrator.ts',
+    find: "alone === true || name.endsWith('_concurrently')",
+    replace: "(alone === true && false) || name.endsWith('_concurrently')",
+    test: MIGRATIONS,
+    name: 'are committed by the time',
+  },
   {
     guard: 'What is kept of a row is told only in the version that counts.',
     file: 'src/platform/database/kept-reads.ts',

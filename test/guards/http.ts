@@ -14,6 +14,27 @@ export const HTTP: readonly Guard[] = [
     test: 'test/e2e/outage.e2e-spec.ts',
   },
   {
+    guard: 'What a request was asked to wait for does not make it slow.',
+    file: 'src/platform/http/access-log.ts',
+    find: 'reply.elapsedTime - rested)',
+    replace: 'reply.elapsedTime - 0 * rested)',
+    test: 'src/platform/http/access-log.spec.ts',
+  },
+  {
+    guard: 'What a program of a city takes and answers is no number of the service.',
+    file: 'src/platform/http/access-log.ts',
+    find: 'forwarded ? this.#ofServices : this.#seconds',
+    replace: 'forwarded && false ? this.#ofServices : this.#seconds',
+    test: 'src/platform/http/access-log.spec.ts',
+  },
+  {
+    guard: 'A rest that goes on has lasted up to now.',
+    file: 'src/platform/turns/working.ts',
+    find: 'return this.#restedMs + (this.#rests > 0 ? performance.now() - this.#restsSince : 0);',
+    replace: 'return this.#restedMs;',
+    test: 'src/platform/turns/working.spec.ts',
+  },
+  {
     guard: 'A Node that is too old is refused before anything is done.',
     file: 'src/entry/serve.ts',
     find: "import './node-version.js';",
@@ -102,7 +123,7 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
-    find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (!this.over) await this.place.again();\n    }',
+    find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',
     replace: 'return wait();',
     test: 'src/platform/http/requests-in-work.spec.ts',
     name: 'only wait for something',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { ForwardLimits } from '../../src/modules/integrations/services/proxy/forwarding.js';
 
 interface Service {
   readonly image?: string;
@@ -8,6 +9,7 @@ interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
+  readonly logging?: { readonly driver: string; readonly options: Readonly<Record<string, string>> };
 }
 interface Compose {
   readonly services: Readonly<Record<string, Service>>;
@@ -92,9 +94,35 @@ describe('docker-compose.ha.yml', () => {
       ]);
   });
 
+  // Guard: the log of what runs for long fills the disk, with a line for each request.
+  it.each([
+    ['docker-compose.yml', base],
+    ['docker-compose.ha.yml', ha],
+  ])('%s bounds what its services write', (_, { services }) => {
+    // Without an image of its own a service has what the file before it says.
+    for (const [name, { image, logging }] of Object.entries(services))
+      if (image !== undefined)
+        expect([name, logging]).toEqual([name, { driver: 'json-file', options: { 'max-size': '50m', 'max-file': '5' } }]);
+  });
+
   it('can send its image what that copies', () => {
     const copied = [...text('deploy/patroni.Dockerfile').matchAll(/^COPY (\S+)/gm)].map(([, file]) => file!);
     expect(copied).toEqual(['deploy/patroni.yml']);
     for (const file of copied) expect(text('.dockerignore').split('\n')).toContain(`!${file}`);
+  });
+});
+
+describe('what stands before the replicas', () => {
+  const gibibytes = (said: string | undefined): number => Number(/^(\d+)g$/.exec(said ?? '')?.[1]) * 1024 ** 3;
+  const most = new ForwardLimits().body;
+
+  // Guard: services of cities take what the documents say, whoever passes it on.
+  it('takes bodies for services of cities as large as a replica does', () => {
+    const [, services] = /location ~ \^\/v0\/city\/\[\^\/\]\+\/svc\/ \{([^}]*)\}/.exec(text('deploy/nginx.conf'))!;
+    expect(gibibytes(/client_max_body_size (\S+);/.exec(services!)?.[1])).toBe(most);
+    expect(services).toContain('proxy_request_buffering off;');
+    const ingress = text('deploy/helm/supervisor-control-plane/templates/ingress.yaml');
+    expect(gibibytes(/proxy-body-size: (\S+)/.exec(ingress)?.[1])).toBe(most);
+    expect(ingress).toContain("proxy-request-buffering: 'off'");
   });
 });

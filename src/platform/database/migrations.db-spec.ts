@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
 import { dumpSchema } from '../../../scripts/dump-schema.js';
 import { adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { eventually } from '../../../test/support/sse.js';
 import { allMigrations, migrate, type Migrations } from './migrator.js';
 
 describe('the migrations', () => {
@@ -50,6 +51,44 @@ describe('the migrations', () => {
     expect(applied.flat()).toEqual([name]);
     const valid = await adminAt(database.url, "select indisvalid from pg_index where indexrelid = 'events_actor_idx'::regclass");
     expect(valid).toEqual([{ indisvalid: true }]);
+  });
+
+  // Guard: whoever waits for a step that is gone waits in silence, and for as long as the system keeps its connection.
+  it('are waited for aloud, while the server looks whether the other step is still there', async () => {
+    await migrate(database.url);
+    const said: string[] = [];
+    const turn = async (): Promise<Record<string, unknown>[]> =>
+      adminAt(
+        database.url,
+        "select pid from pg_locks where locktype = 'advisory' and objsubid = 1 and database = (select oid from pg_database where datname = current_database())",
+      );
+    let holder: unknown;
+    let second: Promise<string[]> | undefined;
+    const waiting = { toldAfterMs: 0, tell: (line: string) => void said.push(line) };
+    const up = async (): Promise<void> => {
+      [{ pid: holder }] = (await turn()) as [{ pid: unknown }];
+      second = migrate(database.url, 'latest', migrations, waiting);
+      await eventually(() => said.length > 0);
+    };
+    const migrations: Migrations = { ...(await allMigrations()), '9001_long': { alone: true, up } };
+    await migrate(database.url, 'latest', migrations);
+    expect(await second).toEqual([]);
+    expect(said).toEqual([`another migrate step is waited for: process ${String(holder)} of the database`]);
+  });
+
+  it('are committed by the time one that runs alone begins', async () => {
+    await migrate(database.url);
+    const seen: unknown[] = [];
+    const migrations: Migrations = {
+      ...(await allMigrations()),
+      '9001_notes': { up: (db: Kysely<unknown>) => sql`create table notes (id int)`.execute(db) as Promise<never> },
+      '9002_look': {
+        alone: true,
+        up: async () => void seen.push(...(await adminAt(database.url, "select to_regclass('notes') is not null as there"))),
+      },
+    };
+    expect(await migrate(database.url, 'latest', migrations)).toEqual(['9001_notes', '9002_look']);
+    expect(seen).toEqual([{ there: true }]);
   });
 
   it('are left as they are by the release before, which is started again after an upgrade', async () => {

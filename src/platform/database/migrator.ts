@@ -12,12 +12,17 @@ import { serversOf } from './servers.js';
 const MIGRATIONS_DIR = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../db/migrations');
 const MIGRATION_FILE = /^(\d{4}_[a-z0-9_]+)\.(ts|js)$/;
 
-export type Migrations = Record<string, Migration>;
+export interface OneMigration extends Migration {
+  /** It runs alone and in no transaction, as what ends in `_concurrently` does. */
+  readonly alone?: boolean;
+}
+
+export type Migrations = Record<string, OneMigration>;
 
 export async function allMigrations(): Promise<Migrations> {
   const found: Migrations = {};
   for (const [name, file] of await migrationFiles())
-    found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as Migration;
+    found[name] = (await import(pathToFileURL(path.join(MIGRATIONS_DIR, file)).href)) as OneMigration;
   return found;
 }
 
@@ -34,17 +39,24 @@ async function migrationFiles(): Promise<[name: string, file: string][]> {
 }
 
 /** What builds an index while others write can have no transaction around it, and may take long. Such a migration has to bear being begun anew. */
-const isConcurrent = (name: string): boolean => name.endsWith('_concurrently');
+export const isAlone = (name: string, { alone }: OneMigration): boolean => alone === true || name.endsWith('_concurrently');
 
 export type MigrateTarget = 'latest' | 'none';
 
+/** Who hears, and when, that another migrate step is waited for. */
+export interface Waiting {
+  readonly toldAfterMs: number;
+  readonly tell: (line: string) => void;
+}
+const WAITING: Waiting = { toldAfterMs: 3_000, tell: (line) => void process.stderr.write(`${line}\n`) };
+
 /** Migrates the database at `url`. Concurrent callers wait for each other. @throws the first failing migration's error. */
-export async function migrate(url: string, target: MigrateTarget = 'latest', given?: Migrations): Promise<string[]> {
+export async function migrate(url: string, target: MigrateTarget = 'latest', given?: Migrations, waiting = WAITING): Promise<string[]> {
   const pool = createPool(url, { max: 2, applicationName: 'svc-migrate' });
   const db = createDb(pool);
   try {
     const migrations = given ?? (await allMigrations());
-    return await inTurn(url, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
+    return await inTurn(url, waiting, () => (target === 'latest' ? carryOut(db, migrations) : takeBack(db, migrations)));
   } finally {
     await db.destroy();
   }
@@ -82,7 +94,7 @@ async function executedIn(db: Db): Promise<string[]> {
 }
 
 /**
- * All at once, in one transaction; what is concurrent alone, after what stands before it. What a newer release has done stays: this one may run
+ * All at once, in one transaction; what runs alone after what stands before it, which is committed by then. What a newer release has done stays: this one may run
  * with it, which is how one goes back after an upgrade.
  *
  * @throws Error where something would have to be done below what a newer release has done
@@ -96,12 +108,13 @@ export async function carryOut(db: Db, migrations: Migrations): Promise<string[]
     );
   }
   const migrator = migratorOf(db, migrations);
-  if (!pending.some(isConcurrent)) return namesOf(await migrator.migrateToLatest());
+  const alone = (name: string): boolean => isAlone(name, migrations[name]!);
+  if (!pending.some(alone)) return namesOf(await migrator.migrateToLatest());
   const done: string[] = [];
   for (const [n, name] of pending.entries()) {
     const next = pending[n + 1];
-    if (isConcurrent(name)) done.push(...namesOf(await migrator.migrateTo(name, { disableTransactions: true })));
-    else if (next === undefined || isConcurrent(next)) done.push(...namesOf(await migrator.migrateTo(name)));
+    if (alone(name)) done.push(...namesOf(await migrator.migrateTo(name, { disableTransactions: true })));
+    else if (next === undefined || alone(next)) done.push(...namesOf(await migrator.migrateTo(name)));
   }
   return done;
 }
@@ -110,13 +123,13 @@ const takeBack = async (db: Db, migrations: Migrations): Promise<string[]> =>
   namesOf(await migratorOf(db, migrations).migrateTo(NO_MIGRATIONS));
 
 function migratorOf(db: Db, migrations: Migrations): Migrator {
-  const patient = Object.entries(migrations).map(([name, one]) => [name, isConcurrent(name) ? patiently(one) : one]);
+  const patient = Object.entries(migrations).map(([name, one]) => [name, isAlone(name, one) ? patiently(one) : one]);
   const provider = { getMigrations: () => Promise.resolve(Object.fromEntries(patient) as Migrations) };
   return new Migrator({ db, provider, allowUnorderedMigrations: false });
 }
 
 /** It waits for every transaction that is older than itself, and reads the whole table. */
-const patiently = (one: Migration): Migration => ({
+const patiently = (one: OneMigration): OneMigration => ({
   ...one,
   up: async (db) => {
     await sql`set statement_timeout = 0`.execute(db);
@@ -137,17 +150,28 @@ function namesOf({ error, results }: MigrationResultSet): string[] {
 
 const TURN = 7_305_441_823;
 const TURN_ASKED_MS = 100;
+/** Who has the turn, out of the two halves that `pg_locks` has of its number. */
+const WHOSE_TURN = `
+  select pid from pg_locks
+  where locktype = 'advisory' and granted and objsubid = 1 and (classid::bigint << 32) | objid::bigint = ${TURN}
+    and database = (select oid from pg_database where datname = current_database())`;
+/** A step whose node is lost ends with no word: the server finds that out in half a minute, where the system alone takes two hours. */
+const OF_THE_TURN = `
+  set local idle_in_transaction_session_timeout = 0;
+  set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 3`;
 
 /**
  * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built concurrently
  * waits for in turn; a transaction that does nothing has none. It ends with its transaction, so that it is given back through a pooler, too.
  */
-async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(url: string, waiting: Waiting, work: () => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionConfig(await serversOf(url).current(), 'svc-migrate'));
   client.on('error', () => undefined);
   await client.connect();
   try {
-    while (!(await mine(client))) {
+    const since = performance.now();
+    for (let told = false; !(await mine(client));) {
+      if (!told && (told = performance.now() - since >= waiting.toldAfterMs)) waiting.tell(await whoseTurn(client));
       await client.query('rollback');
       await sleep(TURN_ASKED_MS);
     }
@@ -160,7 +184,12 @@ async function inTurn<T>(url: string, work: () => Promise<T>): Promise<T> {
 
 async function mine(client: pg.Client): Promise<boolean> {
   await client.query('begin');
-  await client.query('set local idle_in_transaction_session_timeout = 0');
+  await client.query(OF_THE_TURN);
   // Without parameters: a portal of the extended protocol keeps its snapshot until the next statement.
   return (await client.query<{ mine: boolean }>(`select pg_try_advisory_xact_lock(${TURN}) as mine`)).rows[0]!.mine;
+}
+
+async function whoseTurn(client: pg.Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number }>(WHOSE_TURN);
+  return `another migrate step is waited for: process ${rows.map(({ pid }) => pid).join() || 'unknown'} of the database`;
 }

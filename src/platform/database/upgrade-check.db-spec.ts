@@ -119,6 +119,21 @@ describe('what a release could not live with', () => {
     ]);
   });
 
+  // Guard: what has a moment's lock keeps everybody waiting for all that comes after it in the transaction.
+  it('is what comes after a setting of an index, in the same transaction', async () => {
+    const set = 'alter index beads_terms_idx set (gin_pending_list_limit = 128)';
+    const found = await after(
+      ['9001_set', set, 'alter index beads_words_idx set (gin_pending_list_limit = 128)'],
+      ['9002_analyze_concurrently', 'analyze beads'],
+      ['9003_analyze', 'analyze beads'],
+      ['9004_set', set],
+      ['9005_analyze', 'analyze beads', 'analyze runs'],
+    );
+    expect(found).toEqual([
+      expect.stringMatching(/^9005_analyze: analyze beads: nobody can read or write .*since alter index beads_terms_idx/),
+    ]);
+  });
+
   it('reads releases off a changelog', () => {
     expect(releasesIn('# Changelog\n\n## [Unreleased]\n\n## [1.10.0] - 2026-01-02\n\n## [1.9.0] - 2026-01-01\n')).toEqual([
       '1.10.0',

@@ -18,6 +18,8 @@ type Done = (request: FastifyRequest, reply: FastifyReply) => void;
 
 export class AccessLog {
   #seconds: Durations<Label> | undefined;
+  /** What a city's own program takes, and answers, is not how this service is. */
+  #ofServices: Durations<Label> | undefined;
   readonly #pino: Logger;
 
   constructor(
@@ -29,11 +31,16 @@ export class AccessLog {
   }
 
   use(metrics: Metrics): void {
+    const each = { labelNames: ['method', 'route', 'status'], buckets: BUCKETS } as const;
     this.#seconds = metrics.durations({
       name: 'svc_http_request_duration_seconds',
-      help: 'Time from the request to the end of its answer; streams are not observed.',
-      labelNames: ['method', 'route', 'status'],
-      buckets: BUCKETS,
+      help: 'Time from the request to the end of its answer, without what it was asked to wait for; streams and requests for services of cities are not observed.',
+      ...each,
+    });
+    this.#ofServices = metrics.durations({
+      name: 'svc_service_request_duration_seconds',
+      help: 'Time from a request for a service of a city to the end of its answer, or of its connection where that is a WebSocket.',
+      ...each,
     });
   }
 
@@ -44,17 +51,20 @@ export class AccessLog {
     const url = route?.url ?? 'unmatched';
     const level = QUIET.has(url) ? 'debug' : 'info';
     const stream = operation?.stream !== undefined;
+    const forwarded = operation?.forwarded === true;
     const pino = this.#pino;
     return (request, reply) => {
       const status = reply.statusCode;
+      const rested = this.inWork.restedMs(request);
       if (!stream || status !== 200) {
         const method = route === undefined ? 'other' : request.method;
         let ofMethod: OfStatus | undefined = children.get(method);
         if (ofMethod === undefined) children.set(method, (ofMethod = new Map() as OfStatus));
         let child = ofMethod.get(status);
-        if (child === undefined && this.#seconds !== undefined)
-          ofMethod.set(status, (child = this.#seconds.labels({ method, route: url, status: String(status) })));
-        child?.observe(reply.elapsedTime / 1000);
+        const seconds = forwarded ? this.#ofServices : this.#seconds;
+        if (child === undefined && seconds !== undefined)
+          ofMethod.set(status, (child = seconds.labels({ method, route: url, status: String(status) })));
+        child?.observe(Math.max(0, reply.elapsedTime - rested) / 1000);
       }
       if (!pino.isLevelEnabled(level)) return;
       const waited = this.inWork.waitedMs(request);
@@ -66,6 +76,7 @@ export class AccessLog {
           status,
           ms: tenths(reply.elapsedTime),
           waited_ms: waited > 0 ? tenths(waited) : undefined,
+          rested_ms: rested > 0 ? tenths(rested) : undefined,
           operation: operation?.id,
           caller: principalOf(request).actor,
         },

@@ -127,6 +127,11 @@ export class RequestsInWork {
     return request[VISIT]?.working.waitedMs ?? 0;
   }
 
+  /** Milliseconds that it has waited, as it was asked to, for something that happens elsewhere. */
+  restedMs(request: FastifyRequest): number {
+    return request[VISIT]?.working.restedMs ?? 0;
+  }
+
   /** Who a request is of; nobody in particular before it was let in. */
   partyOf(request: FastifyRequest): Party | undefined {
     return request[VISIT]?.party;

@@ -20,6 +20,9 @@ export class Working {
   over = false;
   /** Milliseconds that it has waited for its turns. */
   waitedMs = 0;
+  #restedMs = 0;
+  #rests = 0;
+  #restsSince = 0;
 
   constructor(
     readonly party: Party,
@@ -49,12 +52,19 @@ export class Working {
   /** Waits for something that happens elsewhere; others have its place meanwhile. */
   async rest<T>(wait: () => Promise<T>): Promise<T> {
     if (this.place === undefined) return wait();
+    if (this.#rests++ === 0) this.#restsSince = performance.now();
     this.place.leave();
     try {
       return await wait();
     } finally {
+      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;
       if (!this.over) await this.place.again();
     }
+  }
+
+  /** Milliseconds that it has rested, up to now: a client that leaves while it rests ends it sooner than the rest. */
+  get restedMs(): number {
+    return this.#restedMs + (this.#rests > 0 ? performance.now() - this.#restsSince : 0);
   }
 }
 
