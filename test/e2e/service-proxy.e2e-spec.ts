@@ -3,13 +3,12 @@ import { request as httpRequest, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { ServiceRoutes } from '../../src/modules/integrations/services/proxy/service-routes.js';
 import { startStack, type Stack } from '../support/app.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { COMMAND, rawly, Served, upgradeRequest, Wire } from '../support/served.js';
 import { eventually } from '../support/sse.js';
-import { serveSoon } from '../support/stack-timings.js';
+import { holdRoutes, serveSoon } from '../support/stack-timings.js';
 
 /** Requests for services of a city, at a replica that has none of them; hostile ones among them. */
 let stack: Stack;
@@ -430,24 +429,16 @@ describe('what goes on', () => {
     const head = 'HTTP/1.1\r\nHost: localhost\r\n';
     const get = `GET ${BOARD}/never ${head}\r\n`;
     const post = `POST ${BOARD}/never ${head}X-SVC-Request: 1\r\nContent-Length: 1\r\n\r\nx`;
-    const routes = app.get(ServiceRoutes, { strict: false });
+    const routes = holdRoutes(app);
     const connections: Socket[] = [];
     const connected = (socket: Socket): unknown => connections.push(socket);
     (app.getHttpServer() as Server).on('connection', connected);
-    let [asked, go] = [0, (): void => undefined];
-    const held = new Promise<void>((resolve) => (go = resolve));
-    routes.read = async (name, service) => {
-      asked++;
-      await held;
-      return ServiceRoutes.prototype.read.call(routes, name, service);
-    };
     const wires = await Promise.all([get, post, get + get].map((text) => Wire.say(base, text)));
-    await eventually(() => asked === 4);
+    await eventually(() => routes.asked() === 4);
     for (const wire of wires) wire.close();
     await eventually(() => connections.length === 3 && connections.every(({ destroyed }) => destroyed));
     (app.getHttpServer() as Server).off('connection', connected);
-    Reflect.deleteProperty(routes, 'read');
-    go();
+    routes.go();
     serveSoon(stack, {}, { service: 1 });
     expect((await a.get(`${BOARD}/x`)).status).toBe(200);
     serveSoon(stack, {}, { service: 2 });

@@ -2,6 +2,7 @@ import { MaintenanceTimings } from '../../src/modules/administration/maintenance
 import { PoolPass } from '../../src/modules/runners/pools/pool-pass.service.js';
 import { AgentRuntimes } from '../../src/modules/runners/runners/ports.js';
 import { RunnerTimings } from '../../src/modules/runners/runners/runner-timings.js';
+import { ServiceRoutes } from '../../src/modules/integrations/services/proxy/service-routes.js';
 import { Forwarding, type ForwardLimits } from '../../src/modules/integrations/services/proxy/forwarding.js';
 import { ServiceTimings } from '../../src/modules/integrations/services/service-timings.js';
 import { AcpRuntime } from '../../src/platform/runtime/acp/acp-runtime.js';
@@ -42,4 +43,22 @@ export function serveSoon(stack: Stack, timings: Partial<ServiceTimings> = {}, l
   for (const app of workers(stack)) Object.assign(app.get(ServiceTimings, { strict: false }), soon);
   for (const { app, config } of stack.apps)
     if (config.role !== 'worker') Object.assign(app.get(Forwarding, { strict: false }).limits, limits);
+}
+
+/** An api looks where services are only when the test says so; how many wait for that. */
+export function holdRoutes(app: Stack['apps'][number]['app']): { readonly asked: () => number; readonly go: () => void } {
+  const routes = app.get(ServiceRoutes, { strict: false });
+  let asked = 0;
+  let release = (): void => undefined;
+  const held = new Promise<void>((resolve) => (release = resolve));
+  routes.read = async (name, service) => {
+    asked++;
+    await held;
+    return ServiceRoutes.prototype.read.call(routes, name, service);
+  };
+  const go = (): void => {
+    Reflect.deleteProperty(routes, 'read');
+    release();
+  };
+  return { asked: () => asked, go };
 }
