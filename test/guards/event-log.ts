@@ -274,8 +274,8 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   {
     guard: 'A round deletes all stored answers that have had their time, however many there are.',
     file: 'src/platform/operations/purge.ts',
-    find: 'while (signal?.aborted !== true && (await this.transactions.run(step)) === batch) await sleep(BETWEEN_MS, signal);',
-    replace: 'await this.transactions.run(step).then(() => sleep(BETWEEN_MS, signal).finally(() => batch));',
+    find: 'while (signal?.aborted !== true && (await this.transactions.run(step))',
+    replace: 'if (signal?.aborted !== true && (await this.transactions.run(step))',
     test: OPERATIONS,
     name: 'deletes all stored answers',
   },
