@@ -287,4 +287,12 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     test: KEYS,
     name: 'reads no more to delete the oldest',
   },
+  {
+    guard: 'Attempts are counted anew once a step is done for good.',
+    file: 'src/platform/operations/operations.repository.ts',
+    find: 'sql`, attempts = 1`',
+    replace: 'sql``',
+    test: OPERATIONS,
+    name: 'gives up after so many attempts in a row',
+  },
 ];

@@ -410,6 +410,19 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(runs.filter((r) => r.id === id)).toHaveLength(1);
   });
 
+  // Guard: attempts are counted anew once a step is done for good.
+  it('gives up after so many attempts in a row that have done no step', async () => {
+    await start('w1');
+    let steps = 0;
+    run = async (_operation, context) => {
+      if (++steps <= 5) await context.advanced(`step ${steps}`);
+      throw new Error('the database is away');
+    };
+    const id = await accept('long');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'internal_error', error_message: 'gave up after 3 attempts' });
+    expect(steps).toBe(7);
+  });
+
   it('fails with timeout at the deadline, while the handler still runs, and progress extends it', async () => {
     const worker = await start('w1');
     run = async (_operation, context, by) => {
