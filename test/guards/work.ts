@@ -524,4 +524,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/hooks/claims.db-spec.ts',
     name: 'is for the name that it was claimed by',
   },
+  {
+    guard: 'What becomes a convoy does not hold itself.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: "      if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);\n",
+    replace: '',
+    test: 'src/modules/work/beads/bead-changes.db-spec.ts',
+    name: 'does not hold itself through what it holds already',
+  },
 ];
