@@ -134,7 +134,8 @@ describe('idempotency keys', () => {
       select '', 'old', n, '', 201, '{}', now() - interval '25 hours' from generate_series(1, 2000) n`.execute(db);
     const pool = createPool(database.url, { max: 2 });
     const purge = (own: Kysely<Database>): Promise<number> => keys.purge(own as Tx, 10);
-    const nodes = await plansOf(pool, purge, 'only').finally(() => pool.end());
+    const nodes = await plansOf(pool, purge, 'only');
+    await pool.end();
     expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(20);
     await sql`delete from idempotency_keys where operation = 'old'`.execute(db);
   });
