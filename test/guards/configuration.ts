@@ -410,4 +410,12 @@ export const CONFIGURATION: readonly Guard[] = [
     test: FOLLOWING_TEST,
     name: 'is followed behind any number',
   },
+  {
+    guard: 'What the files say of times is whole milliseconds.',
+    file: 'src/modules/configuration/config/duration-at.ts',
+    find: 'Math.ceil(ms)',
+    replace: 'ms',
+    test: 'src/modules/configuration/config/retention.db-spec.ts',
+    name: 'a time that is no whole number',
+  },
 ];

@@ -271,4 +271,28 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     test: EPOCHS,
     name: 'begins what is new in the epoch of its day',
   },
+  {
+    guard: 'A round deletes all stored answers that have had their time, however many there are.',
+    file: 'src/platform/operations/purge.ts',
+    find: 'while (signal?.aborted !== true && (await this.transactions.run(step))',
+    replace: 'if (signal?.aborted !== true && (await this.transactions.run(step))',
+    test: OPERATIONS,
+    name: 'deletes all stored answers',
+  },
+  {
+    guard: 'What deletes answers reads those whose life is over, and no others.',
+    file: 'src/platform/idempotency/idempotency.repository.ts',
+    find: 'order by created_at limit ${limit} for update skip locked',
+    replace: "order by created_at + interval '0' limit ${limit} for update skip locked",
+    test: KEYS,
+    name: 'reads no more to delete the oldest',
+  },
+  {
+    guard: 'Attempts are counted anew once a step is done for good.',
+    file: 'src/platform/operations/operations.repository.ts',
+    find: 'sql`, attempts = 1`',
+    replace: 'sql``',
+    test: OPERATIONS,
+    name: 'gives up after so many attempts in a row',
+  },
 ];

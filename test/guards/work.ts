@@ -516,4 +516,20 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/runners/pools/pool-guards.db-spec.ts',
     name: 'hides none from a look',
   },
+  {
+    guard: 'Who has claimed by a name gives the bead back by it.',
+    file: 'src/modules/work/hooks/claims.service.ts',
+    find: ' || bead.assignee === (await this.repository.claimant(work.tx, city.streamId, assignee))',
+    replace: '',
+    test: 'src/modules/work/hooks/claims.db-spec.ts',
+    name: 'is for the name that it was claimed by',
+  },
+  {
+    guard: 'What becomes a convoy does not hold itself.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: "      if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);\n",
+    replace: '',
+    test: 'src/modules/work/beads/bead-changes.db-spec.ts',
+    name: 'does not hold itself through what it holds already',
+  },
 ];

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { plansOf, rowsRead } from '../../../test/support/plans.js';
 import { eventually } from '../../../test/support/sse.js';
-import { createDb, createPool, type Db } from '../database/database.js';
-import { Transactions } from '../database/transactions.js';
+import { createDb, createPool, type Database, type Db } from '../database/database.js';
+import { Transactions, type Tx } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { Idempotency, type IdempotencyRef } from './idempotency.js';
 import { IdempotencyRepository } from './idempotency.repository.js';
@@ -125,6 +126,18 @@ describe('idempotency keys', () => {
     expect(await use()).toMatchObject({ replayed: false });
     await age(r, '25 hours');
     expect(await transactions.run((tx) => keys.purge(tx, 100))).toBe(1);
+  });
+
+  // Guard: what deletes answers reads those whose life is over, and no others.
+  it('reads no more to delete the oldest answers than it deletes, however many there are', async () => {
+    await sql`insert into idempotency_keys (scope, operation, key, body_hash, status, body, created_at)
+      select '', 'old', n, '', 201, '{}', now() - interval '25 hours' from generate_series(1, 2000) n`.execute(db);
+    const pool = createPool(database.url, { max: 2 });
+    const purge = (own: Kysely<Database>): Promise<number> => keys.purge(own as Tx, 10);
+    const nodes = await plansOf(pool, purge, 'only');
+    await pool.end();
+    expect(rowsRead(nodes, 'idempotency_keys')).toBeLessThanOrEqual(20);
+    await sql`delete from idempotency_keys where operation = 'old'`.execute(db);
   });
 
   describe('held over several transactions', () => {

@@ -98,9 +98,9 @@ export class IdempotencyRepository {
   async purge(tx: Tx, limit: number): Promise<number> {
     await sql`delete from idempotency_holds where expires_at < clock_timestamp() - interval '1 hour'`.execute(tx);
     const { numAffectedRows } = await sql`
-      delete from idempotency_keys where (scope, operation, key) in (
-        select scope, operation, key from idempotency_keys
-        where created_at <= now() - ${LIFE}::interval order by created_at limit ${limit} for update skip locked)`.execute(tx);
+      delete from idempotency_keys where ctid = any(array(
+        select ctid from idempotency_keys
+        where created_at <= now() - ${LIFE}::interval order by created_at limit ${limit} for update skip locked))`.execute(tx);
     return Number(numAffectedRows ?? 0n);
   }
 }

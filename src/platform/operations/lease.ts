@@ -16,6 +16,8 @@ export class OperationAborted extends Error {
  */
 export class Lease {
   readonly ended: Promise<LeaseEnd>;
+  /** A step was done under it, so that this attempt counts as the first. */
+  advanced = false;
   readonly #controller = new AbortController();
   #end!: (why: LeaseEnd) => void;
   #why: LeaseEnd | undefined;

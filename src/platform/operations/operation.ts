@@ -66,6 +66,8 @@ export interface OperationContext {
   readonly signal: AbortSignal;
   /** Publishes a phase on the operation's row and extends its deadline; `beside` is written in the same transaction, before it. */
   progress(phase: string, beside?: (tx: Tx) => Promise<void>): Promise<void>;
+  /** The same after a step that stays done however this attempt ends: attempts are counted anew, so that long work may fail often, but not in a row. */
+  advanced(phase: string): Promise<void>;
 }
 
 /**
@@ -79,7 +81,7 @@ export type OperationOutcome =
 /** A family's handler. `run` must be re-runnable (check, then act) and holds no transaction around outside work. */
 export interface OperationHandler<I extends z.ZodType = z.ZodType> {
   readonly definition: OperationDefinition<I>;
-  /** Throwing means "try again" until the attempts are used up, then `request.failed` with `internal_error`. */
+  /** Throwing means "try again" until the attempts are used up (in a row, where it says `advanced`), then `request.failed` with `internal_error`. */
   run(operation: ClaimedOperation<z.output<I>>, context: OperationContext): Promise<OperationOutcome>;
   /**
    * Takes the locks that `within` and `failed` will need. Runs first in the transaction that ends the operation,

@@ -14,6 +14,7 @@ import { JobWorker } from '../queue/job-worker.js';
 import { sleep } from '../time/clock.js';
 import type { ClaimedOperation, OperationContext, OperationDefinition, OperationHandler, OperationOutcome } from './operation.js';
 import { OperationRunner } from './runner.js';
+import { OperationPurge } from './purge.js';
 import { OperationSweeper } from './sweeper.js';
 import type { OperationTimings } from './timings.js';
 
@@ -409,6 +410,19 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(runs.filter((r) => r.id === id)).toHaveLength(1);
   });
 
+  // Guard: attempts are counted anew once a step is done for good.
+  it('gives up after so many attempts in a row that have done no step', async () => {
+    await start('w1');
+    let steps = 0;
+    run = async (_operation, context) => {
+      if (++steps <= 5) await context.advanced(`step ${steps}`);
+      throw new Error('the database is away');
+    };
+    const id = await accept('long');
+    expect((await ended(id)).payload).toMatchObject({ error_code: 'internal_error', error_message: 'gave up after 3 attempts' });
+    expect(steps).toBe(7);
+  });
+
   it('fails with timeout at the deadline, while the handler still runs, and progress extends it', async () => {
     const worker = await start('w1');
     run = async (_operation, context, by) => {
@@ -498,9 +512,39 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     const [old, recent] = [await accept('old'), await accept('recent')];
     await Promise.all([ended(old), ended(recent)]);
     await sql`update operations set finished_at = now() - interval '8 days' where id = ${old}`.execute(api.db);
-    await worker.get(OperationSweeper).purge();
+    await worker.get(OperationPurge).round();
     const left = await api.db.selectFrom('operations').select('id').where('id', 'in', [old, recent]).execute();
     expect(left).toEqual([{ id: recent }]);
+  });
+
+  const answers = (age: string, n: number): Promise<unknown> =>
+    sql`insert into idempotency_keys (scope, operation, key, body_hash, status, body, created_at)
+      select '', 'test', ${age} || n, '', 201, '{}', now() - ${age}::interval from generate_series(1, ${n}::int) n`.execute(api.db);
+  const answersLeft = async (): Promise<number> =>
+    (await sql`select from idempotency_keys where operation = 'test'`.execute(api.db)).rows.length;
+
+  // Guard: a round deletes all stored answers that have had their time, however many there are.
+  it('deletes all stored answers that have had their time in one round', async () => {
+    await answers('23 hours', 2);
+    const worker = await start('w1');
+    // More than this round and the first one of the worker take, were each of one transaction.
+    await answers('25 hours', 5_000);
+    await worker.get(OperationPurge).round();
+    await eventually(async () => (await answersLeft()) === 2);
+    await sql`delete from idempotency_keys where operation = 'test'`.execute(api.db);
+  });
+
+  it('finds what the queue does not bring while a purge takes long', async () => {
+    api.failpoints.arm('queue.before_enqueue', () => {
+      throw new Error('the queue is away');
+    });
+    await api.transactions.run(async (tx) => {
+      await sql`lock table idempotency_keys in share mode`.execute(tx);
+      await start('w1', { purgeMs: 1 });
+      const purging = sql`select from pg_stat_activity where application_name = 'w1' and wait_event_type = 'Lock' and query like '%idempotency_keys%'`;
+      await eventually(async () => (await purging.execute(api.db)).rows.length > 0);
+      await ended(await accept('meanwhile'));
+    });
   });
 
   it('does not start a worker with a missing or a second handler', async () => {

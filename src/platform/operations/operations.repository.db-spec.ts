@@ -50,7 +50,7 @@ describe('an operation that somebody else has by now', () => {
     const before = await row(id);
     const tried = [
       await run((tx) => repository.renew(tx, id, fence, 60_000)),
-      await run((tx) => repository.progress(tx, id, fence, 'late', 60_000)),
+      await run((tx) => repository.progress(tx, id, fence, 'late', { deadlineMs: 60_000, anew: false })),
       await run((tx) => repository.putBack(tx, id, fence, { delayMs: 0, counted: true, waitMs: 60_000 })),
       await run((tx) => repository.finish(tx, id, fence, DONE)),
     ];

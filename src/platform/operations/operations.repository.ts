@@ -191,8 +191,10 @@ export class OperationsRepository {
     return this.#held(tx, id, fence, sql`lease_until = ${after(leaseMs)}`, sql`deadline_at > clock_timestamp()`);
   }
 
-  async progress(tx: Tx, id: string, fence: number, phase: string, deadlineMs: number): Promise<boolean> {
-    return this.#held(tx, id, fence, sql`phase = ${phase}, deadline_at = greatest(deadline_at, ${after(deadlineMs)})`);
+  /** With `anew` attempts are counted from this one on. */
+  async progress(tx: Tx, id: string, fence: number, phase: string, told: { deadlineMs: number; anew: boolean }): Promise<boolean> {
+    const attempts = told.anew ? sql`, attempts = 1` : sql``;
+    return this.#held(tx, id, fence, sql`phase = ${phase}, deadline_at = greatest(deadline_at, ${after(told.deadlineMs)})${attempts}`);
   }
 
   /** Puts the operation back for another attempt after `delayMs`: it waits in line again, for `waitMs` at the most. */

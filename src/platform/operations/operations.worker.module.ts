@@ -8,6 +8,7 @@ import { OperationEndings } from './endings.js';
 import { OperationClaims } from './operation-claims.js';
 import { OperationWorker } from './operation-worker.js';
 import { OperationsModule } from './operations.module.js';
+import { OperationPurge } from './purge.js';
 import { OperationRunner } from './runner.js';
 import { OperationSweeper } from './sweeper.js';
 import { OperationTimings } from './timings.js';
@@ -19,6 +20,7 @@ import { OperationTimings } from './timings.js';
     OperationWorker,
     OperationRunner,
     OperationSweeper,
+    OperationPurge,
     OperationClaims,
     OperationEndings,
     JobWorker,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { isRetryable } from '../database/pg-errors.js';
 import { preparing } from '../turns/preparing.js';
-import { Transactions } from '../database/transactions.js';
+import { Transactions, type Tx } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { AppLogger } from '../logging/logger.js';
 import { currentSpan, isTracing, spanned } from '../telemetry/spans.js';
@@ -161,21 +161,24 @@ export class OperationRunner {
 
   #context(row: ClaimedRow, handler: OperationHandler, lease: Lease): OperationContext {
     const { deadlineMs } = handler.definition;
+    const tell = async (phase: string, anew: boolean, beside?: (tx: Tx) => Promise<void>): Promise<void> => {
+      lease.signal.throwIfAborted();
+      const told = await this.transactions.run(async (tx) => {
+        await beside?.(tx);
+        return this.repository.progress(tx, row.id, row.fence, phase, { deadlineMs, anew });
+      });
+      if (!told) {
+        lease.end('lost');
+        throw new OperationAborted('lost');
+      }
+      if (anew) lease.advanced = true;
+      lease.deadlineIn(deadlineMs);
+      await this.failpoints.hit('operation.after_phase');
+    };
     return {
       signal: lease.signal,
-      progress: async (phase, beside) => {
-        lease.signal.throwIfAborted();
-        const told = await this.transactions.run(async (tx) => {
-          await beside?.(tx);
-          return this.repository.progress(tx, row.id, row.fence, phase, deadlineMs);
-        });
-        if (!told) {
-          lease.end('lost');
-          throw new OperationAborted('lost');
-        }
-        lease.deadlineIn(deadlineMs);
-        await this.failpoints.hit('operation.after_phase');
-      },
+      progress: (phase, beside) => tell(phase, false, beside),
+      advanced: (phase) => tell(phase, true),
     };
   }
 
@@ -191,7 +194,7 @@ export class OperationRunner {
       }
     } else error = attempt.error;
     if (!lease.held) return this.#left(row, 'lost');
-    await this.#failedAttempt(row, handler, operation, held, error);
+    await this.#failedAttempt(lease.advanced ? { ...row, attempts: 1 } : row, handler, operation, held, error);
   }
 
   async #failedAttempt(

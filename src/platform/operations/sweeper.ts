@@ -3,7 +3,6 @@ import { AppConfig } from '../config/config.js';
 import { Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
-import { Idempotency } from '../idempotency/idempotency.js';
 import { AppLogger } from '../logging/logger.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
@@ -12,7 +11,6 @@ import { OperationRunner } from './runner.js';
 import { OperationTimings } from './timings.js';
 
 const EXPIRED_AT_ONCE = 20;
-const PURGE_AT_ONCE = 1_000;
 
 /**
  * Finds what the queue did not bring or a worker did not end, claims it directly and runs it here. This, and not
@@ -24,7 +22,6 @@ export class OperationSweeper {
   #loop: Promise<void> | undefined;
   /** Rung when something taken here has ended. */
   readonly #ended = new AutoResetEvent();
-  #purgedAt = -Infinity;
   /** Claimed here and not over yet: what is past its deadline has no places of its own, and must not pile up. */
   #taken = 0;
 
@@ -33,7 +30,6 @@ export class OperationSweeper {
     private readonly db: Db,
     private readonly repository: OperationsRepository,
     private readonly transactions: Transactions,
-    private readonly idempotency: Idempotency,
     private readonly runner: OperationRunner,
     private readonly failpoints: Failpoints,
     private readonly timings: OperationTimings,
@@ -71,21 +67,11 @@ export class OperationSweeper {
     this.#ended.set();
   }
 
-  /** Deletes operations and idempotency answers that have had their time. */
-  async purge(): Promise<void> {
-    await this.transactions.run((tx) => this.repository.purge(tx, this.timings.keepFinishedMs, PURGE_AT_ONCE));
-    await this.transactions.run((tx) => this.idempotency.purge(tx, PURGE_AT_ONCE));
-  }
-
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       let more = false;
       try {
         more = await this.sweep();
-        if (performance.now() - this.#purgedAt >= this.timings.purgeMs) {
-          this.#purgedAt = performance.now();
-          await this.purge();
-        }
       } catch (error) {
         if (!signal.aborted) this.log.warn({ err: error }, 'a sweep for operations failed');
       }

@@ -128,3 +128,20 @@ describe('[beads.policies.order_tracking] delete_after_close', () => {
     ]);
   });
 });
+
+// Guard: what the files say of times is whole milliseconds.
+describe('a time that is no whole number of milliseconds', () => {
+  it.each([
+    ['mail_cities', 'archive_ms', '[mail]\nretention_ttl = "1.1d"\n'],
+    ['order_cities', 'history_ms', '[beads.policies.order_tracking]\ndelete_after_close = "1.1d"\n'],
+  ])('is followed in %s, and a little longer', async (table, column, text) => {
+    const { db } = fixture.a;
+    const times = { now: () => Promise.resolve(new Date()) } as unknown as OrderTimes;
+    await says(text);
+    await new MailSync(new MailRetentionRepository(db), following(fixture.a)).follow();
+    await new OrderSync(new OrderSyncRepository(db), following(fixture.a), times).follow();
+    expect(await fixture.sql(`select ${column}::text as ms from ${table} where stream_id = ${fixture.city.streamId}`)).toEqual([
+      { ms: '95040001' },
+    ]);
+  });
+});

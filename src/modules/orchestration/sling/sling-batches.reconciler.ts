@@ -59,7 +59,14 @@ export class SlingBatchesReconciler implements OnModuleInit {
       const status = code === 'canceled' ? code : 'failed';
       return { ok: false, code, message, within: within({ status, ...(status === 'failed' ? { code, message } : {}) }) };
     };
-    for (let toldAt = performance.now(); ;) {
+    // The first step of each attempt at once: what fails after it begins to be counted anew.
+    let toldAt = -Infinity;
+    const tell = async (done: number): Promise<void> => {
+      if (performance.now() - toldAt < TELL_MS) return;
+      await context.advanced(`slung ${done}`);
+      toldAt = performance.now();
+    };
+    for (;;) {
       context.signal.throwIfAborted();
       const portion = await this.repository.portion(streamId, requestId, this.step);
       if (portion === undefined) throw new Error('a batch of slings has ended');
@@ -70,15 +77,12 @@ export class SlingBatchesReconciler implements OnModuleInit {
       const city = await this.repository.runningCity(streamId);
       if (city === undefined) return failed('city_not_running', `the city does not run any more; ${far}`);
       try {
-        await this.#step(city, requestId, portion);
+        await this.#step(city, requestId, portion, tell);
       } catch (error) {
         if (error instanceof ProblemError && FINAL.has(error.problem)) return failed(error.problem, `${error.detail}; ${far}`);
         throw error;
       }
       await this.failpoints.hit('fan_out.after_step');
-      if (performance.now() - toldAt < TELL_MS) continue;
-      toldAt = performance.now();
-      await context.progress(`slung ${done + portion.beads.length}`);
     }
   }
 
@@ -89,13 +93,17 @@ export class SlingBatchesReconciler implements OnModuleInit {
   }
 
   /** Slings what comes next, unless somebody else has meanwhile, or it is canceled. Runs of a formula are launched one a transaction. */
-  async #step(city: CityScope, requestId: string, portion: Portion): Promise<void> {
-    const { formula, beads } = portion;
-    if (formula === null) return this.#sling(city, requestId, portion, undefined);
+  async #step(city: CityScope, requestId: string, portion: Portion, tell: (done: number) => Promise<void>): Promise<void> {
+    const { formula, beads, done } = portion;
+    if (formula === null) {
+      await this.#sling(city, requestId, portion, undefined);
+      return tell(done + beads.length);
+    }
     const ready = await this.batch.readyFor(city, formula, beads, MAX_BATCH_STEPS);
     for (const [n, bead] of beads.entries()) {
       const one = await this.batch.readyAhead(city, [bead], ready, portion.asked.force ?? false);
-      await this.#sling(city, requestId, { ...portion, beads: [bead], done: portion.done + n }, one);
+      await this.#sling(city, requestId, { ...portion, beads: [bead], done: done + n }, one);
+      await tell(done + n + 1);
     }
   }
 

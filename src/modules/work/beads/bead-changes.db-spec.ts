@@ -177,6 +177,25 @@ describe('parents', () => {
   });
 });
 
+describe('a bead that becomes a convoy', () => {
+  // Guard: what becomes a convoy does not hold itself.
+  it('does not hold itself through what it holds already, also under a new parent', async () => {
+    const work = await create();
+    const inner = await create({ type: 'convoy', parent: work });
+    const outer = await create({ type: 'convoy' });
+    const track = (id: string): Promise<unknown> =>
+      fixture.work.run(fixture.city, 'tester', (w) => w.putEdge({ issue_id: inner, depends_on_id: id, type: 'tracks' }));
+    await track(outer);
+    await expect(changes.update(target(work), { type: 'convoy', parent: outer })).rejects.toMatchObject({
+      problem: 'dependency_cycle',
+      detail: `conflict: a convoy cannot be in itself: ${work} → ${inner} → ${outer} → ${work}`,
+    });
+    expect((await changes.update(target(work), { parent: outer })).bead.parent).toBe(outer);
+    await expect(changes.update(target(work), { type: 'convoy' })).rejects.toMatchObject({ problem: 'dependency_cycle' });
+    expect((await changes.update(target(work), { type: 'convoy', parent: null })).bead.issue_type).toBe('convoy');
+  });
+});
+
 describe('If-Match', () => {
   it('lets a write through at this revision only, at any with *', async () => {
     const id = await create();

@@ -59,6 +59,8 @@ export class BeadChangesService {
         metadata: body.metadata,
         ...(body.assignee === undefined ? {} : { assignee: await this.#assigneeOf(work, bead, body.assignee, target) }),
       });
+      // As it is by now, with its new parent.
+      if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);
     });
   }
 

@@ -121,6 +121,14 @@ export class ConvoysRepository {
     return rows;
   }
 
+  /** The members that are convoys, by id. */
+  async memberConvoys(tx: Tx, streamId: number, convoy: string): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select m.id from beads m
+      where m.stream_id = ${streamId} and m.issue_type = 'convoy' and m.id in (${memberIds(streamId, convoy)}) order by m.id`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   /** Which convoys hold this one, directly or through others, and whom of them each holds. */
   async holdings(tx: Tx, streamId: number, convoy: string): Promise<Holding[]> {
     const { rows } = await sql<Holding>`

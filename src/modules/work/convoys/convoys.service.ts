@@ -189,6 +189,11 @@ export class ConvoysService {
     return beads;
   }
 
+  /** For what has become a convoy with what it holds. @throws ProblemError dependency_cycle when it holds itself. */
+  async refuseOwnCircle(work: Work, id: string): Promise<void> {
+    await this.refuseCircle(work, id, await this.repository.memberConvoys(work.tx, work.city.streamId, id));
+  }
+
   /** @throws ProblemError dependency_cycle when the convoy would hold itself once it holds `convoys`. */
   async refuseCircle(work: Work, id: string, convoys: readonly string[]): Promise<void> {
     if (convoys.length === 0) return;

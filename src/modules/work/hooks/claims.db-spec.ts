@@ -239,6 +239,17 @@ describe('a release', () => {
     expect((await p.next('web/polecat')).bead_id).toBe('al-1');
   });
 
+  // Guard: who has claimed by a name gives the bead back by it.
+  it('is for the name that it was claimed by, also that of a member of a pool', async () => {
+    await create();
+    expect(await p.claim('al-1', { assignee: 'witness-1' })).toMatchObject({ fence: 1, bead: { assignee: 'web/witness-1' } });
+    await expect(p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'witness-1', fence: 0 })).rejects.toThrow('has been claimed anew');
+    expect(await p.claims.heartbeat(fixture.city, 'al-1', { assignee: 'witness-1', fence: 1 })).toMatchObject({ fence: 1 });
+    await expect(release('al-1', { assignee: 'witness-2' })).rejects.toThrow('is owned by web/witness-1');
+    await release('al-1', { assignee: 'witness-1', fence: 1 });
+    expect(await bead('al-1')).toMatchObject({ status: 'open', assignee: null });
+  });
+
   it('is refused to others, under another fence, and of what is not claimed', async () => {
     await create();
     const { fence } = await p.claim('al-1', { assignee: 'mayor' });

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Bead } from '../../../contract/beads.schemas.js';
 import { auditInsert, auditItems } from '../../../platform/audit/audit-insert.js';
 import { audited } from '../../../platform/audit/audited-request.js';
 import { PgPool } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 
 /** A claim as `claim_work` takes it. */
 export interface ClaimItem {
@@ -52,6 +54,15 @@ export interface Batch {
   readonly moved: boolean;
 }
 
+/** Whether the bead `b` is assigned to whom somebody means by the third parameter: what a claim by that name has stored. */
+const HAS_IT = '(b.assignee = $3 or b.assignee = (select c.name from claimant($1, $3) c))';
+
+export interface Standing {
+  readonly status: string;
+  readonly assignee: string | null;
+  readonly claim_fence: number;
+}
+
 interface Row {
   readonly ord: number;
   readonly outcome: Decision['outcome'] | 'moved' | 'unmoved' | 'not_running';
@@ -98,7 +109,7 @@ export class ClaimsRepository {
       name: 'claim-heartbeat',
       text: `with done as (update beads b set lease_until = clock_timestamp() + b.lease_ms * interval '1 millisecond'
         where b.stream_id = $1 and b.id = $2 and b.status = 'in_progress' and b.claim_fence = $4 and b.lease_ms is not null
-          and (b.assignee = $3 or b.assignee = (select c.name from claimant($1, $3) c))
+          and ${HAS_IT}
           and exists (select from cities c where c.stream_id = $1 and c.running)
         returning b.lease_until, b.claim_fence as fence),
         audited as (${auditInsert('$5', 'where exists (select from done)')})
@@ -109,12 +120,18 @@ export class ClaimsRepository {
     return rows[0];
   }
 
-  /** The state of a bead as a refusal tells it. */
-  async standing(streamId: number, id: string): Promise<{ status: string; assignee: string | null; claim_fence: number } | undefined> {
-    const { rows } = await this.pool.query<{ status: string; assignee: string | null; claim_fence: number }>({
+  /** Under which name work is assigned to whom claims by `text`; undefined when it names nobody. */
+  async claimant(tx: Tx, streamId: number, text: string): Promise<string | undefined> {
+    const { rows } = await sql<{ name: string }>`select c.name from claimant(${streamId}, ${text}) c`.execute(tx);
+    return rows[0]?.name;
+  }
+
+  /** The state of a bead as a refusal tells it, and whether `assignee` has it. */
+  async standing(streamId: number, id: string, assignee: string): Promise<(Standing & { readonly mine: boolean | null }) | undefined> {
+    const { rows } = await this.pool.query<Standing & { readonly mine: boolean | null }>({
       name: 'claim-standing',
-      text: 'select status, assignee, claim_fence from beads where stream_id = $1 and id = $2',
-      values: [streamId, id],
+      text: `select b.status, b.assignee, b.claim_fence, ${HAS_IT} as mine from beads b where b.stream_id = $1 and b.id = $2`,
+      values: [streamId, id, assignee],
     });
     return rows[0];
   }

@@ -4,7 +4,6 @@ import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { RosterService } from '../../configuration/roster/roster.service.js';
 import { WorkService } from '../work/work.service.js';
 import { ClaimCommitter } from './claim-committer.js';
 import { claimLost, claimRefused } from './claim-refusals.js';
@@ -32,7 +31,6 @@ export class ClaimsService {
     private readonly committer: ClaimCommitter,
     private readonly repository: ClaimsRepository,
     private readonly work: WorkService,
-    private readonly roster: RosterService,
   ) {}
 
   /**
@@ -79,7 +77,7 @@ export class ClaimsService {
   ): Promise<Answer<{ status: string }>> {
     const { index } = await this.work.run(city, caller.actor, async (work) => {
       const bead = await work.require(id);
-      const isOwner = bead.assignee === assignee || bead.assignee === (await this.roster.address(city.streamId, assignee, '', work.tx));
+      const isOwner = bead.assignee === assignee || bead.assignee === (await this.repository.claimant(work.tx, city.streamId, assignee));
       if (!isOwner || bead.status !== 'in_progress' || (fence !== undefined && fence !== bead.claim_fence))
         throw claimLost(id, bead, isOwner && bead.assignee !== null);
       await work.update(id, { status: 'open', assignee: null, metadata: reason === undefined ? {} : { release_reason: reason } });
@@ -91,10 +89,9 @@ export class ClaimsService {
   async heartbeat(city: CityScope, id: string, { assignee, fence }: BeadHeartbeatInputBody): Promise<BeadHeartbeatResponse> {
     const beat = await this.repository.heartbeat(city.streamId, id, assignee, fence);
     if (beat !== undefined) return { fence: beat.fence, lease_until: beat.lease_until.toISOString() };
-    const standing = await this.repository.standing(city.streamId, id);
+    const standing = await this.repository.standing(city.streamId, id, assignee);
     if (standing === undefined) throw problem('bead_not_found', `bead ${id} not found`);
-    const isOwner = standing.assignee === assignee || standing.assignee === (await this.roster.address(city.streamId, assignee));
-    throw claimLost(id, standing, isOwner);
+    throw claimLost(id, standing, standing.mine === true);
   }
 }
 

@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { EventLogModule } from '../../../platform/event-log/event-log.module.js';
 import { CitiesModule } from '../../tenancy/cities/cities.module.js';
-import { RosterModule } from '../../configuration/roster/roster.module.js';
 import { WorkModule } from '../work/work.module.js';
 import { ClaimCommitter } from './claim-committer.js';
 import { ClaimsController } from './claims.controller.js';
@@ -13,7 +12,7 @@ import { HooksService } from './hooks.service.js';
 
 /** Claims, leases and hooks: how work finds the agent that does it. */
 @Module({
-  imports: [CitiesModule, EventLogModule, RosterModule, WorkModule],
+  imports: [CitiesModule, EventLogModule, WorkModule],
   controllers: [ClaimsController, HooksController],
   providers: [ClaimCommitter, ClaimsRepository, ClaimsService, HooksRepository, HooksService],
 })

@@ -56,7 +56,7 @@ export class MailBroadcastsReconciler implements OnModuleInit {
       sent = step.sent;
       if (step.over) return { ok: true, payload: { sent }, within };
       await this.failpoints.hit('fan_out.after_step');
-      await context.progress(`sent ${sent}`);
+      await context.advanced(`sent ${sent}`);
     }
   }
 

@@ -5,8 +5,6 @@ import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.j
 import { Metrics } from '../../../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import type { WorkFixture } from '../../../../../test/support/work.js';
-import { RosterRepository } from '../../../configuration/roster/roster.repository.js';
-import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { WorkService } from '../../work/work.service.js';
 import { ClaimCommitter } from '../claim-committer.js';
 import { ClaimsRepository } from '../claims.repository.js';
@@ -35,7 +33,7 @@ export function hookProcess(
   };
   const committer = new ClaimCommitter(repository, streams, fixture.failpoints, new Metrics());
   const db = createDb(pool);
-  const claims = new ClaimsService(committer, repository, work, new RosterService(new RosterRepository(db)));
+  const claims = new ClaimsService(committer, repository, work);
   const hooks = new HooksService(new HooksRepository(pool), committer);
   const log = new AppLogger(createLogger('silent'));
   return {

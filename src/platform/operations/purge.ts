@@ -1,0 +1,39 @@
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { Transactions, type Tx } from '../database/transactions.js';
+import { Lifecycle } from '../health/lifecycle.js';
+import { repeat } from '../health/repeat.js';
+import { Idempotency } from '../idempotency/idempotency.js';
+import { AppLogger } from '../logging/logger.js';
+import { sleep } from '../time/clock.js';
+import { OperationsRepository } from './operations.repository.js';
+import { OperationTimings } from './timings.js';
+
+const BATCH = 2_000;
+const BETWEEN_MS = 5;
+
+/** Deletes operations and idempotency answers that have had their time. It has a loop of its own: with a backlog a round takes long. */
+@Injectable()
+export class OperationPurge implements OnApplicationBootstrap {
+  constructor(
+    private readonly repository: OperationsRepository,
+    private readonly transactions: Transactions,
+    private readonly idempotency: Idempotency,
+    private readonly timings: OperationTimings,
+    private readonly lifecycle: Lifecycle,
+    private readonly log: AppLogger,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const work = (signal: AbortSignal): Promise<void> => this.round(BATCH, signal);
+    repeat(this.lifecycle, this.log, { name: 'purge of operations', everyMs: this.timings.purgeMs, work });
+  }
+
+  /** All that has had its time, in transactions of at most `batch` rows. */
+  async round(batch = BATCH, signal?: AbortSignal): Promise<void> {
+    const all = async (step: (tx: Tx) => Promise<number>): Promise<void> => {
+      while (signal?.aborted !== true && (await this.transactions.run(step)) === batch) await sleep(BETWEEN_MS, signal);
+    };
+    await all((tx) => this.repository.purge(tx, this.timings.keepFinishedMs, batch));
+    await all((tx) => this.idempotency.purge(tx, batch));
+  }
+}
