@@ -622,7 +622,7 @@ create table idempotency_keys (
   created_at timestamp with time zone default now() not null,
   constraint idempotency_keys_scope_operation_key_pkey PRIMARY KEY (scope, operation, key)
 );
-CREATE INDEX idempotency_keys_created_at_idx ON public.idempotency_keys USING brin (created_at);
+CREATE INDEX idempotency_keys_age_idx ON public.idempotency_keys USING btree (created_at);
 
 create table mail_broadcasts (
   stream_id integer not null,
