@@ -267,4 +267,12 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
     name: 'follows the newest with a process',
   },
+  {
+    guard: 'Who opens the feed while a process has not read its streams anew is told to try again.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: "if (supervisor === undefined) throw problem('unavailable', 'the event log is being read anew, try again');",
+    replace: "if (supervisor === undefined) throw new TypeError('the supervisor has no stream');",
+    test: EPOCHS,
+    name: 'has who comes back to the feed try again',
+  },
 ];
