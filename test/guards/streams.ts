@@ -275,4 +275,18 @@ export const STREAMS: readonly Guard[] = [
     test: EPOCHS,
     name: 'has who comes back to the feed try again',
   },
+  {
+    guard: 'A full cache of pages forgets no more than it has to.',
+    file: 'src/platform/streams/page-cache.ts',
+    find: 'this.#bytes -= page.bytes;',
+    replace: 'void page.page.then(({ bytes: held }) => (this.#bytes -= held.length));',
+    test: 'src/platform/streams/page-cache.spec.ts',
+  },
+  {
+    guard: 'A page that is being loaded is not loaded twice.',
+    file: 'src/platform/streams/page-cache.ts',
+    find: 'if (page.bytes === 0) continue;',
+    replace: '',
+    test: 'src/platform/streams/page-cache.spec.ts',
+  },
 ];
