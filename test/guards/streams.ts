@@ -289,4 +289,12 @@ export const STREAMS: readonly Guard[] = [
     replace: '',
     test: 'src/platform/streams/page-cache.spec.ts',
   },
+  {
+    guard: 'Ids of those who may see a city go on naming it when it has left.',
+    file: 'src/platform/streams/supervisor-source.ts',
+    find: 'this.checkpoints.position(elsewhere, this.inFeed)',
+    replace: "this.checkpoints.position(elsewhere, (name) => this.inFeed(this.streams.some((s) => s.name === name) ? name : ''))",
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'name how far a city was that has left',
+  },
 ];
