@@ -295,4 +295,20 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     test: OPERATIONS,
     name: 'gives up after so many attempts in a row',
   },
+  {
+    guard: 'A part begins after what the rest has of its time.',
+    file: 'src/platform/event-log/parts.ts',
+    find: 'return newest === undefined ? span',
+    replace: 'return newest === undefined || lengthMs > 0 ? span',
+    test: 'src/platform/event-log/parts.db-spec.ts',
+    name: 'makes its parts after what was written in that time',
+  },
+  {
+    guard: 'A time that could not be kept free is not kept free any more.',
+    file: 'src/platform/event-log/parts.ts',
+    find: 'if (large && !added) await',
+    replace: 'if (large && added) await',
+    test: 'src/platform/event-log/parts.db-spec.ts',
+    name: 'keeps no time free',
+  },
 ];

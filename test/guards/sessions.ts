@@ -45,6 +45,14 @@ export const SESSIONS: readonly Guard[] = [
     test: 'src/modules/sessions/sessions/session-by-id.db-spec.ts',
   },
   {
+    guard: 'A feed of a session that has ended and is replaced is fed no more.',
+    file: 'src/modules/sessions/transcripts/session-hub.ts',
+    find: 'this.#drop(this.#session(pk), key, feed);',
+    replace: '',
+    test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
+    name: 'feeds only the new one',
+  },
+  {
     guard: 'Streams of a session end where an epoch begins.',
     file: 'src/modules/sessions/transcripts/session-feed.ts',
     find: 'if (beginsEpoch(this.position, upto)) return this.#endEpoch(upto);',

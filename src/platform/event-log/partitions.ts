@@ -129,9 +129,12 @@ export class EventPartitions {
     await sql`analyze (skip_locked) events`.execute(tx);
   }
 
-  /** When the newest event of a part was. */
-  async newest(tx: Tx, name: string): Promise<Date | undefined> {
-    const { rows } = await sql<{ ts: Date | null }>`select max(ts) as ts from ${sql.table(name)}`.execute(tx);
+  /** When the newest event of a part was, or the newest within a span. */
+  async newest(tx: Tx, name: string, { from, to }: Partial<Span> = {}): Promise<Date | undefined> {
+    const { rows } = await sql<{ ts: Date | null }>`select max(ts) as ts from ${sql.table(name)}
+      where ts >= coalesce(${from ?? null}, '-infinity'::timestamptz) and ts < coalesce(${to ?? null}, 'infinity'::timestamptz)`.execute(
+      tx,
+    );
     return rows[0]!.ts ?? undefined;
   }
 

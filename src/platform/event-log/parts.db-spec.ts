@@ -205,6 +205,54 @@ describe('a log of which something is to go at some time', () => {
     await append(1);
   });
 
+  // Guards: a part begins after what the rest has of its time; a time that cannot be kept free is not kept free any more.
+  describe('where the clock of the database was ahead for a while', () => {
+    const ahead = 2 * DAY + 8 * HOUR;
+    /** A stream that was written meanwhile, goes on there, and is in the rest. */
+    const wasWritten = async (): Promise<void> => {
+      await append(1, 'beta');
+      await sql`update event_streams set last_ts = now() + ${ahead / HOUR} * interval '1 hour' where name = 'beta'`.execute(db);
+      await append(1, 'beta');
+    };
+
+    it.each([
+      ['a large rest', -1],
+      ['a small one', 16_777_216],
+    ])('makes its parts after what was written in that time, and refuses no write (%s)', async (_, smallBytes) => {
+      await registerCity(db, 'beta', '/beta');
+      await append(3);
+      await wasWritten();
+      for (let n = 0; n < 3; n++) {
+        await worker(0, smallBytes).round(KEPT);
+        await append(1);
+        await append(1, 'beta');
+      }
+      const { partitions: made, keepsFree } = await found();
+      expect(made.length).toBeGreaterThan(0);
+      for (const { from, to } of made) expect(from.getTime() > Date.now() + ahead || to.getTime() < Date.now() + ahead).toBe(true);
+      expect(keepsFree).toBe(false);
+    });
+
+    it('keeps no time free in which somebody has written before it was looked through', async () => {
+      await registerCity(db, 'beta', '/beta');
+      await worker().round(KEPT);
+      await sql`drop table ${sql.table((await found()).partitions[0]!.name)}`.execute(db);
+      const newest = partitions.newest.bind(partitions);
+      const looked = jest.spyOn(partitions, 'newest').mockImplementationOnce(async (...asked) => {
+        const found = await newest(...asked);
+        await wasWritten();
+        return found;
+      });
+      await expect(worker(0, -1).round(KEPT)).rejects.toThrow(/events_rest_free_check/);
+      looked.mockRestore();
+      expect((await found()).keepsFree).toBe(false);
+      await append(1, 'beta');
+      await worker(0, -1).round(KEPT);
+      await append(1, 'beta');
+      expect((await found()).partitions).toHaveLength(1);
+    });
+  });
+
   it('waits for whoever reads no longer than it may, and holds up nobody for it', async () => {
     await worker().round(KEPT);
     await past(20, 5);

@@ -60,21 +60,42 @@ export class EventParts {
       const last = log.partitions.at(-1)?.to.getTime() ?? 0;
       if (last > now + widthMs) break;
       const from = Math.max(last, Math.ceil((now + (log.restBytes > this.smallBytes ? widthMs : HOUR_MS)) / HOUR_MS) * HOUR_MS);
-      await this.#add(log, { from: new Date(from), to: new Date(from + Math.ceil(widthMs / HOUR_MS) * HOUR_MS) }, signal);
+      await this.#add(log, await this.#free(from, Math.ceil(widthMs / HOUR_MS) * HOUR_MS), signal);
       log = await this.transactions.run((tx) => this.partitions.find(tx));
     }
     return log;
   }
 
-  async #add({ restBytes }: PartedLog, span: Span, signal?: AbortSignal): Promise<void> {
-    const large = restBytes > this.smallBytes;
+  /**
+   * The first span from a time on of which the rest has nothing. While the clock of the database is ahead events come into the rest that are of
+   * a later time, and their streams go on at that time once the clock is right: a part could not have it, and to keep it free would stop them.
+   */
+  async #free(from: number, lengthMs: number): Promise<Span> {
+    const span = { from: new Date(from), to: new Date(from + lengthMs) };
+    const newest = await this.transactions.run((tx) => this.partitions.newest(tx, REST, span));
+    return newest === undefined ? span : this.#free((Math.floor(newest.getTime() / HOUR_MS) + 1) * HOUR_MS, lengthMs);
+  }
+
+  async #add(log: PartedLog, span: Span, signal?: AbortSignal): Promise<void> {
+    const large = log.restBytes > this.smallBytes;
+    let added = false;
+    try {
+      added = await this.#addFree(large, span, signal);
+    } finally {
+      // What is kept free for nothing would refuse what is written once its time has come. So it goes also where the worker stops.
+      if (large && !added) await this.#alone((tx) => this.partitions.keepFreeNoMore(tx));
+    }
+    if (added) await this.#alone((tx) => this.partitions.analyze(tx), signal);
+  }
+
+  async #addFree(large: boolean, span: Span, signal?: AbortSignal): Promise<boolean> {
     if (large) {
       const keep = async (tx: Tx): Promise<void> => {
         await this.partitions.keepFreeNoMore(tx);
         await this.partitions.keepFree(tx, span);
       };
-      if (!(await this.#alone(keep, signal))) return;
-      if (!(await this.#alone((tx) => this.partitions.checkFree(tx), signal))) return;
+      if (!(await this.#alone(keep, signal))) return false;
+      if (!(await this.#alone((tx) => this.partitions.checkFree(tx), signal))) return false;
     }
     const add = async (tx: Tx): Promise<void> => {
       const log = await this.partitions.find(tx);
@@ -84,7 +105,7 @@ export class EventParts {
       if (!there.some(({ from, to }) => from < span.to && to > span.from)) await this.partitions.add(tx, span);
       if (large) await this.partitions.keepFreeNoMore(tx);
     };
-    if (await this.#alone(add, signal)) await this.#alone((tx) => this.partitions.analyze(tx), signal);
+    return this.#alone(add, signal);
   }
 
   async #drop(log: PartedLog, before: Date, signal?: AbortSignal): Promise<number> {

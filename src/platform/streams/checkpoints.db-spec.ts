@@ -98,6 +98,28 @@ describe('opaque ids', () => {
     expect(events(resumed)).toEqual([]);
   });
 
+  // Guard: ids of those who may see a city go on naming it when it has left.
+  it('name how far a city was that has left while nobody read, also to those who asked for some cities', async () => {
+    const some = `${a.url}/sup?cities=${Array.from({ length: 17 }, (_, n) => `city${n + 1}`).join()}`;
+    const earlier = await open(some);
+    await earlier.until(isOpaque);
+    await earlier.close();
+    let later = 0;
+    Date.now = () => now() + (later += 40_000);
+    await eventually(async () => {
+      await a.emit('city17');
+      const { head, position } = a.hub.stream('city17')!;
+      return head > position && a.hub.readerLag === 0; // known, and nobody reads it
+    }, Infinity);
+    Date.now = now;
+    await a.leave('city17');
+    await eventually(() => a.hub.stream('city17') === undefined);
+    const { id } = await (await open(some)).until(isOpaque);
+    const resumed = await open(some, id!);
+    await resumed.until((f) => f.event === 'heartbeat');
+    expect(events(resumed)).toEqual([]);
+  });
+
   it('are good for a day on a replica where hardly anything has moved since it began', async () => {
     const stream = await open(`${b.url}/sup`);
     const old = (await stream.until(isOpaque)).id!;

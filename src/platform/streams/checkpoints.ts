@@ -14,6 +14,12 @@ const CHAIN_MS = 10 * 60_000;
 /** A base that nothing moves far from is stored anew: what is stored is dropped after a day, however new the ids that count from it. */
 const RENEW_MS = 30 * 60_000;
 
+/** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
+interface Moved {
+  readonly name: string;
+  readonly seq: number;
+}
+
 class Base implements CheckpointBase {
   constructor(
     readonly id: number,
@@ -42,8 +48,8 @@ export class Checkpoints {
   #writtenAt = 0;
   #writing: Promise<void> | undefined;
   /** Streams beyond the base, and those that moved while the next base is being written. */
-  #moved = new Map<number, number>();
-  #movedMeanwhile = new Map<number, number>();
+  #moved = new Map<number, Moved>();
+  #movedMeanwhile = new Map<number, Moved>();
 
   constructor(
     private readonly repository: StreamLogRepository,
@@ -55,10 +61,10 @@ export class Checkpoints {
     return this.#base !== undefined;
   }
 
-  advance(streamId: number, seq: number): void {
-    if (this.#writing !== undefined) this.#movedMeanwhile.set(streamId, seq);
+  advance({ id, name }: { readonly id: number; readonly name: string }, seq: number): void {
+    if (this.#writing !== undefined) this.#movedMeanwhile.set(id, { name, seq });
     if (this.#base === undefined) return;
-    this.#moved.set(streamId, seq);
+    this.#moved.set(id, { name, seq });
     if (this.#writing === undefined && this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval())
       this.#writing = this.#step();
   }
@@ -86,11 +92,11 @@ export class Checkpoints {
   }
 
   /** A position at the hub's own place, with some streams elsewhere. Undefined while there is no base. */
-  position(elsewhere: ReadonlyMap<number, number>, visible: (streamId: number) => boolean): OpaquePosition | undefined {
+  position(elsewhere: ReadonlyMap<number, number>, visible: (stream: string) => boolean): OpaquePosition | undefined {
     const base = this.#base;
     if (base === undefined) return undefined;
     const moved = new Map<number, number>();
-    for (const [id, seq] of this.#moved) if (visible(id)) moved.set(id, seq);
+    for (const [id, { name, seq }] of this.#moved) if (visible(name)) moved.set(id, seq);
     for (const [id, seq] of elsewhere) moved.set(id, seq);
     return new OpaquePosition(base, moved);
   }
@@ -126,7 +132,7 @@ export class Checkpoints {
   async #step(): Promise<void> {
     const base = this.#base!;
     if (this.#steps >= CHAIN_LENGTH || Date.now() - this.#rootAt > CHAIN_MS) return this.#root();
-    const moved = new Map(this.#moved);
+    const moved = new Map([...this.#moved].map(([id, { seq }]) => [id, seq]));
     await this.#write(async () => {
       const id = await this.repository.insertCursor(base.root, moved);
       const seqs = new Map(base.seqs);

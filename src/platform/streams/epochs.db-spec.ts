@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
+import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
 import { EPOCH_STEP } from '../event-log/epochs.js';
 
@@ -104,6 +104,33 @@ describe('a log that was set back under two replicas', () => {
       await again.untilAll((frames) => frames.some((f) => f.data.city === lost) && frames.some((f) => f.data.city === kept));
       expect(again.frames.filter((f) => f.data.city === lost).every((f) => (f.data.seq as number) > head)).toBe(true);
     }
+  });
+
+  // Guard: who opens the feed while a process has not read its streams anew is told to try again.
+  it('has who comes back to the feed try again where the replica knows only a part of it yet', async () => {
+    const name = await city(2);
+    await b.hub.refresh();
+    const { repository } = b.hub;
+    const byName = repository.byName.bind(repository);
+    let go = (): void => undefined;
+    const gate = new Promise<void>((resolve) => (go = resolve));
+    const looks: { mockRestore: () => void }[] = [];
+    looks.push(
+      jest.spyOn(repository, 'byName').mockImplementationOnce(async (names) => {
+        await setBack({});
+        for (const look of ['active', 'recent'] as const) {
+          const read = repository[look].bind(repository) as () => Promise<never[]>;
+          looks.push(jest.spyOn(repository, look).mockImplementation((...asked: unknown[]) => gate.then(() => read(...(asked as [])))));
+        }
+        void b.hub.look(name);
+        await eventually(() => b.hub.stream('__supervisor__') === undefined);
+        return byName(names);
+      }),
+    );
+    const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': `${name}:2,nowhere:1` } });
+    for (const look of looks) look.mockRestore();
+    go();
+    expect([refused.status, await refused.text()]).toEqual([503, 'unavailable: the event log is being read anew, try again']);
   });
 
   it('begins what is new in the epoch of its day, under a name that was lost too', async () => {

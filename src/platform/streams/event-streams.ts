@@ -153,7 +153,9 @@ export class EventStreams {
   /** Where each stream of the feed begins for a client with this cursor. */
   async #starts(value: string, what: string, group: SupervisorGroup, cities: readonly string[] | undefined): Promise<Map<number, Start>> {
     const wanted = await this.#wanted(value, what);
-    const supervisor = this.hub.stream(SUPERVISOR_STREAM)!;
+    const supervisor = this.hub.stream(SUPERVISOR_STREAM);
+    // Meanwhile an epoch has begun, and the process has not read its streams anew.
+    if (supervisor === undefined) throw problem('unavailable', 'the event log is being read anew, try again');
     const since = wanted.get(supervisor.id);
     const starts = new Map<number, Start>();
     const old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[] = [];

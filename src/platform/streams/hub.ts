@@ -239,7 +239,7 @@ export class StreamHub implements Feed, OnModuleInit {
   #begin(s: StreamState, position: number): void {
     if (s.position === position) return;
     s.position = position;
-    this.checkpoints.advance(s.id, position);
+    this.checkpoints.advance(s, position);
   }
 
   *#channels(): Iterable<Channel> {
@@ -318,7 +318,7 @@ export class StreamHub implements Feed, OnModuleInit {
       s = new StreamState(row, position);
       this.streams.set(s.id, s);
       this.#byName.set(s.name, s);
-      this.checkpoints.advance(s.id, position);
+      this.checkpoints.advance(s, position);
       this.version++;
     } else {
       // A row read before another one may arrive after it; a stream's last word before it leaves moves its head.
@@ -365,7 +365,7 @@ export class StreamHub implements Feed, OnModuleInit {
     s.active = false;
     if (this.#hot(s) && s.position < s.head) return;
     for (const group of s.groups.values()) this.#finish(group);
-    if (this.#groups.size === 0) this.checkpoints.advance(s.id, s.head);
+    if (this.#groups.size === 0) this.checkpoints.advance(s, s.head);
     else this.left.set(s.id, { name: s.name, head: s.position, ends: s.ends });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
@@ -442,7 +442,7 @@ export class StreamHub implements Feed, OnModuleInit {
   #publish(s: StreamState, row: WireRow): void {
     s.position = row.seq;
     if (row.seq > s.head) s.head = row.seq;
-    this.checkpoints.advance(s.id, row.seq);
+    this.checkpoints.advance(s, row.seq);
     if (s.groups.size > 0) this.#publishToCity(s, row);
     for (const group of this.#groups.values()) {
       const frame = group.source.encode(row);

@@ -13,33 +13,43 @@ export interface Page {
   readonly offsets: Uint32Array;
 }
 
+interface Kept {
+  readonly page: Promise<Page>;
+  /** 0 while it is being loaded. */
+  bytes: number;
+}
+
 export class PageCache {
-  readonly #pages = new Map<string, Promise<Page>>();
+  /** The one that was asked for last is the last. */
+  readonly #pages = new Map<string, Kept>();
   #bytes = 0;
 
   /** The page under `key`, loaded once. A page that could not be loaded is not kept. */
   get(key: string, load: () => Promise<Page>): Promise<Page> {
-    const kept = this.#pages.get(key);
-    if (kept !== undefined) {
-      this.#pages.delete(key);
-      this.#pages.set(key, kept);
-      return kept;
-    }
-    const page = load();
-    this.#pages.set(key, page);
-    page.then(
-      (p) => this.#grow(p.bytes.length),
-      () => this.#pages.delete(key),
-    );
-    return page;
+    const kept = this.#pages.get(key) ?? this.#load(key, load);
+    this.#pages.delete(key);
+    this.#pages.set(key, kept);
+    return kept.page;
   }
 
-  #grow(bytes: number): void {
+  #load(key: string, load: () => Promise<Page>): Kept {
+    const made: Kept = { page: load(), bytes: 0 };
+    made.page.then(
+      ({ bytes }) => this.#grow(made, bytes.length),
+      () => this.#pages.delete(key),
+    );
+    return made;
+  }
+
+  #grow(loaded: Kept, bytes: number): void {
+    loaded.bytes = bytes;
     this.#bytes += bytes;
     for (const [key, page] of this.#pages) {
       if (this.#bytes <= MAX_BYTES) return;
+      // One that is being loaded holds nothing yet, and others wait for it.
+      if (page.bytes === 0) continue;
       this.#pages.delete(key);
-      void page.then((p) => (this.#bytes -= p.bytes.length));
+      this.#bytes -= page.bytes;
     }
   }
 }

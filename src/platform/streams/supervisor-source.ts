@@ -103,8 +103,7 @@ export class SupervisorSource implements ChannelSource {
   #position(elsewhere: ReadonlyMap<number, number>, lag?: ReadonlyMap<number, Lag>): Position {
     if (this.streams.length <= COMPOSITE_LIMIT) return this.#composite(elsewhere, lag);
     if (!this.checkpoints.ready) void this.checkpoints.prepare();
-    const visible = (id: number): boolean => this.inFeed(this.feed.streams.get(id)?.name ?? this.feed.left.get(id)?.name ?? '');
-    return this.checkpoints.position(elsewhere, visible) ?? this.#composite(elsewhere, lag);
+    return this.checkpoints.position(elsewhere, this.inFeed) ?? this.#composite(elsewhere, lag);
   }
 
   #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {

@@ -101,12 +101,15 @@ export class SessionHub implements OnModuleInit {
    * The feed of a session in a view. A new one begins at `head`, which the caller has read: it is published from there on.
    */
   feed(pk: number, view: View, head: number): SessionFeed {
-    const session = this.#session(pk);
     const key = `${view.format}:${view.thinking}`;
-    let feed = session.feeds.get(key);
-    if (feed === undefined || feed.ended) {
+    let feed = this.#sessions.get(pk)?.feeds.get(key);
+    if (feed?.ended === true) {
+      this.#drop(this.#session(pk), key, feed);
+      feed = undefined;
+    }
+    if (feed === undefined) {
       feed = new SessionFeed(pk, view, head, this.reads, this.sent);
-      session.feeds.set(key, feed);
+      this.#session(pk).feeds.set(key, feed);
       this.follow(pk, feed);
     }
     feed.idleSince = undefined;
@@ -236,12 +239,16 @@ export class SessionHub implements OnModuleInit {
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
     for (const session of [...this.#sessions.values()]) {
       for (const [key, feed] of session.feeds) {
-        if (!feed.ended && !abandoned(feed, now)) continue;
-        session.feeds.delete(key);
-        if (feed.channel.size > 0) this.#finishing.add(feed.channel);
-        this.unfollow(session.pk, feed);
+        if (feed.ended || abandoned(feed, now)) this.#drop(session, key, feed);
       }
     }
+  }
+
+  /** One that was only replaced would be fed for ever, and nobody would look at its last readers any more. */
+  #drop(session: Followed, key: string, feed: SessionFeed): void {
+    session.feeds.delete(key);
+    if (feed.channel.size > 0) this.#finishing.add(feed.channel);
+    this.unfollow(session.pk, feed);
   }
 }
 

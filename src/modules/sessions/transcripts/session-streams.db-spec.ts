@@ -7,6 +7,7 @@ import { insertSession, said, write, type TestSession } from '../../../../test/s
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { turnOf } from './conversation.js';
 import type { EntryWrite } from './entries.js';
+import { plainId, type View } from './session-frames.js';
 import { entryColumns, SESSION_STEP, type EntryRow } from './entry-row.js';
 import { sleep } from '../../../platform/time/clock.js';
 
@@ -337,6 +338,27 @@ describe('streams of sessions on two replicas', () => {
     const resumed = await open(b, `/s/${s.pk}`, { 'last-event-id': '1' });
     await resumed.untilEnd();
     expect(resumed.frames.flatMap((f) => f.data.turns?.map((t: { text: string }) => t.text) ?? [])).toEqual(['two']);
+  });
+
+  // Guard: a feed that has ended and is replaced is fed no more.
+  it('feeds only the new one where a feed has ended and another begins before anybody has looked', async () => {
+    const s = await session();
+    await a.log.append(write(s, [said('1.1', 'one')]));
+    const view: View = { format: 'conversation', thinking: false, id: plainId };
+    for (const others of [false, true]) {
+      if (others) await (await open(a, `/s/${s.pk}?format=structured`)).until((f) => f.event === 'structured');
+      const head = await headOf(s.pk);
+      const ended = a.hub.feed(s.pk, view, head);
+      await a.hub.caughtUp(s.pk, ended, head);
+      ended.gone();
+      const next = a.hub.feed(s.pk, view, head);
+      expect(next).not.toBe(ended);
+      expect(a.hub.feed(s.pk, view, head)).toBe(next);
+      await b.log.append(write(s, [said(`1.${head + 1}`, 'more')]));
+      await eventually(() => next.position === head + 1);
+      expect([next.position, ended.position]).toEqual([head + 1, head]);
+      next.gone();
+    }
   });
 
   it('has nothing to show of a session that never said anything and has no process', async () => {
