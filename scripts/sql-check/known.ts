@@ -33,6 +33,11 @@ export const KNOWN: readonly Known[] = [
     fault: 'cannot be read: this.#statement',
     why: 'It asks whatever the rooms of a process want to know: harness.e2e-spec.ts has a worker ask it.',
   },
+  {
+    file: 'src/entry/backup/restoring.ts',
+    fault: 'cannot be read: name',
+    why: 'The names are two of our own, out of the catalogue: restoring.db-spec.ts moves one aside.',
+  },
   { file: 'src/entry/schema.ts', fault: 'cannot be read: name', why: 'What a role is set to is listed beside what a connection is.' },
   {
     file: 'src/modules/administration/maintenance/store.repository.ts',

@@ -65,6 +65,10 @@ async function ofServer(databaseUrl: string, folder: string): Promise<Pick<Manif
   const url = await serversOf(databaseUrl).current();
   const server = await versionOf(url);
   const { address, env } = connectionOf(url);
-  await run(await programFor('pg_dump', server), ['--format=custom', '--no-owner', `--exclude-schema=*${ASIDE}*`, `--file=${join(folder, DUMP)}`, address], env);
+  await run(
+    await programFor('pg_dump', server),
+    ['--format=custom', '--no-owner', `--exclude-schema=*${ASIDE}*`, `--file=${join(folder, DUMP)}`, address],
+    env,
+  );
   return { database: 'dump', server };
 }

@@ -31,9 +31,10 @@ async function backupOf(server: number): Promise<string> {
   return file;
 }
 const kept = async (): Promise<string[]> =>
-  withClient(
-    database.url,
-    async (client) => (await client.query<{ schema: string }>(`select schemaname as schema from pg_tables where tablename = 'kept'`)).rows.map(({ schema }) => schema),
+  withClient(database.url, async (client) =>
+    (await client.query<{ schema: string }>(`select schemaname as schema from pg_tables where tablename = 'kept'`)).rows.map(
+      ({ schema }) => schema,
+    ),
   );
 
 it('touches nothing where it could not load what it has', async () => {

@@ -157,8 +157,8 @@ const WHOSE_TURN = `
     and database = (select oid from pg_database where datname = current_database())`;
 /** A step whose node is lost ends with no word: the server finds that out in half a minute, where the system alone takes two hours. */
 const OF_THE_TURN = `
-  set local idle_in_transaction_session_timeout = 0;
-  set local tcp_keepalives_idle = 10; set local tcp_keepalives_interval = 5; set local tcp_keepalives_count = 3`;
+  select set_config('idle_in_transaction_session_timeout', '0', true), set_config('tcp_keepalives_idle', '10', true),
+    set_config('tcp_keepalives_interval', '5', true), set_config('tcp_keepalives_count', '3', true)`;
 
 /**
  * One at a time. Who waits asks again and again: a statement that waited would have a snapshot, which an index that is built concurrently

@@ -57,7 +57,7 @@ it('takes back what a creator has left that died', async () => {
 });
 
 // Guard: a city of the same files may be in its place by then.
-it('touches nothing that it has had for too long, and that is another one\'s by now', async () => {
+it("touches nothing that it has had for too long, and that is another one's by now", async () => {
   class Slow extends ReservationsRepository {
     override async takeExpired(...given: Parameters<ReservationsRepository['takeExpired']>): Promise<Reservation[]> {
       const taken = await super.takeExpired(...given);

@@ -127,7 +127,9 @@ export const EventHistogramBody = contract(
   z.strictObject({
     since: dateTime.describe('When the first bucket begins. RFC 3339 in UTC.'),
     until: dateTime.describe('Where the last one ends. RFC 3339 in UTC.'),
-    bucket_s: z.number().describe('How long a bucket is, in seconds: longer than asked for where a key that is limited to many cities asks for many.'),
+    bucket_s: z
+      .number()
+      .describe('How long a bucket is, in seconds: longer than asked for where a key that is limited to many cities asks for many.'),
     points: z.array(HistogramPoint).describe('The oldest first; of a bucket those that are most in all. What has none is left out.'),
     total: int64,
     total_is_estimate: z
