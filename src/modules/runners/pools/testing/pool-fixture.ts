@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { AppConfig } from '../../../../platform/config/config.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import type { AgentConfig, CityConfig, NamedSessionConfig } from '../../../files/composition/city-config.js';
 import type { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
