@@ -20,6 +20,7 @@ import { DRAIN_GUARDS } from './drains.js';
 import { RUN_CONTROL } from './run-control.js';
 import { RUN_GUARDS } from './runs.js';
 import { RUNTIME } from './runtime.js';
+import { SCALE_CHECKS } from './scale-checks.js';
 import { SERVICES } from './services.js';
 import { SESSIONS } from './sessions.js';
 import { TELEMETRY } from './telemetry.js';
@@ -34,6 +35,7 @@ export const GUARDS: readonly Guard[] = [
   ...PLATFORM,
   ...WORK,
   ...SESSIONS,
+  ...SCALE_CHECKS,
   ...RUNTIME,
   ...LOCKS,
   ...CONFIGURATION,

@@ -545,20 +545,4 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (activity === before)',
     test: 'src/cli/sessions/conversation-view.spec.ts',
   },
-  {
-    guard: 'What a scale_check has said counts while it is asked again.',
-    file: 'src/modules/runners/pools/scale-checks.ts',
-    find: 'before?.command === check.command ?',
-    replace: 'before?.command === check.command && now - before.askedAt < freshMs ?',
-    test: 'src/modules/runners/pools/scale-checks.spec.ts',
-    name: 'is asked again when its answer is old',
-  },
-  {
-    guard: 'A city that has many ask how many sessions they want leaves places to others.',
-    file: 'src/modules/runners/pools/scale-checks.ts',
-    find: 'const CITY = { alone: 4, beside: 2 };',
-    replace: 'const CITY = { alone: 8, beside: 8 };',
-    test: 'src/modules/runners/pools/scale-checks.spec.ts',
-    name: 'leaves places to others',
-  },
 ];

@@ -1,4 +1,4 @@
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
@@ -15,8 +15,33 @@ import type { ScaleChecks } from './scale-checks.js';
 import type { WaitDelivery } from './wait-delivery.js';
 
 const log = new AppLogger(createLogger('silent'));
-const lifecycle = new Lifecycle(log);
+let lifecycle: Lifecycle;
+beforeEach(() => void (lifecycle = new Lifecycle(log)));
 afterEach(() => lifecycle.stop());
+
+/** A reconciler that has begun, over a repository of the test. */
+function begun(repository: Partial<PoolStateRepository>): { moved: MovedStreams; tell: Parameters<ScaleChecks['onNews']>[0] } {
+  const moved = new MovedStreams();
+  const signals = new Signals(moved, { listen: () => () => undefined } as unknown as HintListener, lifecycle);
+  signals.onModuleInit();
+  const claims = { renew: () => Promise.resolve() } as unknown as ClaimsOfSessions;
+  const looks = { watch: () => undefined } as unknown as DueLooks;
+  let tell: Parameters<ScaleChecks['onNews']>[0] = () => undefined;
+  const scales = { onNews: (told: typeof tell) => (tell = told) } as unknown as ScaleChecks;
+  new PoolsReconciler(
+    repository as PoolStateRepository,
+    {} as PoolPass,
+    {} as WaitDelivery,
+    scales,
+    claims,
+    signals,
+    looks,
+    {} as AppConfig,
+    log,
+    lifecycle,
+  ).onApplicationBootstrap();
+  return { moved, tell };
+}
 
 it('looks at a city that moves at once, and asks about all of them once a second however many move', async () => {
   const named: string[] = [];
@@ -27,24 +52,7 @@ it('looks at a city that moves at once, and asks about all of them once a second
     else named.push(...streams);
     return Promise.resolve([]);
   };
-  const moved = new MovedStreams();
-  const signals = new Signals(moved, { listen: () => () => undefined } as unknown as HintListener, lifecycle);
-  signals.onModuleInit();
-  const claims = { renew: () => Promise.resolve() } as unknown as ClaimsOfSessions;
-  const looks = { watch: () => undefined } as unknown as DueLooks;
-  const repository = { due } as unknown as PoolStateRepository;
-  new PoolsReconciler(
-    repository,
-    {} as PoolPass,
-    {} as WaitDelivery,
-    { onNews: () => undefined } as unknown as ScaleChecks,
-    claims,
-    signals,
-    looks,
-    {} as AppConfig,
-    log,
-    lifecycle,
-  ).onApplicationBootstrap();
+  const { moved } = begun({ due } as unknown as PoolStateRepository);
   for (let n = 1; n <= 12; n++) {
     moved.mark([{ stream: `city-${n}`, head: n }]);
     await eventually(async () => Promise.resolve(named.includes(`city-${n}`)));
@@ -52,4 +60,19 @@ it('looks at a city that moves at once, and asks about all of them once a second
   const seconds = (performance.now() - began) / 1_000;
   expect(polls).toBeGreaterThan(0);
   expect(polls).toBeLessThanOrEqual(1 + Math.floor(seconds));
+});
+
+// Guard: the log of the city knows nothing of it, so that nobody would find the city due.
+it('looks at a city again of which a command says something new', async () => {
+  const said: unknown[] = [];
+  const { tell } = begun({
+    lookAgain: (...asked) => Promise.resolve(void said.push(asked)),
+    due: (_limit: number, streams?: unknown) => {
+      if (Array.isArray(streams)) said.push(streams);
+      return Promise.resolve([]);
+    },
+  } as unknown as PoolStateRepository);
+  tell({ name: 'port', streamId: 7 });
+  await eventually(() => Promise.resolve(said.length === 2));
+  expect(said).toEqual([[7, 0], ['port']]);
 });

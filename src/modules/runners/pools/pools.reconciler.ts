@@ -59,10 +59,7 @@ export class PoolsReconciler implements OnApplicationBootstrap {
       this.#woken.set();
     });
     this.lifecycle.onStop('worker', 'pools', unlisten);
-    this.scales.onNews((city) => {
-      this.#moved.add(city);
-      this.#woken.set();
-    });
+    this.scales.onNews((city) => void this.#lookSoon(city));
     this.due.watch(POLL_MS, this.repository.isDue, () => {
       this.#due = true;
       this.#woken.set();
@@ -126,6 +123,17 @@ export class PoolsReconciler implements OnApplicationBootstrap {
     } catch (error) {
       if (signal?.aborted !== true) this.log.warn({ err: error, city: city.name }, 'the waits of a city could not be told to its sessions');
       return false;
+    }
+  }
+
+  /** Something has changed of which the city's log knows nothing. */
+  async #lookSoon({ name, streamId }: { readonly name: string; readonly streamId: number }): Promise<void> {
+    try {
+      await this.repository.lookAgain(streamId, 0);
+      this.#moved.add(name);
+      this.#woken.set();
+    } catch (error) {
+      this.log.debug({ err: error, city: name }, 'a city could not be looked at again; its next look is in time');
     }
   }
 

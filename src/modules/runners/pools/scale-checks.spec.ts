@@ -37,7 +37,7 @@ const made = (runnerCapacity = 1): { commands: Commands; scales: ScaleChecks; ne
   stops.push(() => lifecycle.stop());
   const scales = new ScaleChecks({ runnerCapacity } as AppConfig, commands as unknown as CityCommands, log, lifecycle);
   const news: string[] = [];
-  scales.onNews((city) => news.push(city));
+  scales.onNews(({ name }) => news.push(name));
   return { commands, scales, news };
 };
 const city = (name: string, streamId = 1): { name: string; streamId: number } => ({ name, streamId });
@@ -91,6 +91,24 @@ describe('scale_check', () => {
     scales.limitMs = 50;
     expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toBeUndefined();
     await eventually(() => Promise.resolve(scales.answers(city('alpha'), [check('worker')], HOUR)?.get('worker') === 0));
+  });
+
+  // Guard: another worker may have heard something else since, and have decided by it.
+  it('is waited for anew when it was not heard for long, no longer than it may take', async () => {
+    const { commands, scales, news } = made();
+    scales.limitMs = 200;
+    const ask = (): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], 10);
+    ask();
+    commands.end('2');
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect(ask()).toEqual(new Map([['worker', 2]]));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(ask()).toBeUndefined();
+    commands.end('2');
+    await eventually(() => Promise.resolve(news.length === 2));
+    expect(ask()).toEqual(new Map([['worker', 2]]));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await eventually(() => Promise.resolve(ask()?.get('worker') === 2));
   });
 
   it('is another one when its command is', () => {

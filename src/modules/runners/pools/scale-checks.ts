@@ -27,9 +27,11 @@ const CITIES = 10_000;
 
 /** What a command has said. */
 class Answer {
-  readonly since = performance.now();
-  /** Undefined until it has said anything, be it none. */
+  /** Undefined until it has said anything, be it none; and when. */
   demand: number | undefined;
+  heardAt = -Infinity;
+  /** Since when somebody waits to hear it. */
+  awaitedAt: number | undefined;
   askedAt = -Infinity;
   asking = false;
 
@@ -49,7 +51,7 @@ export class ScaleChecks {
   readonly #turns = new Turns(TURNS);
   readonly #stop = new AbortController();
   readonly #works = new Set<Promise<void>>();
-  #tell: (city: string) => void = () => undefined;
+  #tell: (city: City) => void = () => undefined;
 
   constructor(
     private readonly config: AppConfig,
@@ -61,14 +63,14 @@ export class ScaleChecks {
   }
 
   /** Called with a city of which a command has said something new. */
-  onNews(tell: (city: string) => void): void {
+  onNews(tell: (city: City) => void): void {
     this.#tell = tell;
   }
 
   /**
    * What the commands of a city have said, by agent; those older than `freshMs` are asked again. Undefined as long as one that was never
-   * heard may still be within its time: whoever decides without it would stop what it is about to ask for. So it is where no programs of
-   * cities are run at all; other workers decide.
+   * heard, or not for long, may still be within its time: whoever decides without it would stop what it is about to ask for, and other
+   * workers may have heard something else. So it is where no programs of cities are run at all; other workers decide.
    */
   answers(city: City, checks: readonly ScaleCheck[], freshMs: number): ReadonlyMap<string, number> | undefined {
     if (this.config.runnerCapacity === 0) return undefined;
@@ -82,8 +84,14 @@ export class ScaleChecks {
       if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, check, answer);
     }
     this.#keep(city, answers);
-    for (const { demand, since } of answers.values()) if (demand === undefined && now - since < this.limitMs) return undefined;
-    return new Map([...answers].map(([agent, { demand }]) => [agent, demand ?? 0]));
+    const isAwaited = [...answers.values()].map((answer) => this.#isAwaited(answer, freshMs, now));
+    return isAwaited.includes(true) ? undefined : new Map([...answers].map(([agent, { demand }]) => [agent, demand ?? 0]));
+  }
+
+  #isAwaited(answer: Answer, freshMs: number, now: number): boolean {
+    if (now - answer.heardAt <= 2 * freshMs + this.limitMs) answer.awaitedAt = undefined;
+    else return now - (answer.awaitedAt ??= now) < this.limitMs;
+    return false;
   }
 
   /** Ends what runs. */
@@ -105,9 +113,12 @@ export class ScaleChecks {
     const granted = (): void => {
       const work = this.#run(city, check)
         .then((demand) => {
-          const news = answer.demand !== demand;
+          // What is ended because this process stops has said nothing.
+          if (this.#stop.signal.aborted) return;
+          const isNews = answer.demand !== demand || answer.awaitedAt !== undefined;
           answer.demand = demand;
-          if (news && !this.#stop.signal.aborted) this.#tell(city.name);
+          answer.heardAt = performance.now();
+          if (isNews) this.#tell(city);
         })
         .finally(() => {
           answer.asking = false;

@@ -1,0 +1,40 @@
+import type { Guard } from './guard.js';
+
+const SCALES = 'src/modules/runners/pools/scale-checks.ts';
+const SCALES_SPEC = 'src/modules/runners/pools/scale-checks.spec.ts';
+
+/** How many sessions the commands of a city say that it wants. */
+export const SCALE_CHECKS: readonly Guard[] = [
+  {
+    guard: 'What a scale_check has said counts while it is asked again.',
+    file: SCALES,
+    find: 'before?.command === check.command ?',
+    replace: 'before?.command === check.command && now - before.askedAt < freshMs ?',
+    test: SCALES_SPEC,
+    name: 'is asked again when its answer is old',
+  },
+  {
+    guard: 'A city that has many ask how many sessions they want leaves places to others.',
+    file: SCALES,
+    find: 'const CITY = { alone: 4, beside: 2 };',
+    replace: 'const CITY = { alone: 8, beside: 8 };',
+    test: SCALES_SPEC,
+    name: 'leaves places to others',
+  },
+  {
+    guard: 'Who has not heard for long how many sessions are wanted asks before it decides.',
+    file: SCALES,
+    find: 'if (now - answer.heardAt <= 2 * freshMs + this.limitMs)',
+    replace: 'if (answer.demand !== undefined)',
+    test: SCALES_SPEC,
+    name: 'is waited for anew',
+  },
+  {
+    guard: 'A city is looked at again when another number of sessions is wanted.',
+    file: 'src/modules/runners/pools/pools.reconciler.ts',
+    find: 'await this.repository.lookAgain(streamId, 0);',
+    replace: 'await Promise.resolve(streamId);',
+    test: 'src/modules/runners/pools/pools.reconciler.spec.ts',
+    name: 'says something new',
+  },
+];
