@@ -35,8 +35,8 @@ export class OrderHistoryRepository {
   constructor(private readonly db: Db) {}
 
   /**
-   * Removes firings of the orders after a place that ended longer ago than their city keeps them, but for the last ones of each. It looks at
-   * the oldest of each order alone: what is kept of many orders, or for long, costs nothing.
+   * Removes firings of the orders after a place that ended longer ago than their city keeps them, but for the last ones of each. Of an order
+   * that has none it reads the oldest and the last ones.
    */
   async forget(after: OrderPlace | undefined, { usualMs, last }: Kept, { orders, each, firings }: StepBounds): Promise<Step> {
     const { rows } = await sql<{ looked: number; gone: number; stream_id: number; scoped_name: string }>`
@@ -52,8 +52,13 @@ export class OrderHistoryRepository {
             select n.pk from order_firings n where n.stream_id = p.stream_id and n.scoped_name = p.scoped_name order by n.pk desc offset ${last - 1} limit 1
           ) newest
           cross join lateral (
+            select n.finished_at from order_firings n
+            where n.stream_id = p.stream_id and n.scoped_name = p.scoped_name and n.state = 'done' order by n.pk limit 1
+          ) oldest
+          cross join lateral (
             select o.pk, o.state, o.finished_at from order_firings o
-            where o.stream_id = p.stream_id and o.scoped_name = p.scoped_name and o.pk < newest.pk order by o.pk limit ${each}
+            where oldest.finished_at < p.kept_since and o.stream_id = p.stream_id and o.scoped_name = p.scoped_name and o.pk < newest.pk
+            order by o.pk limit ${each}
           ) f
           where f.state = 'done' and f.finished_at < p.kept_since limit ${firings}) returning 1
       )
