@@ -285,7 +285,7 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A page that is being loaded is not loaded twice.',
     file: 'src/platform/streams/page-cache.ts',
-    find: 'if (page.bytes === 0) continue;',
+    find: 'if (page.bytes === undefined) continue;',
     replace: '',
     test: 'src/platform/streams/page-cache.spec.ts',
   },

@@ -15,8 +15,8 @@ export interface Page {
 
 interface Kept {
   readonly page: Promise<Page>;
-  /** 0 while it is being loaded. */
-  bytes: number;
+  /** Undefined while it is being loaded. */
+  bytes: number | undefined;
 }
 
 export class PageCache {
@@ -33,7 +33,7 @@ export class PageCache {
   }
 
   #load(key: string, load: () => Promise<Page>): Kept {
-    const made: Kept = { page: load(), bytes: 0 };
+    const made: Kept = { page: load(), bytes: undefined };
     made.page.then(
       ({ bytes }) => this.#grow(made, bytes.length),
       () => this.#pages.delete(key),
@@ -47,7 +47,7 @@ export class PageCache {
     for (const [key, page] of this.#pages) {
       if (this.#bytes <= MAX_BYTES) return;
       // One that is being loaded holds nothing yet, and others wait for it.
-      if (page.bytes === 0) continue;
+      if (page.bytes === undefined) continue;
       this.#pages.delete(key);
       this.#bytes -= page.bytes;
     }
