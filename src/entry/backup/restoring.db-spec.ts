@@ -62,3 +62,11 @@ it('moves aside what the database has, says where to, and leaves it there also w
   expect(schema).toMatch(/^public_before_2026-/);
   expect(told.join('\n')).toContain(`"${schema}"`);
 });
+
+it('leaves a database alone that has no tables, whatever else it has', async () => {
+  await withClient(database.url, (client) => client.query('drop table kept; create view kept_view as select 1'));
+  await expect(restore(config, await backupOf(99), true, () => undefined)).rejects.toThrow(/PostgreSQL 99/);
+  const told: string[] = [];
+  await expect(restore(config, await backupOf(12), false, (line) => told.push(line))).rejects.toThrow(/pg_restore/);
+  expect(told).toEqual([]);
+});

@@ -33,7 +33,7 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       await rename(path, `${path}.before-${stamp}`);
       tell(`${path} is now ${path}.before-${stamp}`);
     };
-    await assertFree(config, replace);
+    const isUsed = await assertFree(config, replace);
     const load = manifest.database === 'dump' ? await loader(config, manifest) : undefined;
     let epoch: number;
     if (config.databaseUrl === undefined) {
@@ -50,7 +50,7 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       }
     } else {
       const url = await serversOf(config.databaseUrl).current();
-      await schemasAside(url, stamp, tell);
+      if (isUsed) await schemasAside(url, stamp, tell);
       await load!(url, join(folder, DUMP));
       await putCities(config, manifest, folder, aside);
       epoch = await beginEpoch(config, url);
@@ -75,7 +75,9 @@ function assertFits(config: AppConfig, { database, citiesRoot }: Manifest): void
     throw new Error(`its cities were in ${citiesRoot}, and are known by that: restore it there (SVC_CITIES_ROOT or SVC_DATA_DIR)`);
 }
 
-async function assertFree(config: AppConfig, replace: boolean): Promise<void> {
+/** Answers whether there are tables in a database of one's own. @throws Error where something is there that is not to be replaced */
+async function assertFree(config: AppConfig, replace: boolean): Promise<boolean> {
+  let isUsed = false;
   const refuse = (what: string): never => {
     throw new Error(`${what}; --replace takes the place of it`);
   };
@@ -88,10 +90,12 @@ async function assertFree(config: AppConfig, replace: boolean): Promise<void> {
             and application_name not like 'svc-backup%') as used, exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
       );
       if (rows[0]!.used) throw new Error('the service runs on this database: stop all of it first');
-      if (rows[0]!.there && !replace) refuse('the database is not empty');
+      isUsed = rows[0]!.there;
+      if (isUsed && !replace) refuse('the database is not empty');
     });
   }
   if (!replace && existsSync(config.citiesRoot)) refuse(`there is a folder ${config.citiesRoot}`);
+  return isUsed;
 }
 
 async function placeFiles(config: AppConfig, folder: string): Promise<void> {
@@ -134,19 +138,23 @@ async function loader(config: AppConfig, { server }: Manifest): Promise<(url: st
   };
 }
 
-/** What the database has stays, under another name, until somebody drops it. */
+/** What the database has stays, under another name, until somebody drops it. Extensions stay where they are: what is dumped later names their schema. */
 async function schemasAside(url: string, stamp: string, tell: (line: string) => void): Promise<void> {
   await withClient(url, async (client) => {
-    const { rows } = await client.query<{ name: string }>(
-      `select n.nspname as name from pg_namespace n where n.nspname in ('bullmq', 'public')
-        and exists (select from pg_class c where c.relnamespace = n.oid) order by 1`,
+    const { rows: extensions } = await client.query<{ name: string }>(
+      `select quote_ident(extname) as name from pg_extension where extnamespace = 'public'::regnamespace and extrelocatable`,
     );
-    for (const { name } of rows) {
-      const kept = `${name}${ASIDE}${stamp.slice(0, 19)}`;
-      await client.query(`alter schema ${name} rename to "${kept}"`);
-      if (name === 'public') await client.query('create schema public');
-      tell(`the schema ${name} is now "${kept}"; drop it when it is not needed any more: drop schema "${kept}" cascade`);
-    }
+    const { rows: schemas } = await client.query<{ name: string }>(
+      `select n.nspname as name from pg_namespace n where n.nspname in ('bullmq', 'public') order by 1`,
+    );
+    const kept = (name: string): string => `"${name}${ASIDE}${stamp.slice(0, 19)}"`;
+    await client.query('begin');
+    for (const { name } of schemas) await client.query(`alter schema ${name} rename to ${kept(name)}`);
+    await client.query('create schema public');
+    for (const { name } of extensions) await client.query(`alter extension ${name} set schema public`);
+    await client.query('commit');
+    for (const { name } of schemas)
+      tell(`the schema ${name} is now ${kept(name)}; drop it when it is not needed any more: drop schema ${kept(name)} cascade`);
   });
 }
 
