@@ -94,19 +94,45 @@ export function openConsumer(
     const connection = postgresOptions(target, times, { max: 4, statementMs: 10_000 });
     const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection });
     worker.on('error', onError);
-    return { it: worker, connected: () => true, close: (force) => worker.close(force) };
+    const unpaced = paced(worker, times.retryMs);
+    const close = (force?: boolean): Promise<void> => {
+      unpaced();
+      return worker.close(force);
+    };
+    return { it: worker, connected: () => true, close };
   }
   const redis = openRedis(target.redisUrl, times, onError, { maxRetriesPerRequest: null });
   const worker = new Worker<JobData>(QUEUE_NAME, process, { ...options, connection: redis, prefix: target.prefix });
   worker.on('error', onError);
+  const unpaced = paced(worker, times.retryMs);
   return {
     it: worker,
     connected: () => redis.status === 'ready',
     close: async (force) => {
+      unpaced();
       await atMost(worker.close(force).catch(onError), times.closeConsumerMs);
       redis.disconnect();
     },
   };
+}
+
+/**
+ * Has a worker wait after each fetch that fails. BullMQ waits where nobody answers, and asks again at once whatever else is wrong: a Redis
+ * that is full or read-only, a server that recovers (800 fetches a second). Answers how to wait no more.
+ */
+function paced(worker: object, ms: number): () => void {
+  const closed = new AbortController();
+  const fetching = worker as { moveToActive: (...asked: readonly unknown[]) => Promise<unknown> };
+  const fetch = fetching.moveToActive.bind(worker);
+  fetching.moveToActive = async (...asked) => {
+    try {
+      return await fetch(...asked);
+    } catch (error) {
+      await sleep(ms, closed.signal);
+      throw error;
+    }
+  };
+  return () => closed.abort();
 }
 
 async function atMost(work: Promise<void>, ms: number): Promise<void> {

@@ -8,9 +8,10 @@ import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
 import type { OperationDefinition, OperationHandler } from '../operations/operation.js';
 import type { OperationTimings } from '../operations/timings.js';
+import { openConsumer } from './backend.js';
 import { JobQueue } from './job-queue.js';
 import { migrateQueue } from './migrate-queue.js';
-import type { QueueTimings } from './timings.js';
+import { QueueTimings } from './timings.js';
 
 const Job: OperationDefinition = {
   kind: 'test.job',
@@ -113,6 +114,33 @@ describe('a queue whose server comes and goes', () => {
     } finally {
       await Promise.all(processes.splice(0).map((p) => p.stop()));
       database = original;
+      await mine.drop();
+    }
+  });
+
+  // Guard: BullMQ asks again at once, whatever is wrong with a queue that answers.
+  it('waits after each fetch that a queue refuses', async () => {
+    const mine = await cloneDatabase();
+    await migrateQueue(mine.url);
+    const errors: Error[] = [];
+    const target = { redisUrl: undefined, databaseUrl: mine.url, prefix: 'test' };
+    const times = new QueueTimings({ ...SOON, retryMs: 100 });
+    const consumer = openConsumer(
+      target,
+      times,
+      () => Promise.resolve(),
+      1,
+      (error) => errors.push(error),
+    );
+    try {
+      await consumer.it.waitUntilReady();
+      await adminAt(mine.url, 'drop schema bullmq cascade');
+      void consumer.it.run().catch(() => undefined);
+      await eventually(() => errors.length > 0);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(errors.length).toBeLessThan(10);
+    } finally {
+      await consumer.close(true);
       await mine.drop();
     }
   });
