@@ -316,4 +316,20 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/modules/tenancy/events/event-histogram.db-spec.ts',
     name: 'has longer buckets',
   },
+  {
+    guard: 'A worker waits after each fetch that its queue refuses.',
+    file: 'src/platform/queue/backend.ts',
+    find: 'await sleep(ms, closed.signal);\n      throw error;',
+    replace: 'throw error;',
+    test: 'src/platform/queue/queue.db-spec.ts',
+    name: 'waits after each fetch',
+  },
+  {
+    guard: 'A file system that does not answer keeps one thread for each folder.',
+    file: 'src/platform/disk/disk.ts',
+    find: 'let asked = ASKED.get(directory);',
+    replace: 'let asked = ASKED.get(`${directory}/`);',
+    test: 'src/modules/administration/system/places.spec.ts',
+    name: 'are looked at once',
+  },
 ];

@@ -18,13 +18,25 @@ const EASED = 1.1;
 /** A file system of another host may not answer at all. */
 const ANSWER_MS = 5_000;
 
+/**
+ * What is under way, by directory, of this process: a file system that does not answer keeps a thread for as long as it likes, and of these
+ * there are four, for files, names of hosts and sign-ins at the database.
+ */
+const ASKED = new Map<string, Promise<number>>();
+
 /** How much room there is where a city's files are and, when it is ours, the database. */
 @Injectable()
 export class Disk {
   /** Replaced in tests. */
-  freeAt = async (directory: string): Promise<number> => {
-    const { bavail, bsize } = await statfs(directory);
-    return bavail * bsize;
+  freeAt = (directory: string): Promise<number> => {
+    let asked = ASKED.get(directory);
+    if (asked === undefined) {
+      asked = statfs(directory)
+        .then(({ bavail, bsize }) => bavail * bsize)
+        .finally(() => ASKED.delete(directory));
+      ASKED.set(directory, asked);
+    }
+    return asked;
   };
 
   answerMs = ANSWER_MS;

@@ -20,4 +20,13 @@ describe('the folders of a process', () => {
     disk.freeAt = () => Promise.reject(new Error('gone'));
     expect(await placesOf(config, disk)).toEqual([]);
   });
+
+  // Guard: a file system that does not answer keeps a thread for each look, and a process has four.
+  it('are looked at once by all who ask meanwhile', async () => {
+    const [one, other] = [new Disk({} as AppConfig), new Disk({} as AppConfig)];
+    const asked = one.freeAt('/tmp');
+    expect(other.freeAt('/tmp')).toBe(asked);
+    await asked;
+    expect(other.freeAt('/tmp')).not.toBe(asked);
+  });
 });
