@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { existsSync, openSync, closeSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync } from 'node:fs';
 import { chown, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -117,6 +117,8 @@ export class ServerProcess {
   static async start(home: Home, binaries: Binaries, settings: Readonly<Record<string, string>>): Promise<ServerProcess> {
     const log = join(home.directory, 'server.log');
     const port = await freePort();
+    // Why the last one ended is looked for after the next has begun.
+    if (existsSync(log)) renameSync(log, `${log}.1`);
     const out = openSync(log, 'w', 0o600);
     const flags = Object.entries({ ...settings, port: String(port) }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     try {

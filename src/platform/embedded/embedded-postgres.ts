@@ -48,6 +48,9 @@ const SETTINGS = {
   jit: 'off',
   timezone: 'UTC',
   log_timezone: 'UTC',
+  // Its log is one file as long as it runs: refusals that are answered by trying again are ordinary, and take a line each.
+  log_checkpoints: 'off',
+  log_min_error_statement: 'panic',
 };
 const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '400', autovacuum: 'off' };
 

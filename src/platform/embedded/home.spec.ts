@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, realpath, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -52,6 +52,18 @@ describe('the folder of the database', () => {
     if (account === own) return expect(home.directory).toBe(join(base, 'data/postgres'));
     expect(home.directory).toMatch(/\/var\/system\//);
     expect(await modesOf('var', 'var/system')).toEqual(['755', '755']);
+  });
+
+  // Guard: a new database would be made beside the only copy of the old one.
+  it.each([
+    ['after', true, 'far'],
+    ['before', false, 'data/postgres'],
+  ])('is found again where a move was cut off %s the folder had gone from its place', async (_, gone, where) => {
+    await mkdir(join(base, 'far'));
+    await mkdir(join(base, 'data', gone ? 'postgres.moved' : 'postgres'), { recursive: true });
+    await symlink(join(base, 'far'), join(base, 'data/postgres.new'));
+    const home = await prepareHome(join(base, 'data'), undefined);
+    expect([home.directory, await readdir(join(base, 'data'))]).toEqual([join(base, where), ['postgres']]);
   });
 
   it('leaves the mask to those whose server runs as themselves', async () => {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chmod, chown, cp, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, cp, lstat, mkdir, readFile, readlink, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { canEnter, canRun, type Account } from './account.js';
@@ -33,6 +33,7 @@ export async function prepareHome(
     return own({ directory, account });
   };
   const near = join(dataDir, 'postgres');
+  await finishMove(near);
   const linked = await readlink(near).catch(() => undefined);
   if (linked !== undefined) {
     if (existsSync(linked)) return elsewhere(linked);
@@ -48,19 +49,37 @@ export async function prepareHome(
   } catch (error) {
     throw unreachable(dataDir, account, error);
   }
-  await symlink(far, near);
   return elsewhere(far);
 }
 
-/** Moves a folder with its owners and modes, across file systems too. */
-async function move(from: string, to: string): Promise<void> {
+/** A link that is to take the place of a folder, and the folder while that is removed: who is killed in between loses sight of nothing. */
+const linkOf = (near: string): string => `${near}.new`;
+const restOf = (near: string): string => `${near}.moved`;
+
+/** Moves a folder with its owners and modes, across file systems too, and leaves a link in its place. */
+async function move(near: string, far: string): Promise<void> {
+  await symlink(far, linkOf(near));
   try {
-    await rename(from, to);
+    await rename(near, far);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
-    await run('cp', ['-a', from, to]);
-    await rm(from, { recursive: true });
+    await run('cp', ['-a', near, far]);
+    await rename(near, restOf(near));
   }
+  await finishMove(near);
+}
+
+/** Does what a move has left to do once the folder has gone from its place; before that there was none. */
+async function finishMove(near: string): Promise<void> {
+  const next = linkOf(near);
+  const isThere = (at: string): Promise<boolean> =>
+    lstat(at).then(
+      () => true,
+      () => false,
+    );
+  if ((await isThere(next)) && !(await isThere(near))) await rename(next, near);
+  await rm(next, { force: true });
+  if ((await readlink(near).catch(() => undefined)) !== undefined) await rm(restOf(near), { recursive: true, force: true });
 }
 
 /** The programs, copied beside the data when the account cannot run them where npm has put them. */
