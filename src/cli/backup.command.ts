@@ -26,7 +26,7 @@ export function addRestore(program: Command, io: Io): void {
     .command('restore')
     .description('put a backup back, while the service does not run')
     .argument('<file>', 'what `svc backup` has written')
-    .option('--replace', 'take the place of what is there: folders are moved aside, a database of your own is emptied')
+    .option('--replace', 'take the place of what is there: folders, and schemas of a database of your own, are moved aside')
     .option(...DATA_DIR);
   withExamples(restore, 'svc restore monday.tgz', 'svc restore monday.tgz --replace');
   restore.action((file: string, _options, command: Command) => entry(io, command, 'restore', file));
