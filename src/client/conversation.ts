@@ -161,13 +161,18 @@ export class Turn {
     const behind = new AbortController();
     const signal = AbortSignal.any([done.signal, ...(options.signal === undefined ? [] : [options.signal])]);
     let lost: TurnLost | undefined;
-    const watching = this.#dropping(message.id, turn, signal, () => behind.abort()).then((error) => {
+    const watching = this.#dropping(message.id, turn, signal, () => {
+      // The message may have come while this was asked, and nothing comes before the beginning.
+      if (!turn.begun && this.after !== BEGINNING) behind.abort();
+    }).then((error) => {
       lost = error;
       if (error !== undefined) done.abort();
     });
     const asked = new Set<string>();
     const follow = async (after: string | undefined, until: AbortSignal): Promise<void> => {
       for await (const frame of this.session.follow({ after, signal: until })) {
+        // What is left of a stream that was given up is told again. Half a turn would pass for all of it.
+        if (until.aborted) return;
         turn.take(frame);
         options.onFrame?.(frame);
         if (turn.over) return;

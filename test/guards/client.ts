@@ -118,6 +118,22 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/extmsg/exec.spec.ts',
   },
   {
+    guard: 'A turn that has begun is waited for to its end.',
+    file: 'src/client/conversation.ts',
+    find: 'if (!turn.begun && this.after !== BEGINNING) behind.abort();',
+    replace: 'if (this.after !== BEGINNING) behind.abort();',
+    test: 'src/client/conversation.spec.ts',
+    name: 'has begun meanwhile',
+  },
+  {
+    guard: 'Nothing is taken of a stream that was given up: half a turn would pass for all of it.',
+    file: 'src/client/conversation.ts',
+    find: 'if (until.aborted) return;',
+    replace: '',
+    test: 'src/client/conversation.spec.ts',
+    name: 'of a stream that was given up',
+  },
+  {
     guard: 'Who waits for a turn that has been before the stream begins is told it.',
     file: 'src/client/conversation.ts',
     find: 'if (behind.signal.aborted && !turn.begun && !signal.aborted) await follow(BEGINNING, signal);',

@@ -1,0 +1,99 @@
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { frame } from '../cli/testing/server.js';
+import { connect } from './index.js';
+
+const SESSION = '/v0/city/alpha/session/chat';
+const encoder = new TextEncoder();
+
+/** The stream of a session, as its replica writes it. */
+class Wire {
+  readonly #body: ReadableStream<Uint8Array>;
+  #out!: ReadableStreamDefaultController<Uint8Array>;
+
+  constructor() {
+    this.#body = new ReadableStream({ start: (out) => void (this.#out = out) });
+  }
+
+  get response(): Response {
+    return new Response(this.#body, { headers: { 'content-type': 'text/event-stream' } });
+  }
+
+  write(...frames: readonly string[]): void {
+    this.#out.enqueue(encoder.encode(frames.join('')));
+  }
+}
+
+const entry = (id: string, role: string, text: string): string =>
+  frame(id, 'structured', { structured_messages: [{ id, role, status: 'final', blocks: [{ type: 'text', text }] }] });
+const idle = frame('9', 'activity', { activity: 'idle' });
+const pending = frame('2', 'pending', { request_id: 'q', kind: 'approval' });
+
+describe('the wait for a turn whose stream seems to have begun behind it', () => {
+  const turns = async (): Promise<void> => {
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const until = async (condition: () => boolean): Promise<void> => {
+    for (let n = 0; n < 1_000 && !condition(); n++) {
+      await jest.advanceTimersByTimeAsync(500);
+      await turns();
+    }
+    expect(condition()).toBe(true);
+  };
+  let wires: Wire[];
+  /** Answers that the transcript has the message. */
+  let told: (() => void) | undefined;
+  const fetch = (async (input: string) => {
+    const { pathname } = new URL(input);
+    if (pathname === `${SESSION}/messages`) return Response.json({ items: [{ id: 'm', request_id: 'r' }] });
+    if (pathname === `${SESSION}/messages/m`) return Response.json({ id: 'm', status: 'delivered' });
+    if (pathname === `${SESSION}/stream`) return wires[wires.push(new Wire()) - 1]!.response;
+    if (pathname === `${SESSION}/transcript`) await new Promise<void>((resolve) => (told = resolve));
+    return Response.json({});
+  }) as typeof globalThis.fetch;
+  const turnAfter = (after: string) => connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r', after);
+
+  beforeEach(() => {
+    wires = [];
+    told = undefined;
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date'] });
+  });
+  afterEach(() => void jest.useRealTimers());
+
+  it('goes on to its end when it has begun meanwhile', async () => {
+    let seen = 0;
+    const answer = turnAfter('1').answer({ onFrame: () => void seen++ });
+    await until(() => told !== undefined);
+    wires[0]!.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'));
+    await until(() => seen === 2);
+    told!();
+    await turns();
+    wires[0]!.write(entry('5', 'assistant', 'two'), idle);
+    expect(await answer).toEqual({ messageId: 'm', text: 'one\ntwo' });
+    expect(wires).toHaveLength(1);
+  });
+
+  it('takes nothing of a stream that was given up, and all of it from the beginning', async () => {
+    let asked: ((answer: undefined) => void) | undefined;
+    const answer = turnAfter('1').answer({ onQuestion: () => new Promise((resolve) => (asked = resolve)) });
+    await until(() => wires.length === 1);
+    wires[0]!.write(pending, entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'));
+    await until(() => told !== undefined && asked !== undefined);
+    told!();
+    await turns();
+    asked!(undefined);
+    await until(() => wires.length === 2);
+    wires[1]!.write(pending, entry('0', 'user', 'before'), entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'));
+    wires[1]!.write(entry('5', 'assistant', 'two'), idle);
+    expect(await answer).toEqual({ messageId: 'm', text: 'one\ntwo' });
+  });
+
+  it('does not begin again where it began at the beginning', async () => {
+    const answer = turnAfter('0').answer();
+    await until(() => told !== undefined);
+    told!();
+    await turns();
+    wires[0]!.write(entry('m', 'user', 'hello'), entry('4', 'assistant', 'one'), idle);
+    expect(await answer).toEqual({ messageId: 'm', text: 'one' });
+    expect(wires).toHaveLength(1);
+  });
+});
