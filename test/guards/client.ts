@@ -118,6 +118,14 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/extmsg/exec.spec.ts',
   },
   {
+    guard: 'What publishes for a claim ends with the client, however that is ended.',
+    file: 'src/cli/extmsg/exec.ts',
+    find: 'for (const signal of ENDINGS) process.on(signal, endWith);',
+    replace: '',
+    test: 'src/cli/extmsg/exec.spec.ts',
+    name: 'ends with the client, at SIGHUP',
+  },
+  {
     guard: 'A turn that has begun is waited for to its end.',
     file: 'src/client/conversation.ts',
     find: 'if (!turn.begun && this.after !== BEGINNING) behind.abort();',

@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { fakeIo } from '../testing/io.js';
 import { publishBy, type Publication } from './exec.js';
 
+const LOADER = new URL('../../../scripts/typescript.mjs', import.meta.url).href;
+const CLAIMED = { claim_until: new Date(Date.now() + 3_600_000).toISOString() } as Publication;
 let folder: string;
 let server: Server | undefined;
 let socket: Socket | undefined;
@@ -16,24 +20,63 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** A program that is connected for as long as it lives. Its shell has more to do behind it, so that it is a process of its own. */
+async function living(): Promise<{ readonly program: string; readonly connected: Promise<[Socket]> }> {
+  folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
+  const path = join(folder, 's');
+  server = createServer().listen(path);
+  await once(server, 'listening');
+  const program = `"${process.execPath}" -e "require('net').connect(process.argv[1]).resume().on('close', () => process.exit())" "${path}"; true`;
+  return { program, connected: once(server, 'connection') as Promise<[Socket]> };
+}
+
+/** A process of the client that has a command publish. */
+function clientOf(program: string): ChildProcess {
+  const module = fileURLToPath(new URL('exec.ts', import.meta.url));
+  const code = `const { publishBy } = await import(${JSON.stringify(module)});
+    process.on('message', () => process.exit(0));
+    const io = { env: process.env, cwd: ${JSON.stringify(folder)}, signal: new AbortController().signal };
+    await publishBy(${JSON.stringify(program)}, ${JSON.stringify(CLAIMED)}, io);`;
+  return spawn(process.execPath, ['--import', LOADER, '--input-type=module', '-e', code], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+}
+
 describe('a command that publishes', () => {
   it('ends with all that its shell has started', async () => {
-    folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
-    const path = join(folder, 's');
-    server = createServer().listen(path);
-    await once(server, 'listening');
-    const connected = once(server, 'connection') as Promise<[Socket]>;
+    const { program, connected } = await living();
     const io = fakeIo({ env: { PATH: process.env.PATH } });
-    // It says that it lives for as long as it does. The shell has more to do behind it, so that it is a process of its own.
-    const program = `"${process.execPath}" -e "require('net').connect(process.argv[1]).resume().on('close', () => process.exit())" "${path}"; true`;
-    const until = new Date(Date.now() + 3_600_000).toISOString();
-    const published = publishBy(program, { claim_until: until } as Publication, { ...io, cwd: folder });
+    const published = publishBy(program, CLAIMED, { ...io, cwd: folder });
     [socket] = await connected;
     const gone = once(socket.resume(), 'close');
     io.interrupt();
     expect(await published).toEqual({ delivered: false, failure_kind: 'transient', error: 'interrupted' });
     await gone;
   }, 20_000);
+
+  it.each(['SIGHUP', 'SIGQUIT', 'SIGTERM', 'exit'] as const)(
+    'ends with the client, at %s',
+    async (how) => {
+      const { program, connected } = await living();
+      const client = clientOf(program);
+      const ended = once(client, 'exit');
+      [socket] = await connected;
+      const gone = once(socket.resume(), 'close');
+      if (how === 'exit') client.send('exit');
+      else client.kill(how);
+      expect(await ended).toEqual(how === 'exit' ? [0, null] : [null, how]);
+      await gone;
+    },
+    20_000,
+  );
+
+  it('leaves the signals of the process as they were', async () => {
+    folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
+    const before = ['SIGHUP', 'exit'].map((name) => process.listenerCount(name));
+    const io = fakeIo({ env: { PATH: process.env.PATH } });
+    await Promise.all([1, 2].map(() => publishBy('true', CLAIMED, { ...io, cwd: folder })));
+    expect(['SIGHUP', 'exit'].map((name) => process.listenerCount(name))).toEqual(before);
+  });
 
   it('is ended with its claim', async () => {
     folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));

@@ -12,6 +12,10 @@ export type Outcome = Omit<Schemas['ExtmsgPublicationAckInputBody'], 'claim'>;
 const TEMPORARY = 75;
 const OUTPUT_BYTES = 64 * 1024;
 
+/** The groups of what runs now. Neither a terminal that is closed nor an end of this process reaches them by itself. */
+const groups = new Set<number>();
+const ENDINGS = ['SIGHUP', 'SIGQUIT', 'SIGTERM'] as const;
+
 /**
  * Has a command publish something: it gets the publication as JSON on its standard input. With 0 it has, and the first line that it prints is
  * the provider's id of the message; 75 says later, anything else never. What runs longer than the claim is ended.
@@ -27,6 +31,7 @@ export function publishBy(command: string, publication: Publication, { env, cwd,
       endGroup(child.pid, late.aborted ? 'SIGKILL' : 'SIGTERM');
       resolve(failure('transient', late.aborted ? 'the command took too long' : 'interrupted'));
     };
+    if (child.pid !== undefined) hold(child.pid);
     if (ending.aborted) end();
     else ending.addEventListener('abort', end);
     const texts = { out: '', err: '' };
@@ -37,9 +42,39 @@ export function publishBy(command: string, publication: Publication, { env, cwd,
     child.on('error', (error) => resolve(failure('transient', error.message)));
     child.on('close', (code) => {
       ending.removeEventListener('abort', end);
+      if (child.pid !== undefined) release(child.pid);
       resolve(outcomeOf(code, texts));
     });
   });
+}
+
+function hold(group: number): void {
+  if (groups.size === 0) {
+    process.on('exit', endAll);
+    for (const signal of ENDINGS) process.on(signal, endWith);
+  }
+  groups.add(group);
+}
+
+function release(group: number): void {
+  groups.delete(group);
+  if (groups.size === 0) letGo();
+}
+
+/** Nobody catches the signal any more when it comes again: this process ends as if it had never caught it. */
+function endWith(signal: NodeJS.Signals): void {
+  endAll();
+  letGo();
+  process.kill(process.pid, signal);
+}
+
+function endAll(): void {
+  for (const group of groups) endGroup(group, 'SIGTERM');
+}
+
+function letGo(): void {
+  process.off('exit', endAll);
+  for (const signal of ENDINGS) process.off(signal, endWith);
 }
 
 function endGroup(leader: number | undefined, how: NodeJS.Signals): void {
