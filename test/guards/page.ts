@@ -164,6 +164,22 @@ export const PAGE: readonly Guard[] = [
     test: TRANSCRIPT,
   },
   {
+    guard: 'What was paged back stays where another page has the stream begin anew.',
+    file: 'ui/src/live/transcript.ts',
+    find: "operation === 'snapshot' ? this.#olderThan(structured_messages) : []",
+    replace: "operation === 'reset' ? this.#olderThan(structured_messages) : []",
+    test: TRANSCRIPT,
+    name: 'keeps what was paged back',
+  },
+  {
+    guard: 'Lines that a service wrote before are not new when the stream tells them again.',
+    file: 'ui/src/views/services/lines.ts',
+    find: 'if (this.#anew && ',
+    replace: 'if (this.#anew || ',
+    test: 'ui/src/views/services/lines.spec.ts',
+    name: 'are not new again',
+  },
+  {
     guard: 'Nothing that turns text around is shown as it is.',
     file: 'ui/src/lib/text.ts',
     find: '  [0x2028, 0x202e],\n',

@@ -32,6 +32,23 @@ describe('a transcript', () => {
     expect(textsOf(transcript)).toEqual(['8 y', '9 z']);
   });
 
+  it('keeps what was paged back where the stream is told anew, for another page', () => {
+    const transcript = new Transcript(() => undefined);
+    const snapshot = (...messages: object[]): object => {
+      const { data, ...rest } = structured('snapshot', ...messages);
+      return { ...rest, data: { ...data, pagination: { has_older_messages: true, truncated_before_message: '3' } } };
+    };
+    const before = (): unknown => transcript.snapshot().before;
+    transcript.apply(snapshot(message('3', 'c'), message('4', 'd')) as never);
+    transcript.prepend([message('1', 'a'), message('2', 'b')] as never, '1');
+    transcript.apply(snapshot(message('3', 'cc'), message('5', 'e')) as never);
+    expect([textsOf(transcript), before()]).toEqual([['1 a', '2 b', '3 cc', '5 e'], '1']);
+    transcript.apply(snapshot(message('7', 'g')) as never);
+    expect([textsOf(transcript), before()]).toEqual([['7 g'], '3']);
+    transcript.apply(structured('reset', message('7', 'g')));
+    expect([textsOf(transcript), before()]).toEqual([['7 g'], undefined]);
+  });
+
   it('knows what is asked until it is answered, or the stream begins anew without it', () => {
     const transcript = new Transcript(() => undefined);
     const questions = (): string[] => {

@@ -61,9 +61,10 @@ export class Transcript {
 
   #structured({ operation, structured_messages, pagination }: StructuredFrame): void {
     if (operation !== 'upsert') {
-      this.#messages.clear();
+      const kept = operation === 'snapshot' ? this.#olderThan(structured_messages) : [];
+      this.#messages = new Map(kept);
       this.#begun = true;
-      this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
+      if (kept.length === 0) this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
     }
     for (const message of structured_messages) {
       if (isShown(message)) this.#messages.set(message.id, message);
@@ -74,6 +75,17 @@ export class Transcript {
       this.#messages.delete(id);
       this.#before = this.#messages.keys().next().value;
     }
+  }
+
+  /**
+   * What is there before entries that are told anew, as when another page joins: somebody may have paged back to it. Nothing where entries
+   * are missing in between.
+   */
+  #olderThan(told: readonly Message[]): [string, Message][] {
+    const first = told.find(isShown)?.id;
+    const known = [...this.#messages];
+    const met = known.findIndex(([id]) => id === first);
+    return met < 0 ? [] : known.slice(0, met);
   }
 
   changed(): void {

@@ -1,15 +1,13 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { inCity, part } from '../../api/client.js';
-import type { Schemas } from '../../api/types.js';
 import { useStreamState, wordsOf } from '../../app/connection.js';
 import { plain, visible } from '../../lib/text.js';
 import { onFrame } from '../../live/frame.js';
 import { hub } from '../../live/hub.js';
 import { Button, State } from '../../parts/basics.js';
+import { Lines, type Line } from './lines.js';
 
-type Line = Schemas['ServiceLogLine'];
 const TAIL = 200;
-const MOST = 2_000;
 const END_PX = 40;
 
 /** What a service writes, followed at its end, and left alone while somebody reads further up. */
@@ -21,30 +19,27 @@ export function Log({ city, service }: { city: string; service: string }): React
   const box = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   useEffect(() => {
-    let fresh: Line[] = [];
+    const told = new Lines();
+    let waiting: Line[] = [];
     let gone = false;
     setLines([]);
     const flush = (): void => {
-      if (gone || fresh.length === 0) return;
-      const some = fresh;
-      fresh = [];
-      if (!following.current) setUnseen((n) => n + some.length);
-      setLines((before) => {
-        const last = before.at(-1)?.seq ?? -1;
-        return [...before, ...some.filter(({ seq }) => seq > last)].slice(-MOST);
-      });
+      if (gone || waiting.length === 0) return;
+      const fresh = told.take(waiting);
+      waiting = [];
+      if (!following.current) setUnseen((n) => n + fresh);
+      setLines(told.shown);
     };
     const leave = hub.join(url, {
       whole: true,
-      // Anew: it begins with the newest lines again.
       live: (gap) => {
         if (!gap) return;
-        fresh = [];
-        setLines([]);
+        flush();
+        told.begin();
       },
       frame: ({ event, data }) => {
         if (event !== 'line') return;
-        fresh.push(data as Line);
+        waiting.push(data as Line);
         onFrame(flush);
       },
     });
