@@ -9,6 +9,7 @@ const FOLLOWING = 'src/modules/configuration/config/following.ts';
 const FOLLOWING_TEST = 'src/modules/configuration/config/following.db-spec.ts';
 const HOLDS = 'src/modules/configuration/config/config-edits.repository.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
+const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
@@ -167,6 +168,22 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'does not follow a link that leads out since the file was read',
   },
   {
+    guard: 'An edit writes to nothing that stands in the place of its temporary file.',
+    file: FILES,
+    find: "  await rm(temporary, { force: true });\n  const handle = await open(temporary, 'wx', 0o644);",
+    replace: "  const handle = await open(temporary, 'w', 0o644);",
+    test: FILES_TEST,
+    name: 'is not written to: a link',
+  },
+  {
+    guard: 'An edit reads, and changes the mode of, nothing behind a link.',
+    file: 'src/modules/configuration/config/swap.ts',
+    find: 'constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW',
+    replace: 'constants.O_RDONLY | constants.O_NONBLOCK',
+    test: FILES_TEST,
+    name: 'when it is a link',
+  },
+  {
     guard: 'A new file takes the place of none.',
     file: FILES,
     find: 'if (!place(temporary, target)) throw new EditConflict(relative, NO_FILE, hashAt(target));',
@@ -237,7 +254,7 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Nobody takes back a clone that is not theirs.',
     file: 'src/modules/sessions/rigs/rig-cloning.ts',
-    find: "return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, 'utf8')) === operationId;",
+    find: 'return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, 'utf8')) === operationId;',
     replace: 'return found.isFile() && operationId !== mark;',
     test: CLONES,
   },

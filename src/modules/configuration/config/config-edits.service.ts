@@ -64,7 +64,7 @@ const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
 export type EditLimits = Readonly<typeof EDIT_LIMITS>;
 /** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
 const TAKE_BACK_MS = 8_000;
-const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR']);
+const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP']);
 
 /**
  * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync } from 'node:child_process';
+import { chmod, link, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan } from './edit-files.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
+import { swap } from './swap.js';
 
 let city: string;
 const at = (file: string): string => path.join(city, file);
@@ -36,5 +38,58 @@ describe('a file that an edit takes away', () => {
   it('is a conflict when it is not there', async () => {
     await rm(at('a.toml'));
     await expect(applyPlan(city, plan('a = 1\n'), () => Promise.resolve())).rejects.toThrow(EditConflict);
+  });
+});
+
+// Agents may write beside the files of their city, and see the names of temporary files.
+describe('what stands in the place of a temporary file', () => {
+  let outside: string;
+  const two: EditPlan = {
+    id: 'edit-1',
+    writes: [
+      { path: 'a.toml', before: 'a = 1\n', after: 'a = 2\n' },
+      { path: 'b.toml', before: null, after: 'b = 2\n' },
+    ],
+    removals: [],
+  };
+
+  beforeEach(async () => {
+    outside = path.join(await mkdtemp(path.join(tmpdir(), 'svc-other-')), 'city.toml');
+    await writeFile(outside, 'theirs\n');
+    await chmod(outside, 0o640);
+  });
+  afterEach(async () => {
+    expect(await readFile(outside, 'utf8')).toBe('theirs\n');
+    expect((await stat(outside)).mode & 0o777).toBe(0o640);
+    await rm(path.dirname(outside), { recursive: true });
+  });
+
+  it.each([
+    ['a link', (name: string) => symlink(outside, name)],
+    ['another name of a file', (name: string) => link(outside, name)],
+    ['a pipe', (name: string) => Promise.resolve(execFileSync('mkfifo', [name]))],
+  ])('is not written to: %s', async (_what, put) => {
+    await applyPlan(city, two, () =>
+      put(at('.svc-edit-1.new.b.toml')).then(
+        () => undefined,
+        () => undefined,
+      ),
+    );
+    expect([await now('a.toml'), await now('b.toml')]).toEqual(['a = 2\n', 'b = 2\n']);
+    expect((await lstat(at('b.toml'))).isFile()).toBe(true);
+  });
+
+  it('is not put back when it is a link', async () => {
+    await writeFile(at('a.toml'), 'a = 2\n');
+    await symlink(outside, at('.svc-edit-1.old.a.toml'));
+    await undoPlan(city, two);
+    expect(await now('a.toml')).toBe('a = 1\n');
+    expect((await lstat(at('a.toml'))).isFile()).toBe(true);
+  });
+
+  it('gets no mode when it is a link', async () => {
+    await symlink(outside, at('next'));
+    expect(() => swap(at('a.toml'), at('next'), hashOf('a = 1\n'), at('aside'))).toThrow('ELOOP');
+    expect(await now('a.toml')).toBe('a = 1\n');
   });
 });

@@ -188,9 +188,11 @@ function temporaryOf(target: string, tag: string): string {
   return path.join(path.dirname(target), `${TEMPORARY}${tag}.${path.basename(target)}`);
 }
 
+/** A file of its own: agents know the name from the files before, and may have put a link, a pipe or another name of a file there. */
 async function writeTemporary(target: string, content: string, id: string): Promise<string> {
   const temporary = temporaryOf(target, `${id}.new`);
-  const handle = await open(temporary, 'w', 0o644);
+  await rm(temporary, { force: true });
+  const handle = await open(temporary, 'wx', 0o644);
   try {
     await handle.writeFile(content);
     await handle.sync();
