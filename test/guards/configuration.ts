@@ -120,6 +120,22 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
   },
   {
+    guard: 'An edit that was taken over is held under another id.',
+    file: HOLDS,
+    find: "set id = ${newId('edit')}, owner",
+    replace: "set id = coalesce(e.id, ${newId('edit')}), owner",
+    test: CRASHES,
+    name: 'wakes while another process takes it back',
+  },
+  {
+    guard: 'Two processes do not take one edit back at the same time.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: "if (holder === 'another') throw",
+    replace: "if (holder === 'another' && id === '') throw",
+    test: CRASHES,
+    name: 'wakes while another process takes it back',
+  },
+  {
     guard: 'A process that has stopped beating has lost its edit.',
     file: HOLDS,
     find: 'or exists (select from processes p where p.id = d.owner and ${DEAD})',

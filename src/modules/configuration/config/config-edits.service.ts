@@ -247,7 +247,10 @@ export class ConfigEditsService {
 
   /** Answers what is stored when the edit was committed. @throws AnswerLost when it was, and nothing is stored */
   async #undo<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T> | undefined> {
-    const held = await this.repository.isHeld(city.streamId, id);
+    const holder = await this.repository.holderOf(city.streamId, id);
+    // Two at the same files would take each other's last copy away.
+    if (holder === 'another') throw new Error('the edit is being taken back by another process');
+    const held = holder === 'own';
     if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
       const stored = key && (await this.idempotency.lookup(this.db, key));
       if (stored !== undefined) return { body: stored.body as T, status: stored.status };
@@ -279,7 +282,7 @@ export class ConfigEditsService {
       await this.repository.raiseAttempt(tx, left.streamId);
       await this.repository.end(tx, left.streamId, left.id);
     }, PREPARES);
-    this.log.warn({ edit: left.id, dir: left.dir }, 'an edit whose process vanished was taken back');
+    this.log.warn({ edit: left.plan?.id, dir: left.dir }, 'an edit whose process vanished was taken back');
     return true;
   }
 }
