@@ -223,6 +223,14 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'asks for the revision that the caller has seen',
   },
   {
+    guard: 'An edit asks for that revision once more when it is committed.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '        requireExpected(request.expected, state.revision);\n',
+    replace: '',
+    test: EDITS,
+    name: 'asks for it once more when it is committed',
+  },
+  {
     guard: 'Files that the result would break are not written.',
     file: 'src/modules/configuration/config/config-edits.service.ts',
     find: "const before = await this.composer.compose(city, { asking }, (found) => ('errors' in found ? found.errors : []));",

@@ -209,6 +209,8 @@ export class ConfigEditsService {
       async (tx) => {
         if (key !== undefined) await this.idempotency.regain(tx, key, id);
         const state = await this.revisions.lock(tx, city);
+        // A reload that had begun before the edit may have been committed since the edit asked.
+        requireExpected(request.expected, state.revision);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
         if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id, compared });
