@@ -9,6 +9,7 @@ const FOLLOWING = 'src/modules/configuration/config/following.ts';
 const FOLLOWING_TEST = 'src/modules/configuration/config/following.db-spec.ts';
 const HOLDS = 'src/modules/configuration/config/config-edits.repository.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
+const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
@@ -119,6 +120,22 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
   },
   {
+    guard: 'An edit that was taken over is held under another id.',
+    file: HOLDS,
+    find: "set id = ${newId('edit')}, owner",
+    replace: "set id = coalesce(e.id, ${newId('edit')}), owner",
+    test: CRASHES,
+    name: 'wakes while another process takes it back',
+  },
+  {
+    guard: 'Two processes do not take one edit back at the same time.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: "if (holder === 'another') throw",
+    replace: "if (holder === 'another' && id === '') throw",
+    test: CRASHES,
+    name: 'wakes while another process takes it back',
+  },
+  {
     guard: 'A process that has stopped beating has lost its edit.',
     file: HOLDS,
     find: 'or exists (select from processes p where p.id = d.owner and ${DEAD})',
@@ -167,6 +184,46 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'does not follow a link that leads out since the file was read',
   },
   {
+    guard: 'An edit writes to nothing that stands in the place of its temporary file.',
+    file: FILES,
+    find: "  await rm(temporary, { force: true });\n  const handle = await open(temporary, 'wx', 0o644);",
+    replace: "  const handle = await open(temporary, 'w', 0o644);",
+    test: FILES_TEST,
+    name: 'is not written to: a link',
+  },
+  {
+    guard: 'An edit reads, and changes the mode of, nothing behind a link.',
+    file: 'src/modules/configuration/config/swap.ts',
+    find: 'constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW',
+    replace: 'constants.O_RDONLY | constants.O_NONBLOCK',
+    test: FILES_TEST,
+    name: 'when it is a link',
+  },
+  {
+    guard: 'An edit changes files in the folders in which it found them.',
+    file: FILES,
+    find: 'inFolderOf(real, (target) => replace(target, {',
+    replace: 'inFolderOf(real, () => replace(real, {',
+    test: FILES_TEST,
+    name: 'has nothing of it changed',
+  },
+  {
+    guard: 'What an edit takes away is put aside behind no link.',
+    file: 'src/platform/runtime/preparation/held-folder.ts',
+    find: 'if (next === undefined) throw behindLink(path.dirname(at));',
+    replace: 'if (next === undefined) return await work(at);',
+    test: FILES_TEST,
+    name: 'has nothing put into it',
+  },
+  {
+    guard: 'What an edit puts back it does not fetch from behind a link.',
+    file: FILES,
+    find: 'inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to)))',
+    replace: 'inFolderOf(target, (to) => rename(aside, to))',
+    test: FILES_TEST,
+    name: 'has nothing taken out of it',
+  },
+  {
     guard: 'A new file takes the place of none.',
     file: FILES,
     find: 'if (!place(temporary, target)) throw new EditConflict(relative, NO_FILE, hashAt(target));',
@@ -188,6 +245,14 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: 'if (expected !== -1) return;',
     test: EDITS,
     name: 'asks for the revision that the caller has seen',
+  },
+  {
+    guard: 'An edit asks for that revision once more when it is committed.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '        requireExpected(request.expected, state.revision);\n',
+    replace: '',
+    test: EDITS,
+    name: 'asks for it once more when it is committed',
   },
   {
     guard: 'Files that the result would break are not written.',
@@ -237,9 +302,33 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Nobody takes back a clone that is not theirs.',
     file: 'src/modules/sessions/rigs/rig-cloning.ts',
-    find: "return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, 'utf8')) === operationId;",
+    find: 'return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, AS_TEXT)) === operationId;',
     replace: 'return found.isFile() && operationId !== mark;',
     test: CLONES,
+  },
+  {
+    guard: 'A clone comes into the folder that was looked at.',
+    file: 'src/modules/sessions/rigs/rig-cloning.ts',
+    find: 'await rename(clone, place);',
+    replace: 'await rename(clone, place === clone ? place : target);',
+    test: CLONES,
+    name: 'when a link takes its place then',
+  },
+  {
+    guard: 'Nothing behind a link is taken back as a clone.',
+    file: 'src/modules/sessions/rigs/rig-cloning.ts',
+    find: 'inFolderOf(path.join(target, ...MARK), (mark) => isMarked(mark, operationId))',
+    replace: 'isMarked(path.join(target, ...MARK), operationId)',
+    test: CLONES,
+    name: 'are not taken back from behind a link',
+  },
+  {
+    guard: 'The mark of a clone is written through no link.',
+    file: 'src/modules/sessions/rigs/rig-cloning.ts',
+    find: "    await rm(mark, { force: true });\n    await writeFile(mark, operationId, { flag: 'wx' });",
+    replace: '    await writeFile(mark, operationId);',
+    test: CLONES,
+    name: 'are not marked through a link',
   },
   {
     guard: 'Secrets are masked where a configuration is shown.',

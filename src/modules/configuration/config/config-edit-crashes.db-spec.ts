@@ -2,13 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { EditOrder } from '../../../../test/support/config-edit.js';
 import type { ConfigProcess } from '../../../../test/support/config-process.js';
 import { CITY_TOML, ConfigFixture, refusal, variablesOf } from '../../../../test/support/config-fixture.js';
 import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually, sleep } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ConfigEditsRepository } from './config-edits.repository.js';
 import { undoPlan } from './edit-files.js';
 
 const PROJECT = fileURLToPath(new URL('../../../../', import.meta.url));
@@ -109,6 +110,30 @@ describe('an edit that hangs', () => {
     expect(await fixture.read()).toBe(CITY_TOML);
     await b.setVariable(city, 'NEXT');
     expect(await fixture.variables()).toEqual(['NEXT']);
+    await fixture.expectTidy();
+  });
+
+  // Guard: who takes an edit over holds it under an id of their own; the one that had it waits until they are through.
+  it('and wakes while another process takes it back changes nothing', async () => {
+    const gate = new HoldingGate();
+    a.failpoints.arm('config.after_write', gate.action(1));
+    const slow = a.setVariable(city, 'SLOW').then(() => undefined, refusal);
+    await eventually(() => gate.held === 1);
+    await fixture.expire();
+    const holds = new ConfigEditsRepository(b.db);
+    const left = await b.transactions.run((tx) => holds.adopt(tx, 'b', 60, city.streamId));
+    await undoPlan(city.path, left!.plan!);
+    const asked = jest.spyOn(ConfigEditsRepository.prototype, 'holderOf');
+    gate.release();
+    let ended = false;
+    void slow.then(() => (ended = true));
+    await eventually(() => ended || asked.mock.calls.length > 1);
+    asked.mockRestore();
+    expect(ended).toBe(false);
+    expect(await fixture.sql('select id from config_edits')).toEqual([{ id: left!.id }]);
+    expect(await b.transactions.run((tx) => holds.end(tx, city.streamId, left!.id))).toBe(true);
+    expect(await slow).toMatchObject({ problem: 'unavailable' });
+    expect([await fixture.read(), await fixture.variables()]).toEqual([CITY_TOML, []]);
     await fixture.expectTidy();
   });
 

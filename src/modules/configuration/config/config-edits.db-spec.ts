@@ -3,6 +3,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { setsVariable, type ConfigProcess } from '../../../../test/support/config-process.js';
 import { CITY_TOML, ConfigFixture, refusal, variablesOf } from '../../../../test/support/config-fixture.js';
+import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { hashOf } from './edit-plan.js';
@@ -115,6 +116,22 @@ describe('one edit', () => {
     await expect(b.setVariable(city, 'TWO', { expected: 1 })).rejects.toMatchObject({ problem: 'revision_mismatch' });
     await b.setVariable(city, 'TWO', { expected: '*' });
     expect(await fixture.variables()).toEqual(['ONE', 'TWO']);
+    await fixture.expectTidy();
+  });
+
+  it('asks for it once more when it is committed', async () => {
+    await fixture.write('city.toml', CITY_TOML.replace('"agent"', '"other"'));
+    const gate = new HoldingGate();
+    b.failpoints.arm('tx.before_commit', gate.action(1));
+    const reload = b.reloads.reload(city, 'files', 'test');
+    await eventually(() => gate.held === 1);
+    a.failpoints.arm('config.after_write', async () => {
+      gate.release();
+      await reload;
+    });
+    await expect(a.setVariable(city, 'ONE', { expected: 1 })).rejects.toMatchObject({ problem: 'revision_mismatch' });
+    expect(await b.reads.current(city)).toMatchObject({ revision: 2 });
+    expect(variablesOf(await fixture.read())).toEqual([]);
     await fixture.expectTidy();
   });
 

@@ -36,7 +36,7 @@ describe('the hold on the files of a city', () => {
     await letExpire();
     expect(await plan('first')).toBe(false);
     expect(await take('second')).toBe(true);
-    expect([await plan('first'), await end('first'), await repository.isHeld(streamId, 'second')]).toEqual([false, false, true]);
+    expect([await plan('first'), await end('first'), await repository.holderOf(streamId, 'second')]).toEqual([false, false, 'own']);
     expect([await plan('second'), await end('second')]).toEqual([true, true]);
   });
 
@@ -45,8 +45,10 @@ describe('the hold on the files of a city', () => {
     await plan('third');
     await letExpire();
     expect(await take('fourth')).toBe(false);
-    expect(await run((tx) => repository.adopt(tx, 'fourth', 60, streamId))).toMatchObject({ id: 'third', plan: { id: 'third' } });
-    expect(await end('third')).toBe(true);
+    const left = await run((tx) => repository.adopt(tx, 'fourth', 60, streamId));
+    expect(left).toMatchObject({ plan: { id: 'third' } });
+    expect([await plan('third'), await end('third'), await repository.holderOf(streamId, 'third')]).toEqual([false, false, 'another']);
+    expect([await end(left!.id), await repository.holderOf(streamId, 'third')]).toEqual([true, undefined]);
     expect(await take('fourth')).toBe(true);
   });
 });

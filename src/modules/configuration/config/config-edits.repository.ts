@@ -1,11 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
-import { Db, type Database } from '../../../platform/database/database.js';
+import { sql } from 'kysely';
+import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { newId } from '../../../platform/time/clock.js';
 import { EditPlan } from './edit-plan.js';
 
 export interface AbandonedEdit {
   readonly streamId: number;
+  /** By which it is ended from now on. The plan keeps the id under which the files were written. */
   readonly id: string;
   readonly dir: string;
   readonly plan: EditPlan | null;
@@ -44,9 +46,12 @@ export class ConfigEditsRepository {
     return numAffectedRows === 1n;
   }
 
-  async isHeld(streamId: number, id: string, db: Kysely<Database> = this.db): Promise<boolean> {
-    const row = await db.selectFrom('config_edits').select('id').where('stream_id', '=', streamId).where('id', '=', id).executeTakeFirst();
-    return row !== undefined;
+  /** Who has an edit: the one that made it, another that takes it back, or nobody any more. */
+  async holderOf(streamId: number, id: string): Promise<'own' | 'another' | undefined> {
+    const { rows } = await sql<{ own: boolean }>`
+      select e.id = ${id} as own from config_edits e
+      where e.stream_id = ${streamId} and (e.id = ${id} or e.plan ->> 'id' = ${id})`.execute(this.db);
+    return rows[0] && (rows[0].own ? 'own' : 'another');
   }
 
   async lastEdit(streamId: number): Promise<string | null> {
@@ -56,10 +61,13 @@ export class ConfigEditsRepository {
 
   readonly areOpen = sql<boolean>`exists (select from config_edits)`;
 
-  /** Takes over one edit whose time is up or whose process is dead; of one city, or of any. */
+  /**
+   * Takes over one edit whose time is up or whose process is dead; of one city, or of any. Under an id of its own: a process that
+   * was only slow neither commits nor ends it any more.
+   */
   async adopt(tx: Tx, owner: string, seconds: number, streamId?: number): Promise<AbandonedEdit | undefined> {
     const { rows } = await sql<{ stream_id: number; id: string; dir: string; plan: unknown }>`
-      update config_edits e set owner = ${owner}, expires_at = ${until(seconds)}
+      update config_edits e set id = ${newId('edit')}, owner = ${owner}, expires_at = ${until(seconds)}
       where e.stream_id = (
         select stream_id from config_edits d
         where (d.expires_at < clock_timestamp() or exists (select from processes p where p.id = d.owner and ${DEAD}))

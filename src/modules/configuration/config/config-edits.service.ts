@@ -64,7 +64,7 @@ const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
 export type EditLimits = Readonly<typeof EDIT_LIMITS>;
 /** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
 const TAKE_BACK_MS = 8_000;
-const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR']);
+const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP']);
 
 /**
  * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at
@@ -209,6 +209,8 @@ export class ConfigEditsService {
       async (tx) => {
         if (key !== undefined) await this.idempotency.regain(tx, key, id);
         const state = await this.revisions.lock(tx, city);
+        // A reload that had begun before the edit may have been committed since the edit asked.
+        requireExpected(request.expected, state.revision);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
         if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id, compared });
@@ -247,7 +249,10 @@ export class ConfigEditsService {
 
   /** Answers what is stored when the edit was committed. @throws AnswerLost when it was, and nothing is stored */
   async #undo<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T> | undefined> {
-    const held = await this.repository.isHeld(city.streamId, id);
+    const holder = await this.repository.holderOf(city.streamId, id);
+    // Two at the same files would take each other's last copy away.
+    if (holder === 'another') throw new Error('the edit is being taken back by another process');
+    const held = holder === 'own';
     if (!held && (await this.repository.lastEdit(city.streamId)) === id) {
       const stored = key && (await this.idempotency.lookup(this.db, key));
       if (stored !== undefined) return { body: stored.body as T, status: stored.status };
@@ -279,7 +284,7 @@ export class ConfigEditsService {
       await this.repository.raiseAttempt(tx, left.streamId);
       await this.repository.end(tx, left.streamId, left.id);
     }, PREPARES);
-    this.log.warn({ edit: left.id, dir: left.dir }, 'an edit whose process vanished was taken back');
+    this.log.warn({ edit: left.plan?.id, dir: left.dir }, 'an edit whose process vanished was taken back');
     return true;
   }
 }

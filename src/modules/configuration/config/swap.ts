@@ -1,8 +1,8 @@
 import {
-  chmodSync,
   closeSync,
   constants,
   existsSync,
+  fchmodSync,
   fstatSync,
   linkSync,
   openSync,
@@ -16,6 +16,8 @@ import { hashOf } from './edit-plan.js';
 
 /** What `swap` says of a target that is not there. */
 export const NO_FILE = 'no file';
+/** Opening a pipe would wait for its other end, and the whole process with it. A link may lead to a file of another city. */
+const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 const NOT_A_FILE = 'a device, pipe or socket';
 /** File systems that know no second name for a file say one of these. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
@@ -30,7 +32,7 @@ const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'])
  */
 export function swap(target: string, next: string | undefined, expected: string, aside: string): string | undefined {
   try {
-    if (next !== undefined) chmodSync(next, statSync(target).mode & 0o7777);
+    if (next !== undefined) setMode(next, statSync(target).mode & 0o7777);
     renameSync(target, aside);
   } catch (error) {
     if (errnoOf(error) === 'ENOENT') return NO_FILE;
@@ -50,6 +52,16 @@ export function swap(target: string, next: string | undefined, expected: string,
   return hashAt(target);
 }
 
+/** @throws ELOOP when it is a link by now */
+function setMode(at: string, mode: number): void {
+  const file = openSync(at, OPEN);
+  try {
+    fchmodSync(file, mode);
+  } finally {
+    closeSync(file);
+  }
+}
+
 /** Gives a file a further name unless there is something of that name; where files have one name only, another one. */
 export function place(from: string, to: string): boolean {
   try {
@@ -65,15 +77,14 @@ export function place(from: string, to: string): boolean {
   }
 }
 
-/** The SHA-256 of a file as it is now, or `NO_FILE`; of anything else what it is. */
+/** The SHA-256 of a file as it is now, or `NO_FILE`, as for a link; of anything else what it is. */
 export function hashAt(at: string): string {
   let file: number;
   try {
-    // Opening a pipe would wait for its other end, and the whole process with it.
-    file = openSync(at, constants.O_RDONLY | constants.O_NONBLOCK);
+    file = openSync(at, OPEN);
   } catch (error) {
     const code = errnoOf(error);
-    if (code === 'ENOENT' || code === 'ENOTDIR') return NO_FILE;
+    if (code === 'ENOENT' || code === 'ENOTDIR' || code === 'ELOOP') return NO_FILE;
     if (code === 'ENXIO') return NOT_A_FILE;
     throw error;
   }

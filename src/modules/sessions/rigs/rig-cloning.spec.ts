@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -71,6 +71,45 @@ describe('clones', () => {
     await expect(workshopFor(roots, 'op-1', 2)).rejects.toThrow('.gc is not a directory of the city');
     await takeBack(at(), 'op-1', null);
     expect(await readdir(path.join(root, 'other'))).toEqual(['city.toml']);
+  });
+
+  it('come into the folder that was looked at, also when a link takes its place then', async () => {
+    const theirs = path.join(root, 'other/rigs');
+    await mkdir(theirs, { recursive: true });
+    await mkdir(path.join(root, 'lot'));
+    let asked = 0;
+    // The last question before the move.
+    const mayName = async (): Promise<boolean> => {
+      if (++asked < 3) return true;
+      await rename(path.join(root, 'lot'), path.join(root, 'away'));
+      await symlink(theirs, path.join(root, 'lot'));
+      return true;
+    };
+    const manifest = await manifestFor(path.join(root, 'lot/web'));
+    await takePlace(await clone(), manifest, 'op-1', { ...roots, mayName });
+    expect([asked, await readdir(theirs), await readdir(path.join(root, 'away'))]).toEqual([3, [], ['web']]);
+  });
+
+  it('are not taken back from behind a link', async () => {
+    const theirs = path.join(root, 'other/rigs');
+    await mkdir(path.join(theirs, 'web/.git'), { recursive: true });
+    await writeFile(path.join(theirs, 'web/.git/svc-provision'), 'op-1');
+    await symlink(theirs, at('rigs'));
+    const manifest = { target: at('rigs/web'), existed: false, parents: [] };
+    expect(await isInPlace(manifest, 'op-1')).toBe(false);
+    await unmark(manifest);
+    await takeBack(at(), 'op-1', manifest);
+    expect(await readFile(path.join(theirs, 'web/.git/svc-provision'), 'utf8')).toBe('op-1');
+  });
+
+  it('are not marked through a link', async () => {
+    const theirs = path.join(root, 'theirs');
+    await writeFile(theirs, 'theirs');
+    const into = await clone();
+    await symlink(theirs, path.join(into, '.git/svc-provision'));
+    const manifest = await manifestFor(at('web'));
+    await takePlace(into, manifest, 'op-1', roots);
+    expect([await isInPlace(manifest, 'op-1'), await readFile(theirs, 'utf8')]).toEqual([true, 'theirs']);
   });
 
   it('of one operation have a workshop an attempt, and all go together', async () => {

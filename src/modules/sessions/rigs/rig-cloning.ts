@@ -1,5 +1,8 @@
 import { lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
+import { FILE } from '../../../platform/isolation/held.js';
+import { inFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
+import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf } from '../../files/composition/trees/paths.js';
 import { makeDirectory, missingIn, removeEmpty, rigPlace, type Roots } from './rig-place.js';
 import type { Manifest } from './rig-provisions.repository.js';
@@ -7,7 +10,9 @@ import type { Manifest } from './rig-provisions.repository.js';
 /** Where clones are made before they take their place; never looked at as configuration. */
 const WORKSHOP = ['.gc', 'cache', 'rigs'];
 /** Inside a clone: says which operation put it there, so that only that one takes it back. */
-const MARK = '.git/svc-provision';
+const MARK = ['.git', 'svc-provision'] as const;
+/** Also where a pipe or a link has taken the place of a file. */
+const AS_TEXT = { encoding: 'utf8', flag: FILE } as const;
 
 /** The place that a clone shall have is somebody else's. */
 export class PlaceTaken extends Error {
@@ -29,15 +34,18 @@ export async function workshopFor(roots: Roots, operationId: string, fence: numb
 
 /** Moves a clone to its place, which is missing or empty. @throws PlaceTaken */
 export async function takePlace(clone: string, { target, parents }: Manifest, operationId: string, roots: Roots): Promise<void> {
-  await writeFile(path.join(clone, MARK), operationId);
+  await setMark(clone, operationId);
   const made = await makeDirectory(path.dirname(target));
   try {
-    // Whoever has changed a directory above into a link since the request does not get the clone elsewhere.
-    const { directory } = await rigPlace(target, roots);
-    if (directory !== target) throw new PlaceTaken('its path leads elsewhere by now');
-    await rename(clone, target);
+    // Whoever changes a directory above into a link, before or after this look, does not get the clone elsewhere.
+    await inFolderOf(target, async (place) => {
+      const { directory } = await rigPlace(target, roots);
+      if (directory !== target) throw new PlaceTaken('its path leads elsewhere by now');
+      await rename(clone, place);
+    });
   } catch (error) {
     await removeEmpty(made.filter((at) => parents.includes(at)));
+    if (error instanceof StartError) throw new PlaceTaken('its path leads elsewhere by now', { cause: error });
     const code = errnoOf(error);
     if (code === 'ENOTEMPTY' || code === 'EEXIST' || code === 'ENOTDIR')
       throw new PlaceTaken('its directory is not empty', { cause: error });
@@ -45,15 +53,9 @@ export async function takePlace(clone: string, { target, parents }: Manifest, op
   }
 }
 
-/** True when the clone of this operation is in its place. */
+/** True when the clone of this operation is in its place, and not behind a link. */
 export async function isInPlace({ target }: Manifest, operationId: string): Promise<boolean> {
-  const mark = path.join(target, MARK);
-  try {
-    const found = await lstat(mark);
-    return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, 'utf8')) === operationId;
-  } catch {
-    return false;
-  }
+  return inFolderOf(path.join(target, ...MARK), (mark) => isMarked(mark, operationId)).catch(() => false);
 }
 
 /** True when nothing but an empty directory is at the place. */
@@ -67,7 +69,9 @@ export async function isFree({ target }: Manifest): Promise<boolean> {
 
 /** Ends the right to take the clone back. */
 export async function unmark({ target }: Manifest): Promise<void> {
-  await rm(path.join(target, MARK), { force: true });
+  await inFolderOf(path.join(target, ...MARK), (mark) => rm(mark, { force: true })).catch((error: unknown) => {
+    if (!(error instanceof StartError) && errnoOf(error) !== 'ENOENT') throw error;
+  });
 }
 
 /** Removes everything that an operation has made, and nothing that was there before. Can be repeated. */
@@ -76,14 +80,34 @@ export async function takeBack(city: string, operationId: string, manifest: Mani
   for (const name of workshop === undefined ? [] : await readdir(workshop))
     if (name.startsWith(`${operationId}.`)) await rm(path.join(workshop!, name), { recursive: true, force: true });
   if (manifest === null) return;
-  if (await isInPlace(manifest, operationId)) {
-    // First out of the way in one step: whoever looks meanwhile finds all of it or nothing.
-    const aside = path.join(await openWorkshop(city), `${operationId}.back`);
-    await rename(manifest.target, aside);
-    if (manifest.existed) await mkdir(manifest.target).catch(() => undefined);
-    await rm(aside, { recursive: true, force: true });
-  }
+  if (await isInPlace(manifest, operationId))
+    await inFolderOf(manifest.target, async (place) => {
+      if (!(await isMarked(path.join(place, ...MARK), operationId))) return;
+      // First out of the way in one step: whoever looks meanwhile finds all of it or nothing.
+      await inFolderOf(path.join(await openWorkshop(city), `${operationId}.back`), async (aside) => {
+        await rename(place, aside);
+        if (manifest.existed) await mkdir(place).catch(() => undefined);
+        await rm(aside, { recursive: true, force: true });
+      });
+    });
   await removeEmpty(manifest.parents);
+}
+
+/** Agents of the city may already write where a clone is made. */
+async function setMark(clone: string, operationId: string): Promise<void> {
+  await inFolderOf(path.join(clone, ...MARK), async (mark) => {
+    await rm(mark, { force: true });
+    await writeFile(mark, operationId, { flag: 'wx' });
+  });
+}
+
+async function isMarked(mark: string, operationId: string): Promise<boolean> {
+  try {
+    const found = await lstat(mark);
+    return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, AS_TEXT)) === operationId;
+  } catch {
+    return false;
+  }
 }
 
 /** The workshop of a city, made when it is not there. @throws Error when links lead out of the city */
