@@ -354,4 +354,20 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/runtime/processes.spec.ts',
     name: 'among its last words',
   },
+  {
+    guard: 'Nothing begins in a folder that was put in the place of the one that was looked at.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: '`${sameFolders(mounts)}${network',
+    replace: '`${sameFolders([])}${network',
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'begins nothing where',
+  },
+  {
+    guard: 'What agents may have made a pipe is opened without a wait.',
+    file: 'src/modules/sessions/launch/work-dir.ts',
+    find: 'const handle = await open(file, FILE);',
+    replace: "const handle = await open(file, 'r');",
+    test: 'src/modules/sessions/launch/work-dir.spec.ts',
+    name: 'waits for nobody',
+  },
 ];

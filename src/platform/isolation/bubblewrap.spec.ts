@@ -4,6 +4,7 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawnAgent, type AgentProcess } from '../runtime/spawn.js';
 import { Bubblewrap } from './bubblewrap.js';
+import { identityOf } from './held.js';
 import { hostFileFault, readHostFile } from './host-file.js';
 import type { Mount } from './mounts.js';
 
@@ -52,6 +53,21 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
     expect(Object.keys(outside).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
     expect(outside).toEqual({ SVC_CITY: 'port', SVC_OF_PATH: env.PATH, SVC_OF_LD_PRELOAD: env.LD_PRELOAD, SVC_OF_TOKEN: env.TOKEN });
     expect(args.filter((arg) => arg.includes(env.TOKEN) || arg.includes(env.LD_PRELOAD))).toEqual([]);
+  });
+
+  // Guard: whatever a link leads to would be mounted, such as another city.
+  it('begins nothing where a folder that was looked at has been replaced since', async () => {
+    const place = path.join(root, "it's own");
+    await mkdir(place);
+    const looked = { at: place, mode: 'write', identity: await identityOf(place) } as const;
+    expect(await output('echo begun', [own(), looked])).toBe('begun\n');
+    await mkdir(path.join(root, 'other'));
+    await rename(place, path.join(root, 'away'));
+    await symlink(path.join(root, 'other'), place);
+    const { agent, text } = await run('echo begun', [own(), looked]);
+    expect([(await agent.exited).code, text()]).toEqual([126, '']);
+    expect(agent.stderrTail()).toContain('replaced by another one');
+    await expect(identityOf(place)).rejects.toThrow('is a link');
   });
 
   it('has the part of /etc that programs need, with their own user', async () => {

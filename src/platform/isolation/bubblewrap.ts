@@ -104,7 +104,7 @@ export class Bubblewrap {
         ...mounts.flatMap(mountArguments),
         ...(network?.args ?? []),
         ...['--chdir', cwd, '--', setSignals, `--default-signal=${SIGNALS}`],
-        ...['/bin/sh', '-c', `${network?.prelude ?? ''}${INSIDE}`, named.join(' '), command, ...args],
+        ...['/bin/sh', '-c', `${sameFolders(mounts)}${network?.prelude ?? ''}${INSIDE}`, named.join(' '), command, ...args],
       ],
       cwd: '/',
       env: {
@@ -113,6 +113,16 @@ export class Bubblewrap {
       },
     };
   }
+}
+
+/** Inside: what was looked at is what was mounted, whoever has put a link in its place since. */
+function sameFolders(mounts: readonly Mount[]): string {
+  const known = mounts.flatMap(({ at, identity }) =>
+    identity === undefined ? [] : [{ at: `'${at.replaceAll("'", `'\\''`)}'`, identity }],
+  );
+  if (known.length === 0) return '';
+  const [paths, identities] = [known.map(({ at }) => at).join(' '), known.map(({ identity }) => identity).join('\n')];
+  return `test "$(stat -c %d:%i -- ${paths})" = '${identities}' || { echo 'a folder was replaced by another one before this began' >&2; exit 126; }; `;
 }
 
 /** Never by a search path that somebody else could have set. @throws Error */

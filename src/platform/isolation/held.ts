@@ -16,6 +16,21 @@ export async function heldAt(directory: string): Promise<FileHandle> {
   throw behindLink(directory);
 }
 
+/**
+ * Which folder lies there, by a number that no other one has meanwhile.
+ *
+ * @throws StartError unsupported when it is a link, or lies behind one
+ */
+export async function identityOf(directory: string): Promise<string> {
+  const handle = await heldAt(directory);
+  try {
+    const { dev, ino } = await handle.stat({ bigint: true });
+    return `${dev}:${ino}`;
+  } finally {
+    await handle.close();
+  }
+}
+
 function behindLink(directory: string): StartError {
   return new StartError('unsupported', `${directory} is a link, or lies behind one`);
 }

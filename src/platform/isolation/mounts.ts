@@ -8,6 +8,8 @@ export interface Mount {
   readonly mode: 'read' | 'write' | 'hidden';
   /** What of the host is shown; `at` itself unless given. */
   readonly from?: string;
+  /** Which folder that has to be, as `identityOf` says it: somebody may put a link in its place before it is mounted. */
+  readonly identity?: string;
 }
 
 /** Outer ones first, so that an inner one is laid over them; of two for one path the later one counts. */

@@ -66,7 +66,7 @@ it('looks at a city that moves at once, and asks about all of them once a second
 it('looks at a city again of which a command says something new', async () => {
   const said: unknown[] = [];
   const { tell } = begun({
-    lookAgain: (...asked) => Promise.resolve(void said.push(asked)),
+    lookAgain: (...asked: unknown[]) => Promise.resolve(void said.push(asked)),
     due: (_limit: number, streams?: unknown) => {
       if (Array.isArray(streams)) said.push(streams);
       return Promise.resolve([]);

@@ -3,6 +3,7 @@ import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
+import { identityOf } from '../../../platform/isolation/held.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { covers, existing, type Mount } from '../../../platform/isolation/mounts.js';
 import type { Identity } from '../../../platform/isolation/reach.js';
@@ -11,7 +12,7 @@ import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
 import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
-import { isBelow } from '../../files/composition/trees/paths.js';
+import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { PROGRAMS, SIGN_INS } from '../../hosts/providers/probes/host-places.js';
 import { AgentHost } from './agent-host.js';
 import type { Template } from './launch.js';
@@ -134,8 +135,7 @@ export class SessionSandboxes {
       ...(this.host.home === '/' ? [] : [{ at: this.host.home, mode: 'write', from: path.join(own, 'home') } as const]),
       { at: '/tmp', mode: 'write', from: path.join(own, 'tmp') },
       ...(await this.#ofHost(session)),
-      ...(await this.#ofCity(session)),
-      ...ofService(session.service),
+      ...(await identified([...(await this.#ofCity(session)), ...ofService(session.service)])),
     ];
     return this.isolation.sandbox(mounts, wayOut);
   }
@@ -203,7 +203,8 @@ export class SessionSandboxes {
     runtimeDir,
   }: Omit<CommandPlace, 'owner' | 'streamId'>): Promise<Mount[]> {
     const inside = (at: string): string => path.join(city, at);
-    await Promise.all([WORKTREES, '.gc/runtime/overlays'].map((at) => mkdir(inside(at), { recursive: true })));
+    // Also what is not there yet: it would be seen by whoever began before it is made.
+    await Promise.all([WORKTREES, '.gc/runtime/overlays', SERVICES].map((at) => mkdir(inside(at), { recursive: true })));
     const packs = await packDirectories(Object.keys(config.contents), places);
     return [
       ...packs.map((at): Mount => ({ at, mode: 'read' })),
@@ -216,7 +217,7 @@ export class SessionSandboxes {
       // What we know of files that we have laid into directories: whoever could change it could have them overwritten.
       { at: inside('.gc/runtime/overlays'), mode: 'hidden' },
       { at: inside(SESSIONS), mode: 'hidden' },
-      ...(await existing(inside(SERVICES), 'hidden')),
+      { at: inside(SERVICES), mode: 'hidden' },
     ];
   }
 
@@ -246,6 +247,24 @@ function ofService(service: ServicePlace | undefined): Mount[] {
     { at: service.stateRoot, mode: 'write' },
     { at: SOCKETS, mode: 'write', from: service.sockets },
   ];
+}
+
+/**
+ * Folders of a city, whose agents may put a link in the place of one before it is mounted: another city would lie behind it.
+ *
+ * @throws StartError unsupported where one is a link already
+ */
+async function identified(mounts: readonly Mount[]): Promise<Mount[]> {
+  const known = async (mount: Mount): Promise<Mount> => {
+    if (mount.mode === 'hidden' || mount.from !== undefined) return mount;
+    const identity = await identityOf(mount.at).catch((error: unknown) => {
+      // What is not there cannot be mounted either, which says so.
+      if (errnoOf(error) === 'ENOENT') return undefined;
+      throw error;
+    });
+    return identity === undefined ? mount : { ...mount, identity };
+  };
+  return Promise.all(mounts.map(known));
 }
 
 /** @throws StartError unsupported where no session works */

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -124,6 +125,12 @@ describe('the working directory', () => {
     await mkdir(path.join(city, 'gone/.git/worktrees/web'), { recursive: true });
     expect((await find('{{.RigRoot}}/sub', 'rigs/web')).workDir).toBe(path.join(city, 'rigs/web/sub'));
   });
+});
+
+// Guard: who opens a pipe for reading waits for somebody who writes, in one of the four threads of the process.
+it('waits for nobody where an agent has made a pipe of the name of a repository', async () => {
+  execFileSync('mkfifo', [path.join(city, 'rigs/web/.git')]);
+  expect((await find('{{.RigRoot}}/sub', 'rigs/web')).workDir).toBe(path.join(city, 'rigs/web/sub'));
 });
 
 it('the runtime directory is made', async () => {

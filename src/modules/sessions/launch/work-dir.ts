@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
-import { access, lstat, mkdir, readFile, realpath, stat } from 'node:fs/promises';
+import { access, lstat, mkdir, open, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
+import { FILE } from '../../../platform/isolation/held.js';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { VARIABLE, type ValuesOf, type WORK_DIR_VARIABLES } from '../../files/composition/variables.js';
@@ -165,7 +166,7 @@ async function canonical(wanted: string): Promise<string> {
 /** A working copy whose repository is gone would make every git command of the agent fail, or work on another one. */
 async function checkWorktree(workDir: string, top: string): Promise<void> {
   for (let at = workDir; ; at = path.dirname(at)) {
-    const pointer = await readFile(path.join(at, '.git'), 'utf8').catch(() => undefined);
+    const pointer = await pointerIn(path.join(at, '.git')).catch(() => undefined);
     const target = /^gitdir:\s*(.+?)\s*$/m.exec(pointer ?? '')?.[1];
     if (target !== undefined) {
       const there = await stat(path.resolve(at, target)).then(
@@ -175,6 +176,21 @@ async function checkWorktree(workDir: string, top: string): Promise<void> {
       if (!there) throw unusable(at, 'it is a git worktree whose repository is gone; remove it, or add the worktree again');
     }
     if (at === top || at === path.dirname(at)) return;
+  }
+}
+
+/** A path of a file system and a few words. */
+const POINTER = 8 * 1024;
+
+/** What a file says at its beginning. An agent may put a pipe there, which nobody writes to, or a link, or a file that has no end. */
+async function pointerIn(file: string): Promise<string | undefined> {
+  const handle = await open(file, FILE);
+  try {
+    if (!(await handle.stat()).isFile()) return undefined;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(POINTER), 0, POINTER, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } finally {
+    await handle.close();
   }
 }
 

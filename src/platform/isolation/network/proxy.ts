@@ -90,6 +90,7 @@ async function forward(
     headers: { ...headers, host: url!.host, connection: 'close' },
   });
   found.on('data', count);
+  found.setTimeout(IDLE_MS, () => found.destroy());
   onward.on('response', (reply) => {
     response.writeHead(reply.statusCode ?? 502, reply.headers);
     reply.pipe(response);
@@ -118,6 +119,7 @@ function connected(host: string, port: number): Promise<Socket> {
     socket.once('timeout', () => socket.destroy(new Error('no answer')));
     socket.once('error', reject);
     socket.once('connect', () => {
+      socket.setTimeout(0);
       socket.removeAllListeners('timeout');
       socket.on('error', () => undefined);
       resolve(socket);
