@@ -257,4 +257,12 @@ export const ORDERS: readonly Guard[] = [
     test: 'src/modules/orchestration/orders/order-history.db-spec.ts',
     name: 'goes in one pass',
   },
+  {
+    guard: 'What a webhook has received is looked at again before it fires what it has waited for.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: 'if (refused !== undefined) {',
+    replace: 'if (refused === undefined && !order) {',
+    test: 'src/modules/orchestration/orders/firing.db-spec.ts',
+    name: 'is dropped when no webhook',
+  },
 ];

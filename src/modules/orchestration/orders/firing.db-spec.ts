@@ -271,6 +271,25 @@ describe('a sweep', () => {
   });
 });
 
+describe('what has waited for an order since a webhook has received it', () => {
+  // Guard: a webhook may have been removed because it was abused, and its order may run a command by now.
+  it('is dropped when no webhook of the files leads there any more', async () => {
+    orders = await OrderFixture.open({ triage: 'trigger = "webhook"\nexec = "true"' });
+    const { db, evaluator } = orders.a;
+    const { streamId } = orders.city;
+    await sql`
+      insert into webhook_deliveries (stream_id, hook, delivery, scoped_name, firing_id, vars, waiting, received_at, expires_at)
+      values (${streamId}, 'hub', 'd1', 'triage', 'firing-1', '{}', true, now(), now() + interval '1 day')`.execute(db);
+    await sql`update orders set look_at = now() where scoped_name = 'triage'`.execute(db);
+    expect(await evaluator.look()).toBe(0);
+    expect((await sql`select note from orders where scoped_name = 'triage'`.execute(db)).rows).toMatchObject([
+      { note: expect.stringContaining('what has waited is dropped') },
+    ]);
+    expect((await sql`select 1 from webhook_deliveries where waiting`.execute(db)).rows).toEqual([]);
+    expect((await sql`select 1 from order_firings`.execute(db)).rows).toEqual([]);
+  });
+});
+
 describe('an order that waits for events', () => {
   const EACH = 'exec = "true"\ntrigger = "event"\non = "bead.closed"';
   const closed = (id: string, by = orders.a): Promise<void> =>

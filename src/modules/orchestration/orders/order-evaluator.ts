@@ -3,6 +3,7 @@ import { Transactions, type Tx } from '../../../platform/database/transactions.j
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { newId } from '../../../platform/time/clock.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
 import { dueAfter, isMissed, reasonOf } from './due.js';
 import { CONTROLLER, Firings } from './firings.service.js';
@@ -10,7 +11,8 @@ import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { NewFiring, OrderRow } from './order-rows.js';
-import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
+import { DeliveriesRepository, type WaitingDelivery } from './webhooks/deliveries.repository.js';
+import { hooksOf } from './webhooks/webhook-definition.js';
 
 /** Orders of one city that are looked at in one transaction. */
 const BATCH = 100;
@@ -42,6 +44,7 @@ export class OrderEvaluator {
     private readonly firings: Firings,
     private readonly deliveries: DeliveriesRepository,
     private readonly suspension: EffectiveSuspension,
+    private readonly reads: ConfigReadsService,
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly times: OrderTimes,
@@ -120,6 +123,17 @@ export class OrderEvaluator {
     return (rig) => blockers(undefined, rig);
   }
 
+  /** What it was accepted for may be something else by now: a public webhook must not come to run a command by waiting. */
+  async #refused(tx: Tx, streamId: number, order: OrderRow, { hook: name }: WaitingDelivery): Promise<string | undefined> {
+    const current = await this.reads.known({ streamId }, tx);
+    if (current === undefined) return undefined;
+    const hook = hooksOf(current.config).find(({ scopedName }) => scopedName === name);
+    const rules = hook?.rules.filter((rule) => rule.order?.scopedName === order.scoped_name) ?? [];
+    if (hook === undefined || rules.length === 0) return 'the files lead it to this order no more';
+    if (hook.visibility === 'public' && !hook.isAllowed) return 'webhooks.allow_public of the city does not name it';
+    return rules.every(({ errors }) => errors.length > 0) ? rules[0]!.errors[0] : undefined;
+  }
+
   async #decide(tx: Tx, streamId: number, order: OrderRow, now: Date): Promise<NewFiring | OrderChange> {
     const { definition, scoped_name: scopedName, last_started_at: last } = order;
     const firing = { id: newId('firing'), order, cause: definition.trigger, actor: CONTROLLER } as const;
@@ -146,6 +160,11 @@ export class OrderEvaluator {
         const waiting = await this.deliveries.next(tx, streamId, scopedName);
         if (waiting === undefined) return { scopedName, lookAt: null };
         const { hook, firing_id: id, vars } = waiting;
+        const refused = await this.#refused(tx, streamId, order, waiting);
+        if (refused !== undefined) {
+          await this.deliveries.fired(tx, streamId, [id]);
+          return { scopedName, lookAt: now, note: `webhook ${hook}: what has waited is dropped: ${refused}` };
+        }
         return {
           ...firing,
           id,

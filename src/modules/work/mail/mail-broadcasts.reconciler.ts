@@ -47,7 +47,8 @@ export class MailBroadcastsReconciler implements OnModuleInit {
       await this.repository.remove(tx, streamId, requestId);
       return [];
     };
-    for (let sent = 0; ;) {
+    // Not none: whoever had it before may have sent to some.
+    for (let sent = await this.repository.sentSoFar(streamId, requestId); ;) {
       context.signal.throwIfAborted();
       const city = await this.repository.runningCity(streamId);
       if (city === undefined)

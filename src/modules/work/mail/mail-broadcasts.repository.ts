@@ -42,6 +42,17 @@ export class MailBroadcastsRepository {
     };
   }
 
+  /** To how many it was sent so far. */
+  async sentSoFar(streamId: number, requestId: string): Promise<number> {
+    const row = await this.db
+      .selectFrom('mail_broadcasts')
+      .select('sent')
+      .where('stream_id', '=', streamId)
+      .where('request_id', '=', requestId)
+      .executeTakeFirst();
+    return row?.sent ?? 0;
+  }
+
   async sent(tx: Tx, streamId: number, requestId: string, sent: number): Promise<void> {
     await tx.updateTable('mail_broadcasts').set({ sent }).where('stream_id', '=', streamId).where('request_id', '=', requestId).execute();
   }

@@ -211,7 +211,7 @@ export class DeliveriesRepository {
       update extmsg_deliveries set state = 'pending', attempts = 0, not_before = clock_timestamp(), error_code = null, error = null, ended_at = null,
         deadline = clock_timestamp() + ${lifeMs} * interval '1 millisecond', message_id = null, receipt = null, worker = null, claim = null,
         lease_until = null,
-        session_pk = case when direction = 'outbound' or selector = session_id then session_pk end
+        session_pk = case when direction = 'outbound' or session_id in ('', selector) then session_pk end
       where pk = ${pk} and state = 'failed' returning 1`.execute(tx);
     return rows.length === 1;
   }

@@ -37,7 +37,8 @@ const kept = async (): Promise<Record<string, number[]>> => {
 // Guard: it waits for nobody's conversation, who may have one and wait for another.
 it('forgets entries of conversations that nobody has, and the others once they are free', async () => {
   const repository = new RetentionRepository(db);
-  const forget = (): Promise<number> => repository.forgetEntries({ days: 15, count: 1_000 }, 100);
+  const forget = async (): Promise<number> =>
+    (await repository.forgetOldEntries(15, 100)) + (await repository.forgetManyEntries(1_000, 100));
   await db.transaction().execute(async (tx) => {
     await sql`select from extmsg_conversations where conversation_id = 'two' for no key update`.execute(tx);
     expect(await forget()).toBe(4);

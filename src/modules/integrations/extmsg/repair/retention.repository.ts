@@ -69,22 +69,30 @@ export class RetentionRepository {
     return Number(numAffectedRows);
   }
 
+  /** Entries beyond the age. Answers how many. */
+  forgetOldEntries(keptDays: number, limit: number): Promise<number> {
+    return this.#forgetEntries(sql`
+      select conversation_pk, sequence from extmsg_entries where created_at < ${days(keptDays)} order by created_at limit ${limit}`);
+  }
+
+  /** Entries beyond the number of a conversation: it looks at all conversations. Answers how many. */
+  forgetManyEntries(kept: number, limit: number): Promise<number> {
+    return this.#forgetEntries(sql`
+      select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
+      where c.head - c.earliest >= ${kept} and e.sequence <= c.head - ${kept} limit ${limit}`);
+  }
+
   /**
-   * Entries beyond the age, and beyond the number of a conversation; what is the oldest then is told by its row. It waits for nobody who has a
-   * conversation: what is left there goes the next time. Answers how many.
+   * What is the oldest of a conversation then is told by its row. It waits for nobody who has a conversation: what is left there goes the
+   * next time.
    */
-  async forgetEntries(kept: { readonly days: number; readonly count: number }, limit: number): Promise<number> {
+  async #forgetEntries(over: RawBuilder<unknown>): Promise<number> {
     const { rows } = await sql<{ count: number }>`
-      with old as (
-        select conversation_pk, sequence from extmsg_entries where created_at < ${days(kept.days)} order by created_at limit ${limit}
-      ), many as (
-        select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
-        where c.head - c.earliest >= ${kept.count} and e.sequence <= c.head - ${kept.count} limit ${limit}
-      ), free as materialized (
-        select c.pk from extmsg_conversations c where c.pk in (select conversation_pk from old union select conversation_pk from many)
+      with over as materialized (${over}), free as materialized (
+        select c.pk from extmsg_conversations c where c.pk in (select conversation_pk from over)
         for no key update skip locked
       ), gone as (
-        delete from extmsg_entries e using (select * from old union select * from many) o
+        delete from extmsg_entries e using over o
         where o.conversation_pk in (select f.pk from free f) and e.conversation_pk = o.conversation_pk and e.sequence = o.sequence returning e.conversation_pk, e.sequence
       ), moved as (
         update extmsg_conversations c set earliest = greatest(c.earliest, g.last + 1)

@@ -50,7 +50,8 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
     await all(() => this.repository.forgetMemberships(KEPT.ended, batch));
     await all(() => this.repository.forgetDeliveries(KEPT.deliveries, batch));
     await all(() => this.repository.forgetGroups(KEPT.groups, batch));
-    await all(() => this.repository.forgetEntries(KEPT.entries, batch));
+    await all(() => this.repository.forgetOldEntries(KEPT.entries.days, batch));
+    await all(() => this.repository.forgetManyEntries(KEPT.entries.count, 10 * batch));
   }
 
   async #expire({ conversation_pk: pk, stream_id: streamId, stream }: Expired): Promise<void> {

@@ -60,7 +60,7 @@ export class OrderProcess {
     this.sync = new OrderSync(syncing, following, this.times);
     const deliveries = new DeliveriesRepository(this.db);
     const { repository, firings, transactions, times } = this;
-    this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, transactions, events, times, log);
+    this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, reads, transactions, events, times, log);
     this.sweeper = new OrderSweeper(repository, firings, log);
   }
 
