@@ -1,8 +1,24 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { chmod, link, lstat, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { HeldFolder } from '../../../platform/runtime/preparation/held-folder.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan } from './edit-files.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
 import { swap } from './swap.js';
@@ -13,7 +29,7 @@ const now = (file: string): Promise<string | undefined> => readFile(at(file), 'u
 const plan = (text: string): EditPlan => ({ id: 'edit-1', writes: [], removals: ['a.toml'], removed: { 'a.toml': hashOf(text) } });
 
 beforeEach(async () => {
-  city = await mkdtemp(path.join(tmpdir(), 'svc-edit-'));
+  city = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-edit-')));
   await writeFile(at('a.toml'), 'a = 1\n');
 });
 afterEach(() => rm(city, { recursive: true }));
@@ -33,6 +49,17 @@ describe('a file that an edit takes away', () => {
   it('stays when somebody has saved it meanwhile', async () => {
     await expect(applyPlan(city, plan('a = 0\n'), () => Promise.resolve())).rejects.toThrow(EditConflict);
     expect(await now('a.toml')).toBe('a = 1\n');
+  });
+
+  it('comes back behind a link inside the city', async () => {
+    await mkdir(at('real'));
+    await symlink('real', at('linked'));
+    await writeFile(at('real/b.toml'), 'b = 1\n');
+    const both: EditPlan = { id: 'edit-1', writes: [], removals: ['linked/b.toml'] };
+    await applyPlan(city, both, () => Promise.resolve());
+    expect(await now('real/b.toml')).toBeUndefined();
+    await undoPlan(city, both);
+    expect(await now('real/b.toml')).toBe('b = 1\n');
   });
 
   it('is a conflict when it is not there', async () => {
@@ -91,5 +118,60 @@ describe('what stands in the place of a temporary file', () => {
     await symlink(outside, at('next'));
     expect(() => swap(at('a.toml'), at('next'), hashOf('a = 1\n'), at('aside'))).toThrow('ELOOP');
     expect(await now('a.toml')).toBe('a = 1\n');
+  });
+});
+
+describe('a folder that becomes a link to another city', () => {
+  let other: string;
+  beforeEach(async () => {
+    other = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-other-')));
+    await writeFile(path.join(other, 'a.toml'), 'a = 1\n');
+    await mkdir(at('desk'));
+    await writeFile(at('desk/a.toml'), 'a = 1\n');
+  });
+  afterEach(async () => {
+    expect(await readdir(other)).toEqual(['a.toml']);
+    expect(await readFile(path.join(other, 'a.toml'), 'utf8')).toBe('a = 1\n');
+    await rm(other, { recursive: true });
+  });
+
+  /** Right after the folder was found where it should be. */
+  function swapsFolder(): { mockRestore: () => void } {
+    const open = HeldFolder.open.bind(HeldFolder);
+    return jest.spyOn(HeldFolder, 'open').mockImplementation(async (directory) => {
+      const folder = await open(directory);
+      if (directory === at('desk')) {
+        await rename(at('desk'), at('away'));
+        await symlink(other, at('desk'));
+      }
+      return folder;
+    });
+  }
+
+  it('has nothing of it changed', async () => {
+    const writes = [{ path: 'desk/a.toml', before: 'a = 1\n', after: 'a = 2\n' }];
+    const swaps = swapsFolder();
+    try {
+      await expect(applyPlan(city, { id: 'edit-1', writes, removals: [] }, () => Promise.resolve())).rejects.toThrow(EditConflict);
+    } finally {
+      swaps.mockRestore();
+    }
+  });
+
+  it('has nothing put into it', async () => {
+    await mkdir(at('.gc/cache'), { recursive: true });
+    await mkdir(path.join(other, 'edit-1'));
+    await symlink(other, at('.gc/cache/removed'));
+    await expect(applyPlan(city, plan('a = 1\n'), () => Promise.resolve())).rejects.toThrow(EditConflict);
+    expect(await now('a.toml')).toBe('a = 1\n');
+    await rmdir(path.join(other, 'edit-1'));
+  });
+
+  it('has nothing taken out of it', async () => {
+    await rm(at('a.toml'));
+    await mkdir(at('.gc/cache/removed'), { recursive: true });
+    await symlink(other, at('.gc/cache/removed/edit-1'));
+    await undoPlan(city, plan('a = 1\n'));
+    expect(await now('a.toml')).toBeUndefined();
   });
 });

@@ -1,5 +1,7 @@
-import { lstat, mkdir, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { lstat, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
+import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
+import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
 import { hashAt, NO_FILE, place, swap } from './swap.js';
@@ -71,10 +73,14 @@ async function undoFolder(dir: string, folder: string): Promise<void> {
   });
 }
 
-async function undoWrite(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
+async function undoWrite(dir: string, id: string, write: Write): Promise<void> {
   // Where there is no place inside the city, nothing was written.
-  const target = await targetOf(dir, relative).catch(() => undefined);
-  if (target === undefined) return;
+  const real = await targetOf(dir, write.path).catch(() => undefined);
+  if (real === undefined || !(await exists(path.dirname(real)))) return;
+  await held(write.path, () => inFolderOf(real, (target) => undoAt(target, id, write)));
+}
+
+async function undoAt(target: string, id: string, { before, after }: Write): Promise<void> {
   const { old, undone } = namesOf(target, id);
   const ours = hashOf(after);
   // Whoever died while there was no file has left what was there under one of these names.
@@ -94,12 +100,23 @@ export async function forgetRemoved(dir: string, plan: EditPlan): Promise<void> 
   if (plan.removals.length > 0) await rm(path.join(dir, ASIDE, plan.id), { recursive: true, force: true });
 }
 
-async function writeFile(dir: string, id: string, { path: relative, before, after }: Write): Promise<void> {
-  const target = await targetOf(dir, relative);
-  if (before === null) {
-    await createNew(target, after, id, relative);
-    return;
-  }
+async function writeFile(dir: string, id: string, write: Write): Promise<void> {
+  const { path: relative, before, after } = write;
+  const real = await targetOf(dir, relative);
+  const isStill = async (): Promise<boolean> => (await targetOf(dir, relative)) === real;
+  await held(relative, () =>
+    before === null
+      ? inMadeFolderOf(dir, real, (target) => createNew(target, after, id, relative))
+      : inFolderOf(real, (target) => replace(target, { ...write, before }, id, isStill)),
+  );
+}
+
+async function replace(
+  target: string,
+  { path: relative, before, after }: Write & { readonly before: string },
+  id: string,
+  isStill: () => Promise<boolean>,
+): Promise<void> {
   const expected = hashOf(before);
   const { old, undone } = namesOf(target, id);
   const temporary = await writeTemporary(target, after, id);
@@ -108,7 +125,7 @@ async function writeFile(dir: string, id: string, { path: relative, before, afte
     if (found !== undefined) throw new EditConflict(relative, expected, found);
     await syncDirectory(path.dirname(target));
     // Whoever had the old file open may have written into it until now. They get the very file back: they may not be through.
-    const late = (await targetOf(dir, relative)) === target ? hashAt(old) : 'a link to another file';
+    const late = (await isStill()) ? hashAt(old) : 'a link to another file';
     if (late !== expected) {
       swap(target, old, hashOf(after), undone);
       throw new EditConflict(relative, expected, late);
@@ -119,7 +136,6 @@ async function writeFile(dir: string, id: string, { path: relative, before, afte
 }
 
 async function createNew(target: string, after: string, id: string, relative: string): Promise<void> {
-  await mkdir(path.dirname(target), { recursive: true, mode: 0o755 });
   const temporary = await writeTemporary(target, after, id);
   try {
     if (!place(temporary, target)) throw new EditConflict(relative, NO_FILE, hashAt(target));
@@ -130,33 +146,58 @@ async function createNew(target: string, after: string, id: string, relative: st
 }
 
 async function putAside(dir: string, { id, removed }: EditPlan, relative: string): Promise<void> {
-  const target = await targetOf(dir, relative);
-  const aside = path.join(dir, ASIDE, id, relative);
-  await mkdir(path.dirname(aside), { recursive: true, mode: 0o755 });
-  try {
-    await rename(target, aside);
-  } catch (error) {
-    if (errnoOf(error) === 'ENOENT') throw new EditConflict(relative, removed?.[relative] ?? 'a directory', 'nothing');
-    throw error;
-  }
+  const real = await targetOf(dir, relative);
   const expected = removed?.[relative];
-  // Whoever takes the plan back puts it where it was.
-  const found = expected === undefined ? undefined : hashAt(aside);
-  if (found !== expected) throw new EditConflict(relative, expected!, found!);
+  await held(relative, () =>
+    inMadeFolderOf(dir, path.join(dir, ASIDE, id, relative), async (aside) => {
+      try {
+        await inFolderOf(real, (target) => rename(target, aside));
+      } catch (error) {
+        if (errnoOf(error) === 'ENOENT') throw new EditConflict(relative, expected ?? 'a directory', 'nothing');
+        throw error;
+      }
+      // Whoever takes the plan back puts it where it was.
+      const found = expected === undefined ? undefined : hashAt(aside);
+      if (found !== expected) throw new EditConflict(relative, expected!, found!);
+    }),
+  );
 }
 
 async function putBack(dir: string, id: string, relative: string): Promise<void> {
   const aside = path.join(dir, ASIDE, id, relative);
   if (!(await exists(aside))) return;
-  const target = path.join(dir, relative);
+  const target = await targetOf(dir, relative).catch(() => undefined);
   // Somebody made another one meanwhile: theirs counts, and the old one stays where it is for them to find.
-  if (await exists(target)) return;
-  await rename(aside, target);
+  if (target === undefined || (await exists(target))) return;
+  // What lies behind a link was not put aside here.
+  const isBack = await inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to)).catch(asOfDisk)).then(
+    () => true,
+    (error: unknown) => {
+      if (error instanceof StartError) return false;
+      throw error;
+    },
+  );
+  if (!isBack) return;
   try {
     for (let at = path.dirname(aside); at !== path.join(dir, ASIDE); at = path.dirname(at)) await rmdir(at);
   } catch {
     // Something else waits there too.
   }
+}
+
+/** Folders that have become links, or lie behind one, since a path was looked at lead to files of others. @throws EditConflict */
+async function held<T>(relative: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof StartError) throw new EditConflict(relative, 'a folder of the city above it', 'something else there');
+    throw error;
+  }
+}
+
+/** Whoever makes it a folder again gets what was taken away put back. */
+function asOfDisk(error: unknown): never {
+  throw error instanceof StartError ? Object.assign(new Error(error.message, { cause: error }), { code: 'ENOTDIR' }) : error;
 }
 
 /** Where a write goes: links inside the city are followed, so that they stay links. */

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { FILE } from '../../../platform/isolation/held.js';
-import { HeldFolder } from '../../../platform/runtime/preparation/held-folder.js';
+import { inFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf } from '../../files/composition/trees/paths.js';
 import { makeDirectory, missingIn, removeEmpty, rigPlace, type Roots } from './rig-place.js';
@@ -107,20 +107,6 @@ async function isMarked(mark: string, operationId: string): Promise<boolean> {
     return found.isFile() && found.size === Buffer.byteLength(operationId) && (await readFile(mark, AS_TEXT)) === operationId;
   } catch {
     return false;
-  }
-}
-
-/**
- * Does something at a place in a folder that stays the one it is, whatever agents put in its place meanwhile.
- *
- * @throws StartError when the folder is a link, or lies behind one
- */
-async function inFolderOf<T>(at: string, work: (place: string) => Promise<T>): Promise<T> {
-  const folder = await HeldFolder.open(path.dirname(at));
-  try {
-    return await work(folder.at(path.basename(at)));
-  } finally {
-    await folder.close();
   }
 }
 

@@ -38,12 +38,12 @@ export class HeldFolder {
   }
 
   /** A folder in it, which is made when there is none; undefined when something else has its name. */
-  async inside(name: string): Promise<HeldFolder | undefined> {
+  async inside(name: string, mode = 0o777): Promise<HeldFolder | undefined> {
     const enter = async (): Promise<HeldFolder> => new HeldFolder(await open(this.at(name), FOLDER), path.join(this.directory, name));
     try {
       return await enter().catch(async (error: unknown) => {
         if (codeOf(error) !== 'ENOENT') throw error;
-        await mkdir(this.at(name)).catch((raced: unknown) => {
+        await mkdir(this.at(name), mode).catch((raced: unknown) => {
           if (codeOf(raced) !== 'EEXIST') throw raced;
         });
         return enter();
@@ -56,6 +56,37 @@ export class HeldFolder {
 
   close(): Promise<void> {
     return this.handle.close();
+  }
+}
+
+/**
+ * Does something at a path in a folder that stays the one it is, whatever others put in its place meanwhile.
+ *
+ * @throws as `HeldFolder.open`
+ */
+export async function inFolderOf<T>(at: string, work: (place: string) => Promise<T>): Promise<T> {
+  const folder = await HeldFolder.open(path.dirname(at));
+  try {
+    return await work(folder.at(path.basename(at)));
+  } finally {
+    await folder.close();
+  }
+}
+
+/** As `inFolderOf`, with the folders below `root` made that are missing. */
+export async function inMadeFolderOf<T>(root: string, at: string, work: (place: string) => Promise<T>): Promise<T> {
+  let folder = await HeldFolder.open(root);
+  try {
+    for (const name of path.relative(root, path.dirname(at)).split(path.sep)) {
+      if (name === '') continue;
+      const next = await folder.inside(name, 0o755);
+      if (next === undefined) throw behindLink(path.dirname(at));
+      await folder.close();
+      folder = next;
+    }
+    return await work(folder.at(path.basename(at)));
+  } finally {
+    await folder.close();
   }
 }
 
