@@ -218,8 +218,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'What an edit puts back it does not fetch from behind a link.',
     file: FILES,
-    find: 'inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to)))',
-    replace: 'inFolderOf(target, (to) => rename(aside, to))',
+    find: 'inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to)).catch(asOfDisk))',
+    replace: 'inFolderOf(target, (to) => rename(aside, to)).catch(asOfDisk)',
     test: FILES_TEST,
     name: 'has nothing taken out of it',
   },

@@ -170,7 +170,7 @@ async function putBack(dir: string, id: string, relative: string): Promise<void>
   // Somebody made another one meanwhile: theirs counts, and the old one stays where it is for them to find.
   if (target === undefined || (await exists(target))) return;
   // What lies behind a link was not put aside here.
-  const isBack = await inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to))).then(
+  const isBack = await inFolderOf(aside, (from) => inFolderOf(target, (to) => rename(from, to)).catch(asOfDisk)).then(
     () => true,
     (error: unknown) => {
       if (error instanceof StartError) return false;
@@ -193,6 +193,11 @@ async function held<T>(relative: string, work: () => Promise<T>): Promise<T> {
     if (error instanceof StartError) throw new EditConflict(relative, 'a folder of the city above it', 'something else there');
     throw error;
   }
+}
+
+/** Whoever makes it a folder again gets what was taken away put back. */
+function asOfDisk(error: unknown): never {
+  throw error instanceof StartError ? Object.assign(new Error(error.message, { cause: error }), { code: 'ENOTDIR' }) : error;
 }
 
 /** Where a write goes: links inside the city are followed, so that they stay links. */
