@@ -274,7 +274,7 @@ describe('a sweep', () => {
 describe('what has waited for an order since a webhook has received it', () => {
   // Guard: a webhook may have been removed because it was abused, and its order may run a command by now.
   it('is dropped when no webhook of the files leads there any more', async () => {
-    orders = await OrderFixture.open({ triage: 'trigger = "webhook"\nexec = "true"' });
+    orders = await OrderFixture.open({ triage: 'trigger = "webhook"\nexec = "true"\nparams.n = {}' });
     const { db, evaluator } = orders.a;
     const { streamId } = orders.city;
     await sql`
