@@ -9,6 +9,20 @@ const MARKDOWN = 'ui/src/markdown/read.spec.ts';
 /** The operator's page. What only a browser shows has its tests in `test/e2e/ui-*`, over the page as it is built. */
 export const PAGE: readonly Guard[] = [
   {
+    guard: 'The page is not loaded anew while the service does not answer.',
+    file: 'ui/src/lib/part.ts',
+    find: 'if (answered && ',
+    replace: 'if (',
+    test: 'ui/src/lib/part.spec.ts',
+  },
+  {
+    guard: 'A view that a pointer over its link could not load has nothing loaded anew.',
+    file: 'ui/src/lib/part.ts',
+    find: 'throw new MissingPart(error);',
+    replace: 'throw error;',
+    test: 'ui/src/lib/part.spec.ts',
+  },
+  {
     guard: 'Of two states of one thing the page keeps the newer one.',
     file: 'ui/src/live/list.ts',
     find: 'if (before !== undefined && before.version >= version) {',

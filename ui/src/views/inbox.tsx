@@ -7,6 +7,7 @@ import { alike } from '../lib/alike.js';
 import { useKeys } from '../lib/keys.js';
 import { idOf } from '../lib/mutes.js';
 import { countWords } from '../lib/waiting.js';
+import { loading } from '../lib/part.js';
 import { attentionOf } from '../live/attention.js';
 import { inbox, useInbox } from '../live/inbox.js';
 import { setNotices, useNotices } from '../live/notices.js';
@@ -24,8 +25,8 @@ import { Which } from '../parts/list-view.js';
 import { Muted } from '../parts/muted.js';
 
 // What is opened now and then is loaded then.
-const Alike = lazy(async () => ({ default: (await import('../parts/alike.js')).Alike }));
-const MuteForm = lazy(async () => ({ default: (await import('../parts/mute-form.js')).MuteForm }));
+const Alike = lazy(loading(async () => ({ default: (await import('../parts/alike.js')).Alike })));
+const MuteForm = lazy(loading(async () => ({ default: (await import('../parts/mute-form.js')).MuteForm })));
 
 const KINDS = [
   ['', 'Everything'],
