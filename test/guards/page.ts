@@ -16,6 +16,27 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/part.spec.ts',
   },
   {
+    guard: 'A key that was remembered does not take the place of the one that other tabs use.',
+    file: 'ui/src/api/which-key.ts',
+    find: 'shared ?? stored ?? given',
+    replace: 'stored ?? shared ?? given',
+    test: 'ui/src/api/which-key.spec.ts',
+  },
+  {
+    guard: 'A worker that is slow to start has no key forgotten.',
+    file: 'ui/src/api/which-key.ts',
+    find: ' && !(first && told === null)',
+    replace: ' && (first || !first)',
+    test: 'ui/src/api/which-key.spec.ts',
+  },
+  {
+    guard: 'A key that a page offers late does not take the place of the one that other tabs use.',
+    file: 'ui/src/live/streams.ts',
+    find: 'if (message.offered !== true || this.#key === null) ',
+    replace: '',
+    test: STREAMS,
+  },
+  {
     guard: 'A view that a pointer over its link could not load has nothing loaded anew.',
     file: 'ui/src/lib/part.ts',
     find: 'throw new MissingPart(error);',
