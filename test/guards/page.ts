@@ -37,6 +37,20 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A browser that refuses to make a notice is not asked again.',
+    file: 'ui/src/lib/notify.ts',
+    find: 'impossible = true;',
+    replace: 'impossible = false;',
+    test: 'ui/src/lib/notify.spec.ts',
+  },
+  {
+    guard: 'A store that breaks does not keep others from being shown.',
+    file: 'ui/src/live/frame.ts',
+    find: 'reportError(error);',
+    replace: 'throw error;',
+    test: 'ui/src/live/frame.spec.ts',
+  },
+  {
     guard: 'A view that a pointer over its link could not load has nothing loaded anew.',
     file: 'ui/src/lib/part.ts',
     find: 'throw new MissingPart(error);',
