@@ -51,6 +51,14 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/frame.spec.ts',
   },
   {
+    guard: 'The page hears of the end of everything that can be asked for.',
+    file: 'ui/src/live/supervisor.ts',
+    find: "  'request.result.mail.broadcast',\n",
+    replace: '',
+    test: 'test/support/ui-views.spec.ts',
+    name: 'listens for the end',
+  },
+  {
     guard: 'A view that a pointer over its link could not load has nothing loaded anew.',
     file: 'ui/src/lib/part.ts',
     find: 'throw new MissingPart(error);',

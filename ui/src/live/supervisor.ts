@@ -27,10 +27,12 @@ const TYPES = [
   'request.result.city.start',
   'request.result.city.stop',
   'request.result.city.unregister',
+  'request.result.mail.broadcast',
   'request.result.rig.create',
   'request.result.session.create',
   'request.result.session.message',
   'request.result.session.submit',
+  'request.result.sling.batch',
   'session.interaction.opened',
   'session.interaction.resolved',
 ];
