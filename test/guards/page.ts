@@ -59,6 +59,13 @@ export const PAGE: readonly Guard[] = [
     name: 'listens for the end',
   },
   {
+    guard: 'A question that a failed read should have brought is read again.',
+    file: 'ui/src/live/again.ts',
+    find: 'this.#busy = failed || this.#wanted;',
+    replace: 'this.#busy = this.#wanted;',
+    test: 'ui/src/live/again.spec.ts',
+  },
+  {
     guard: 'A view that a pointer over its link could not load has nothing loaded anew.',
     file: 'ui/src/lib/part.ts',
     find: 'throw new MissingPart(error);',

@@ -12,7 +12,7 @@ import { attentionOf } from '../live/attention.js';
 import { inbox, useInbox } from '../live/inbox.js';
 import { setNotices, useNotices } from '../live/notices.js';
 import { useFleet } from '../live/overview.js';
-import { asks, cities } from '../live/supervisor.js';
+import { asks, cities, readAsks } from '../live/supervisor.js';
 import { done } from '../live/undo.js';
 import { useWaiting } from '../live/waiting.js';
 import { useActing } from '../parts/acting.js';
@@ -159,7 +159,7 @@ export function Inbox(): ReactNode {
           </div>
         </header>
         <Muted muted={waiting.muted} shown={muted !== undefined} onShow={(on) => set({ muted: on ? '1' : undefined })} />
-        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void asks.read()} />}
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readAsks} />}
         {failed !== undefined && <Problem error={failed} />}
         {rows.map((ask, i) => {
           const same = groupOf(ask).length;
