@@ -127,6 +127,30 @@ described('the page in browsers', () => {
     await context.close();
   });
 
+  it('stays where it is when a pointer over a link finds no service, and opens the view once there is one again', async () => {
+    const page = await watched.open(`${base}/ui/`);
+    await page.evaluate('globalThis.same = true');
+    const same = (): Promise<unknown> => page.evaluate('globalThis.same');
+    await page.route('**/ui/**', (route) => route.abort());
+    const link = page.getByRole('navigation').getByRole('link', { name: 'Runners' });
+    const missed = page.waitForEvent('requestfailed', (request) => request.url().includes('/assets/runners-'));
+    await link.hover();
+    await missed;
+    expect(await same()).toBe(true);
+    await link.click();
+    const again = page.getByRole('button', { name: 'Try again' });
+    const asked = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/ui/'));
+    await again.click();
+    await asked;
+    expect(await same()).toBe(true);
+    await page.unroute('**/ui/**');
+    await again.click();
+    await page.getByRole('heading', { name: 'Runners' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/ui/runners');
+    watched.forgive(/net::ERR_FAILED|could not be loaded/);
+    await page.close();
+  });
+
   it('complains about nothing', () => {
     expect(watched.complaints).toEqual([]);
     expect(watched.elsewhere).toEqual([]);

@@ -20,6 +20,15 @@ describe("the operator's page, as it is written", () => {
     expect([...new Set(routes)].filter((route) => !others.includes(route) && !proven.has(route))).toEqual([]);
   });
 
+  it('listens for the end of everything that can be asked for', () => {
+    const ends = [...readFileSync('openapi/openapi.json', 'utf8').matchAll(/"const": "(request\.(?:failed|result\.[\w.]+))"/g)].map(
+      ([, type]) => type!,
+    );
+    const heard = new Set([...readFileSync('ui/src/live/supervisor.ts', 'utf8').matchAll(/^ {2}'([\w.]+)',$/gm)].map(([, type]) => type!));
+    expect(ends.length).toBeGreaterThan(10);
+    expect([...new Set(ends)].filter((type) => !heard.has(type))).toEqual([]);
+  });
+
   it('makes neither markup nor a program of a text, and has no style in its markup', () => {
     const found = sources.flatMap((file) => {
       const text = readFileSync(`ui/src/${file}`, 'utf8');

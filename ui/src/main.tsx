@@ -9,14 +9,6 @@ import { listenForKeys } from './lib/keys.js';
 import { tellOfAsks } from './live/notices.js';
 import { followSupervisor } from './live/supervisor.js';
 
-/** After an update a page that is open asks for files that are gone: it is loaded anew, once. */
-addEventListener('vite:preloadError', (event) => {
-  if (sessionStorage.getItem('svc.reloaded') === '1') return;
-  sessionStorage.setItem('svc.reloaded', '1');
-  event.preventDefault();
-  location.reload();
-});
-
 await findKey();
 watchSigning();
 listenForKeys();

@@ -1,4 +1,5 @@
 import { hub } from '../live/hub.js';
+import { beginsWith, isAnother } from './which-key.js';
 
 /**
  * The key of this page: kept for the tab, and in the shared worker, so that a link opened in another tab needs none. It is in no address,
@@ -27,12 +28,12 @@ function stored(): string | null {
 export async function findKey(): Promise<void> {
   const given = fromFragment();
   const shared = await hub.ready;
-  key = stored() ?? shared ?? given;
+  key = beginsWith(shared, stored(), given);
   // The worker goes with the last page: one that is loaded anew has what its tab keeps.
   if (key !== null) keepInTab(key);
-  if (key !== shared) hub.useKey(key);
-  hub.onKey((next) => {
-    if (next === key) return;
+  if (key !== shared) hub.offerKey(key);
+  hub.onKey((next, first) => {
+    if (!isAnother(key, next, first)) return;
     key = next;
     if (next === null) forgetStored();
     else keepInTab(next);
@@ -47,6 +48,7 @@ export function useKey(next: string, remember: boolean): void {
   keepInTab(next);
   try {
     if (remember) localStorage.setItem(NAME, next);
+    else localStorage.removeItem(NAME);
   } catch {
     // Then it lasts as long as the tab.
   }

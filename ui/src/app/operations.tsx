@@ -29,11 +29,9 @@ export function Operations(): ReactNode {
             </State>
             {detail !== undefined && <p className="words mt-1 max-h-32 overflow-auto text-sm text-muted">{detail}</p>}
           </div>
-          {state !== 'running' && (
-            <Button look="quiet" onClick={() => dismiss(requestId)}>
-              Dismiss
-            </Button>
-          )}
+          <Button look="quiet" onClick={() => dismiss(requestId)}>
+            Dismiss
+          </Button>
         </li>
       ))}
       {undoables.map((one) => (

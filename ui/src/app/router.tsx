@@ -1,8 +1,12 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
 import { parseSearch, stringifySearch, words } from '../lib/address.js';
+import { loading } from '../lib/part.js';
 import { Inbox } from '../views/inbox.js';
 import { Failed, NotFound } from './failed.js';
 import { Shell } from './shell.js';
+
+const view = <T extends Record<string, unknown>, Name extends keyof T & string>(load: () => Promise<T>, name: Name) =>
+  lazyRouteComponent(loading(load), name);
 
 /** Every state of the page that can be sent to somebody is an address: what a view filters by is in its query. */
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound });
@@ -17,7 +21,7 @@ const cities = createRoute({
   getParentRoute: () => root,
   path: '/cities',
   validateSearch: words('q'),
-  component: lazyRouteComponent(() => import('../views/cities.js'), 'Cities'),
+  component: view(() => import('../views/cities.js'), 'Cities'),
 });
 const city = createRoute({
   getParentRoute: () => root,
@@ -26,207 +30,207 @@ const city = createRoute({
 const overview = createRoute({
   getParentRoute: () => city,
   path: '/',
-  component: lazyRouteComponent(() => import('../views/overview.js'), 'Overview'),
+  component: view(() => import('../views/overview.js'), 'Overview'),
 });
 const sessions = createRoute({
   getParentRoute: () => city,
   path: '/sessions',
   validateSearch: words('state', 'q', 'new'),
-  component: lazyRouteComponent(() => import('../views/sessions.js'), 'Sessions'),
+  component: view(() => import('../views/sessions.js'), 'Sessions'),
 });
 const session = createRoute({
   getParentRoute: () => city,
   path: '/sessions/$id',
   validateSearch: words('thinking', 'agent', 'entry', 'find'),
-  component: lazyRouteComponent(() => import('../views/session.js'), 'SessionView'),
+  component: view(() => import('../views/session.js'), 'SessionView'),
 });
 const sessionTimeline = createRoute({
   getParentRoute: () => city,
   path: '/sessions/$id/timeline',
   validateSearch: words('from', 'to'),
-  component: lazyRouteComponent(() => import('../views/session-timeline.js'), 'SessionTimeline'),
+  component: view(() => import('../views/session-timeline.js'), 'SessionTimeline'),
 });
 const beads = createRoute({
   getParentRoute: () => city,
   path: '/beads',
   validateSearch: words('status', 'type', 'label', 'assignee', 'priority', 'rig', 'text', 'sort', 'view', 'bead', 'new'),
-  component: lazyRouteComponent(() => import('../views/beads.js'), 'Beads'),
+  component: view(() => import('../views/beads.js'), 'Beads'),
 });
 const bead = createRoute({
   getParentRoute: () => city,
   path: '/beads/$id',
   validateSearch: words('tab', 'from', 'to'),
-  component: lazyRouteComponent(() => import('../views/bead.js'), 'BeadPage'),
+  component: view(() => import('../views/bead.js'), 'BeadPage'),
 });
 const ready = createRoute({
   getParentRoute: () => city,
   path: '/ready',
   validateSearch: words('bead', 'route', 'rig', 'who'),
-  component: lazyRouteComponent(() => import('../views/ready.js'), 'Ready'),
+  component: view(() => import('../views/ready.js'), 'Ready'),
 });
 const convoys = createRoute({
   getParentRoute: () => city,
   path: '/convoys',
   validateSearch: words('show', 'convoy', 'new'),
-  component: lazyRouteComponent(() => import('../views/convoys.js'), 'Convoys'),
+  component: view(() => import('../views/convoys.js'), 'Convoys'),
 });
 const convoy = createRoute({
   getParentRoute: () => city,
   path: '/convoys/$id',
-  component: lazyRouteComponent(() => import('../views/convoy.js'), 'ConvoyPage'),
+  component: view(() => import('../views/convoy.js'), 'ConvoyPage'),
 });
 const runs = createRoute({
   getParentRoute: () => city,
   path: '/runs',
   validateSearch: words('status'),
-  component: lazyRouteComponent(() => import('../views/runs.js'), 'Runs'),
+  component: view(() => import('../views/runs.js'), 'Runs'),
 });
 const run = createRoute({
   getParentRoute: () => city,
   path: '/runs/$id',
   validateSearch: words('tab', 'from', 'to'),
-  component: lazyRouteComponent(() => import('../views/run.js'), 'RunPage'),
+  component: view(() => import('../views/run.js'), 'RunPage'),
 });
 const formulas = createRoute({
   getParentRoute: () => city,
   path: '/formulas',
   validateSearch: words('q', 'new'),
-  component: lazyRouteComponent(() => import('../views/formulas.js'), 'Formulas'),
+  component: view(() => import('../views/formulas.js'), 'Formulas'),
 });
 const formula = createRoute({
   getParentRoute: () => city,
   path: '/formulas/$name',
   validateSearch: words('tab'),
-  component: lazyRouteComponent(() => import('../views/formula.js'), 'FormulaPage'),
+  component: view(() => import('../views/formula.js'), 'FormulaPage'),
 });
 const orders = createRoute({
   getParentRoute: () => city,
   path: '/orders',
   validateSearch: words('q'),
-  component: lazyRouteComponent(() => import('../views/orders.js'), 'Orders'),
+  component: view(() => import('../views/orders.js'), 'Orders'),
 });
 const order = createRoute({
   getParentRoute: () => city,
   path: '/orders/$name',
-  component: lazyRouteComponent(() => import('../views/order.js'), 'OrderPage'),
+  component: view(() => import('../views/order.js'), 'OrderPage'),
 });
 const waits = createRoute({
   getParentRoute: () => city,
   path: '/waits',
   validateSearch: words('state', 'wait', 'new'),
-  component: lazyRouteComponent(() => import('../views/waits.js'), 'Waits'),
+  component: view(() => import('../views/waits.js'), 'Waits'),
 });
 const mail = createRoute({
   getParentRoute: () => city,
   path: '/mail',
   validateSearch: words('agent', 'status', 'text', 'thread', 'new'),
-  component: lazyRouteComponent(() => import('../views/mail.js'), 'Mail'),
+  component: view(() => import('../views/mail.js'), 'Mail'),
 });
 const agents = createRoute({
   getParentRoute: () => city,
   path: '/agents',
   validateSearch: words('q', 'running', 'new'),
-  component: lazyRouteComponent(() => import('../views/agents.js'), 'Agents'),
+  component: view(() => import('../views/agents.js'), 'Agents'),
 });
 const agent = createRoute({
   getParentRoute: () => city,
   path: '/agents/$name',
   validateSearch: words('tab'),
-  component: lazyRouteComponent(() => import('../views/agent.js'), 'AgentPage'),
+  component: view(() => import('../views/agent.js'), 'AgentPage'),
 });
 const events = createRoute({
   getParentRoute: () => city,
   path: '/events',
   validateSearch: words('type', 'actor', 'subject', 'match', 'q', 'since', 'until', 'range', 'by'),
-  component: lazyRouteComponent(() => import('../views/events.js'), 'Events'),
+  component: view(() => import('../views/events.js'), 'Events'),
 });
 const allEvents = createRoute({
   getParentRoute: () => root,
   path: '/events',
   validateSearch: words('type', 'actor', 'subject', 'match', 'city', 'q', 'since', 'until', 'range', 'by'),
-  component: lazyRouteComponent(() => import('../views/events.js'), 'AllEvents'),
+  component: view(() => import('../views/events.js'), 'AllEvents'),
 });
 const usage = createRoute({
   getParentRoute: () => city,
   path: '/usage',
   validateSearch: words('range', 'by', 'of'),
-  component: lazyRouteComponent(() => import('../views/usage.js'), 'Usage'),
+  component: view(() => import('../views/usage.js'), 'Usage'),
 });
 const allUsage = createRoute({
   getParentRoute: () => root,
   path: '/usage',
   validateSearch: words('q'),
-  component: lazyRouteComponent(() => import('../views/all-usage.js'), 'AllUsage'),
+  component: view(() => import('../views/all-usage.js'), 'AllUsage'),
 });
 const config = createRoute({
   getParentRoute: () => city,
   path: '/config',
   validateSearch: words('tab', 'path', 'file', 'revision', 'against', 'edit'),
-  component: lazyRouteComponent(() => import('../views/config.js'), 'Config'),
+  component: view(() => import('../views/config.js'), 'Config'),
 });
 const rigs = createRoute({
   getParentRoute: () => city,
   path: '/rigs',
   validateSearch: words('new', 'edit'),
-  component: lazyRouteComponent(() => import('../views/rigs.js'), 'Rigs'),
+  component: view(() => import('../views/rigs.js'), 'Rigs'),
 });
 const packs = createRoute({
   getParentRoute: () => city,
   path: '/packs',
   validateSearch: words('new', 'q'),
-  component: lazyRouteComponent(() => import('../views/packs.js'), 'Packs'),
+  component: view(() => import('../views/packs.js'), 'Packs'),
 });
 const providers = createRoute({
   getParentRoute: () => city,
   path: '/providers',
   validateSearch: words('new', 'edit'),
-  component: lazyRouteComponent(() => import('../views/providers.js'), 'Providers'),
+  component: view(() => import('../views/providers.js'), 'Providers'),
 });
 const patches = createRoute({
   getParentRoute: () => city,
   path: '/patches',
   validateSearch: words('kind', 'new', 'edit'),
-  component: lazyRouteComponent(() => import('../views/patches.js'), 'Patches'),
+  component: view(() => import('../views/patches.js'), 'Patches'),
 });
 const messaging = createRoute({
   getParentRoute: () => city,
   path: '/messaging',
   validateSearch: words('tab', 'who', 'new', 'state', 'direction', 'provider', 'account', 'conversation', 'kind', 'parent', 'scope'),
-  component: lazyRouteComponent(() => import('../views/messaging.js'), 'Messaging'),
+  component: view(() => import('../views/messaging.js'), 'Messaging'),
 });
 const services = createRoute({
   getParentRoute: () => city,
   path: '/services',
   validateSearch: words('log'),
-  component: lazyRouteComponent(() => import('../views/services.js'), 'Services'),
+  component: view(() => import('../views/services.js'), 'Services'),
 });
 const maintenance = createRoute({
   getParentRoute: () => city,
   path: '/maintenance',
-  component: lazyRouteComponent(() => import('../views/maintenance.js'), 'Maintenance'),
+  component: view(() => import('../views/maintenance.js'), 'Maintenance'),
 });
 const runners = createRoute({
   getParentRoute: () => root,
   path: '/runners',
   validateSearch: words('all'),
-  component: lazyRouteComponent(() => import('../views/runners.js'), 'Runners'),
+  component: view(() => import('../views/runners.js'), 'Runners'),
 });
 const health = createRoute({
   getParentRoute: () => root,
   path: '/health',
-  component: lazyRouteComponent(() => import('../views/health.js'), 'Health'),
+  component: view(() => import('../views/health.js'), 'Health'),
 });
 const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
   validateSearch: words('new', 'rotate'),
-  component: lazyRouteComponent(() => import('../views/keys.js'), 'Keys'),
+  component: view(() => import('../views/keys.js'), 'Keys'),
 });
 const audit = createRoute({
   getParentRoute: () => root,
   path: '/audit',
   validateSearch: words('key', 'city', 'operation', 'outcome', 'request_id', 'since'),
-  component: lazyRouteComponent(() => import('../views/audit.js'), 'Audit'),
+  component: view(() => import('../views/audit.js'), 'Audit'),
 });
 
 /** Views of administration, in the order of the rail. */
@@ -235,7 +239,7 @@ const supervisor = [allEvents, allUsage, runners, health, keys, audit] as const;
 const settings = createRoute({
   getParentRoute: () => root,
   path: '/settings',
-  component: lazyRouteComponent(() => import('../views/settings.js'), 'Settings'),
+  component: view(() => import('../views/settings.js'), 'Settings'),
 });
 
 export const router = createRouter({

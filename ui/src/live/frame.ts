@@ -30,5 +30,12 @@ function run(): void {
   ranAt = performance.now();
   const now = [...due];
   due.clear();
-  for (const flush of now) flush();
+  for (const flush of now) {
+    try {
+      flush();
+    } catch (error) {
+      // What has not run would never be due again.
+      reportError(error);
+    }
+  }
 }

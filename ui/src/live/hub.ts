@@ -23,7 +23,7 @@ class Hub {
   readonly #subscribers = new Map<string, Map<Subscriber, boolean>>();
   readonly #states = new Map<string, StreamState>();
   readonly #send: (message: Up) => void;
-  readonly #keys = new Set<(key: string | null) => void>();
+  readonly #keys = new Set<(key: string | null, first: boolean) => void>();
   #asleep = false;
   /** Settled once it is known whether another page has a key already. */
   readonly ready: Promise<string | null>;
@@ -38,12 +38,17 @@ class Hub {
     this.#watch();
   }
 
-  onKey(listener: (key: string | null) => void): void {
+  onKey(listener: (key: string | null, first: boolean) => void): void {
     this.#keys.add(listener);
   }
 
   useKey(key: string | null): void {
     this.#send({ t: 'key', key });
+  }
+
+  /** Used where no page has one: the worker may have had no time to say that another has. */
+  offerKey(key: string | null): void {
+    this.#send({ t: 'key', key, offered: true });
   }
 
   /** How often the service says something on each stream at the least. */
@@ -85,7 +90,7 @@ class Hub {
 
   #receive(message: Down): void {
     if (message.t === 'key') {
-      for (const tell of this.#keys) tell(message.key);
+      for (const tell of this.#keys) tell(message.key, message.first === true);
       return;
     }
     const all = this.#subscribers.get(message.url);

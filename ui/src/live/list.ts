@@ -111,6 +111,11 @@ export class LiveList<T> {
   };
   readonly snapshot = (): Snapshot<T> => this.#snapshot;
 
+  /** Why the last read has failed, also before that is shown. */
+  get error(): unknown {
+    return this.#error;
+  }
+
   get(id: string): T | undefined {
     return this.#rows.get(id)?.item;
   }

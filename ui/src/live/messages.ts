@@ -25,14 +25,16 @@ export type Down =
   /** Joined: whatever happens from now on comes as frames. `gap`: nothing of what was before, so that is to be read. */
   | { readonly t: 'live'; readonly url: string; readonly gap: boolean }
   | { readonly t: 'state'; readonly url: string; readonly state: StreamState }
-  | { readonly t: 'key'; readonly key: string | null };
+  /** `first`: what there is when a page comes; nobody has just signed in or out. */
+  | { readonly t: 'key'; readonly key: string | null; readonly first?: boolean };
 
 export type Up =
   | { readonly t: 'hello'; readonly lock: string }
   /** `whole`: what was before is told by the stream alone, at its beginning. */
   | { readonly t: 'join'; readonly url: string; readonly keep: boolean; readonly whole?: boolean }
   | { readonly t: 'leave'; readonly url: string }
-  | { readonly t: 'key'; readonly key: string | null }
+  /** `offered`: only where there is none. */
+  | { readonly t: 'key'; readonly key: string | null; readonly offered?: boolean }
   /** How often every stream says something at the least. */
   | { readonly t: 'heartbeat'; readonly ms: number }
   /** The network is back, or somebody looks again. */

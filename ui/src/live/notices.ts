@@ -1,6 +1,7 @@
 import { useSyncExternalStore } from 'react';
 import type { Ask } from '../api/types.js';
 import { isMuted } from '../lib/mutes.js';
+import { canNotify, notify } from '../lib/notify.js';
 import { visible } from '../lib/text.js';
 import { mutesNow } from './mutes.js';
 import { asks } from './supervisor.js';
@@ -23,7 +24,7 @@ function wanted(): boolean {
 }
 
 function now(): Notices {
-  if (!('Notification' in globalThis)) return 'unknown here';
+  if (!canNotify()) return 'unknown here';
   if (Notification.permission === 'denied') return 'refused';
   return wanted() && Notification.permission === 'granted' ? 'on' : 'off';
 }
@@ -41,7 +42,7 @@ export async function setNotices(on: boolean): Promise<void> {
   } catch {
     // Then it is for this page alone, which is to say not at all.
   }
-  if (on && 'Notification' in globalThis) await Notification.requestPermission();
+  if (on && canNotify()) await Notification.requestPermission();
   changed();
 }
 
@@ -65,7 +66,8 @@ export function tellOfAsks(open: () => void): void {
     const covered = new Set(mutesNow().map(({ covers }) => covers));
     for (const ask of fresh.filter((one) => !isMuted(one, covered)).slice(0, 3)) {
       const { title, body } = noticeOf(ask);
-      const notice = new Notification(title, { body, tag: keyOf(ask) });
+      const notice = notify(title, { body, tag: keyOf(ask) });
+      if (notice === undefined) return changed();
       notice.onclick = () => {
         window.focus();
         open();

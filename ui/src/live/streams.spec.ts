@@ -157,6 +157,22 @@ describe('a stream', () => {
     expect(kinds()).toEqual(['live, read']);
   });
 
+  it('keeps its key where a page that comes late offers an older one, which it tells that page', () => {
+    const { streams, listener, told } = start();
+    expect(told).toEqual([{ t: 'key', key: null, first: true }]);
+    streams.handle(listener, { t: 'key', key: 'svc_new' });
+    const heard: Down[] = [];
+    const late: Listener = { tell: (message) => heard.push(message) };
+    streams.add(late);
+    streams.handle(late, { t: 'key', key: 'svc_old', offered: true });
+    expect(streams.key).toBe('svc_new');
+    expect(heard).toEqual([{ t: 'key', key: 'svc_new', first: true }]);
+    streams.handle(listener, { t: 'key', key: null });
+    expect(heard.at(-1)).toEqual({ t: 'key', key: null });
+    streams.handle(late, { t: 'key', key: 'svc_old', offered: true });
+    expect(streams.key).toBe('svc_old');
+  });
+
   it('whose city does not run is missing until there is another answer, also while it is asked for again', async () => {
     const { around, streams, listener, told } = start();
     streams.handle(listener, { t: 'join', url: '/s', keep: false });

@@ -38,7 +38,7 @@ export class Streams {
 
   add(listener: Listener): void {
     this.#listeners.add(listener);
-    listener.tell({ t: 'key', key: this.#key });
+    listener.tell({ t: 'key', key: this.#key, first: true });
   }
 
   remove(listener: Listener): void {
@@ -50,8 +50,9 @@ export class Streams {
     if (message.t === 'join') this.#join(listener, message);
     else if (message.t === 'leave') this.#leave(listener, message.url);
     else if (message.t === 'wake') for (const { stream } of this.#held.values()) stream.wake();
-    else if (message.t === 'key') this.#use(message.key);
-    else if (message.t === 'heartbeat') this.#hear(message.ms);
+    else if (message.t === 'key') {
+      if (message.offered !== true || this.#key === null) this.#use(message.key);
+    } else if (message.t === 'heartbeat') this.#hear(message.ms);
   }
 
   /** What a stream has said so far tells nothing of how long it may be silent: the service does. */

@@ -1,6 +1,7 @@
 import { ask } from '../api/info.js';
-import { get } from '../api/client.js';
+import { get, Refusal } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
+import { Again } from './again.js';
 import { onFrame } from './frame.js';
 import { hub } from './hub.js';
 import { LiveList } from './list.js';
@@ -27,15 +28,18 @@ const TYPES = [
   'request.result.city.start',
   'request.result.city.stop',
   'request.result.city.unregister',
+  'request.result.mail.broadcast',
   'request.result.rig.create',
   'request.result.session.create',
   'request.result.session.message',
   'request.result.session.submit',
+  'request.result.sling.batch',
   'session.interaction.opened',
   'session.interaction.resolved',
 ];
 export const SUPERVISOR = `/v0/events/stream?type=${TYPES.join(',')}`;
 const PAGE = 1000;
+const READ_MS = 30_000;
 
 const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id' | 'request_id'>): string =>
   JSON.stringify([city, session_id, request_id]);
@@ -43,7 +47,11 @@ const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id'
 /** Every question that waits for a person. */
 export const asks = new LiveList<Ask>({
   read: async (cursor) => {
-    const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', { query: { limit: PAGE, cursor } });
+    const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', {
+      query: { limit: PAGE, cursor },
+      // Whoever wants it meanwhile waits for this one.
+      signal: AbortSignal.timeout(READ_MS),
+    });
     return { items: page.items, total: page.total, next: page.next_cursor };
   },
   id: askId,
@@ -63,6 +71,15 @@ export const cities = new LiveList<City>({
   schedule: onFrame,
 });
 
+/** With a key that is refused nothing is tried again: with another one the stream begins anew. */
+const rereads = new Again(async () => {
+  await asks.read();
+  return asks.error !== undefined && !(asks.error instanceof Refusal && [401, 403].includes(asks.error.status));
+});
+
+/** At once. */
+export const readAsks = (): void => rereads.want(true);
+
 /** Who has answered, told for a while: whoever was too late learns who was first. */
 const answered = new Map<string, { readonly by: string; readonly action: string }>();
 export const answerOf = (ask: Ask): { by: string; action: string } | undefined => answered.get(askId(ask));
@@ -74,7 +91,7 @@ export function followSupervisor(): void {
     {
       live: (gap) => {
         if (!gap && asks.snapshot().phase === 'live' && asks.snapshot().error === undefined) return;
-        void asks.read();
+        readAsks();
         void cities.read();
         lookAgain();
       },
@@ -89,7 +106,7 @@ export function followSupervisor(): void {
         else if (told.type.startsWith('request.')) settle(told);
         if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) fleet.want('all');
         // What a city that has ended asked nobody can answer any more.
-        if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') void asks.read();
+        if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') rereads.want();
       },
     },
     true,
@@ -100,7 +117,7 @@ function interaction({ city, type, payload, actor }: LoggedEvent & { readonly ci
   const asked = { ...(payload as unknown as Ask), city };
   if (type === 'session.interaction.opened') {
     // What the event has not room for is read with the list.
-    if (asked.choices === undefined || payload.prompt_cut === true) void asks.read();
+    if (asked.choices === undefined || payload.prompt_cut === true) rereads.want();
     else asks.put(asked);
     return;
   }

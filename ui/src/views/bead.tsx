@@ -1,12 +1,13 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { lazy, Suspense, type ReactNode } from 'react';
 import { useKeys } from '../lib/keys.js';
+import { loading } from '../lib/part.js';
 import { BeadPane } from '../parts/bead-pane.js';
 import { Icon } from '../parts/icons.js';
 import { Loading, Tabs } from '../parts/page.js';
 
-const Graph = lazy(() => import('../graph/bead-graph.js').then(({ BeadGraph }) => ({ default: BeadGraph })));
-const Timeline = lazy(() => import('../timeline/bead-timeline.js').then(({ BeadTimeline }) => ({ default: BeadTimeline })));
+const Graph = lazy(loading(() => import('../graph/bead-graph.js').then(({ BeadGraph }) => ({ default: BeadGraph }))));
+const Timeline = lazy(loading(() => import('../timeline/bead-timeline.js').then(({ BeadTimeline }) => ({ default: BeadTimeline }))));
 
 const TABS = [
   ['about', 'About'],

@@ -6,6 +6,7 @@ import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { asTree } from '../lib/tree.js';
 import { visible } from '../lib/text.js';
+import { loading } from '../lib/part.js';
 import { useAgents } from '../live/agents.js';
 import { done } from '../live/undo.js';
 import { kinds, useCityRead } from '../live/use-read.js';
@@ -16,7 +17,7 @@ import { StartRun } from '../parts/start-run.js';
 import { Code } from '../parts/tool.js';
 import { FormulaEditor } from './formulas/editor.js';
 
-const Flow = lazy(() => import('../graph/flow.js').then((module) => ({ default: module.Flow })));
+const Flow = lazy(loading(() => import('../graph/flow.js').then((module) => ({ default: module.Flow }))));
 const TABS = [
   ['steps', 'Steps'],
   ['graph', 'Graph'],

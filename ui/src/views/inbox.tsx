@@ -7,11 +7,12 @@ import { alike } from '../lib/alike.js';
 import { useKeys } from '../lib/keys.js';
 import { idOf } from '../lib/mutes.js';
 import { countWords } from '../lib/waiting.js';
+import { loading } from '../lib/part.js';
 import { attentionOf } from '../live/attention.js';
 import { inbox, useInbox } from '../live/inbox.js';
 import { setNotices, useNotices } from '../live/notices.js';
 import { useFleet } from '../live/overview.js';
-import { asks, cities } from '../live/supervisor.js';
+import { asks, cities, readAsks } from '../live/supervisor.js';
 import { done } from '../live/undo.js';
 import { useWaiting } from '../live/waiting.js';
 import { useActing } from '../parts/acting.js';
@@ -24,8 +25,8 @@ import { Which } from '../parts/list-view.js';
 import { Muted } from '../parts/muted.js';
 
 // What is opened now and then is loaded then.
-const Alike = lazy(async () => ({ default: (await import('../parts/alike.js')).Alike }));
-const MuteForm = lazy(async () => ({ default: (await import('../parts/mute-form.js')).MuteForm }));
+const Alike = lazy(loading(async () => ({ default: (await import('../parts/alike.js')).Alike })));
+const MuteForm = lazy(loading(async () => ({ default: (await import('../parts/mute-form.js')).MuteForm })));
 
 const KINDS = [
   ['', 'Everything'],
@@ -158,7 +159,7 @@ export function Inbox(): ReactNode {
           </div>
         </header>
         <Muted muted={waiting.muted} shown={muted !== undefined} onShow={(on) => set({ muted: on ? '1' : undefined })} />
-        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void asks.read()} />}
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readAsks} />}
         {failed !== undefined && <Problem error={failed} />}
         {rows.map((ask, i) => {
           const same = groupOf(ask).length;

@@ -6,6 +6,7 @@ import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { asTree } from '../lib/tree.js';
+import { loading } from '../lib/part.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from '../parts/acting.js';
 import { Age, Button, Confirm } from '../parts/basics.js';
@@ -15,8 +16,8 @@ import { isOver, RUN_TONES, RunStateOf } from '../parts/run-state.js';
 import { StartRun } from '../parts/start-run.js';
 import { Code } from '../parts/tool.js';
 
-const Flow = lazy(() => import('../graph/flow.js').then((module) => ({ default: module.Flow })));
-const Timeline = lazy(() => import('../timeline/run-timeline.js').then(({ RunTimeline }) => ({ default: RunTimeline })));
+const Flow = lazy(loading(() => import('../graph/flow.js').then((module) => ({ default: module.Flow }))));
+const Timeline = lazy(loading(() => import('../timeline/run-timeline.js').then(({ RunTimeline }) => ({ default: RunTimeline }))));
 const TABS = [
   ['tree', 'Steps'],
   ['timeline', 'Timeline'],

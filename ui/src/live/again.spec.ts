@@ -1,0 +1,64 @@
+import { describe, expect, it } from '@jest/globals';
+import { Again } from './again.js';
+
+function start(): { again: Again; reads: ((failed: boolean) => Promise<void>)[]; waits: { go: () => void; ms: number }[] } {
+  const reads: ((failed: boolean) => Promise<void>)[] = [];
+  const waits: { go: () => void; ms: number }[] = [];
+  const again = new Again(
+    () =>
+      new Promise((resolve) =>
+        reads.push(async (failed) => {
+          resolve(failed);
+          await new Promise(setImmediate);
+        }),
+      ),
+    (go, ms) => {
+      waits.push({ go, ms });
+      return undefined as unknown as ReturnType<typeof setTimeout>;
+    },
+  );
+  return { again, reads, waits };
+}
+
+describe('what is read again', () => {
+  it('is read until a read brings it, later each time', async () => {
+    const { again, reads, waits } = start();
+    again.want();
+    for (let i = 0; i < 7; i++) {
+      await reads[i]!(true);
+      expect(waits).toHaveLength(i + 1);
+      // Events do not hurry it.
+      again.want();
+      expect(reads).toHaveLength(i + 1);
+      waits[i]!.go();
+    }
+    expect(waits.map(({ ms }) => ms)).toEqual([1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]);
+    await reads[7]!(false);
+    expect(waits).toHaveLength(7);
+    again.want();
+    expect(reads).toHaveLength(9);
+  });
+
+  it('is read once for all who want it during a read, which is not cut off', async () => {
+    const { again, reads, waits } = start();
+    for (let i = 0; i < 50; i++) again.want();
+    expect(reads).toHaveLength(1);
+    await reads[0]!(false);
+    again.want();
+    expect(waits.map(({ ms }) => ms)).toEqual([100]);
+    waits[0]!.go();
+    await reads[1]!(false);
+    expect([reads.length, waits.length]).toEqual([2, 1]);
+  });
+
+  it('is read at once where a connection is new, and what the read before comes to counts no more', async () => {
+    const { again, reads, waits } = start();
+    again.want();
+    again.want(true);
+    expect(reads).toHaveLength(2);
+    await reads[0]!(true);
+    expect(waits).toEqual([]);
+    await reads[1]!(false);
+    expect(waits).toEqual([]);
+  });
+});

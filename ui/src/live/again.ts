@@ -1,0 +1,41 @@
+const GATHER_MS = 100;
+const LEAST_MS = 1_000;
+const MOST_MS = 30_000;
+
+/**
+ * Reads something again: once for all who want it while a read goes on, and later each time while reads fail. What an event has only
+ * named nobody else brings.
+ */
+export class Again {
+  #round = 0;
+  /** A read goes on, or its time will come. */
+  #busy = false;
+  #wanted = false;
+  #pauseMs = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param read tells whether it is to be tried again. */
+  constructor(
+    private readonly read: () => Promise<boolean>,
+    private readonly later: (go: () => void, ms: number) => ReturnType<typeof setTimeout> = (go, ms) => setTimeout(go, ms),
+  ) {}
+
+  /** @param anew also in the place of a read that goes on, which may be of a connection that is gone. */
+  want(anew = false): void {
+    this.#wanted = true;
+    if (this.#busy && !anew) return;
+    clearTimeout(this.#timer);
+    void this.#go();
+  }
+
+  async #go(): Promise<void> {
+    const round = ++this.#round;
+    this.#busy = true;
+    this.#wanted = false;
+    const failed = await this.read();
+    if (round !== this.#round) return;
+    this.#pauseMs = failed ? Math.min(MOST_MS, Math.max(LEAST_MS, this.#pauseMs * 2)) : 0;
+    this.#busy = failed || this.#wanted;
+    if (this.#busy) this.#timer = this.later(() => void this.#go(), Math.max(GATHER_MS, this.#pauseMs));
+  }
+}
