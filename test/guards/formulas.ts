@@ -35,6 +35,13 @@ export const FORMULAS: readonly Guard[] = [
     test: CORPUS,
   },
   {
+    guard: 'What cleans up has no rounds, which no run would begin.',
+    file: `${COMPILE}/metadata.ts`,
+    find: 'if (metadata[key] === value) issues',
+    replace: "if (metadata[key] === '') issues",
+    test: CORPUS,
+  },
+  {
     guard: 'Whoever waited for a step that is left out waits for what that waited for.',
     file: `${COMPILE}/weaving.ts`,
     find: 'for (const { id } of walk([step])) this.became.set(id, step.needs);',

@@ -2,6 +2,7 @@ import { controlMetadata, EMPTY } from './control-metadata.js';
 import type { Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
+import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
 import type { Weaving } from './weaving.js';
@@ -301,6 +302,7 @@ export class Flattening {
     if (title.trim() === '' && step.title !== '')
       this.weaving.formulas.issues.error(inside(where, 'title'), 'is empty once its variables are replaced');
     const isParent = step.children.length > 0 && step.check === undefined;
+    if (control !== undefined) cleaningRules(step, control.kind, this.weaving.formulas.issues);
     const kind = control?.kind ?? (step.metadata['gc.kind'] as 'scope' | 'cleanup' | undefined) ?? (isParent ? 'epic' : 'task');
     const type = step.type === '' ? 'task' : text(step.type, 'type', true);
     return {
