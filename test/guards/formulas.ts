@@ -42,6 +42,22 @@ export const FORMULAS: readonly Guard[] = [
     test: CORPUS,
   },
   {
+    guard: 'No two steps of a recipe have one full id.',
+    file: `${COMPILE}/flattening.ts`,
+    find: 'const isTaken = this.#ids.has(full);',
+    replace: 'const isTaken = false;',
+    test: CORPUS,
+    name: '279',
+  },
+  {
+    guard: 'Gates of steps of one name have ids of their own.',
+    file: `${COMPILE}/flattening.ts`,
+    find: 'const full = `${pathOf(step, frame)}.gate-${step.id}`;',
+    replace: 'const full = `${this.options.formula}.gate-${step.id}`;',
+    test: CORPUS,
+    name: '280',
+  },
+  {
     guard: 'Whoever waited for a step that is left out waits for what that waited for.',
     file: `${COMPILE}/weaving.ts`,
     find: 'for (const { id } of walk([step])) this.became.set(id, step.needs);',

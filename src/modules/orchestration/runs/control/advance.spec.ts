@@ -191,6 +191,17 @@ needs = ["s"]
     run.end('f.t', { word: 'fail' });
     expect(run.next()).toEqual(['finish fail: f.s failed']);
   });
+
+  it('the gate of a child is no child', () => {
+    const run = new Case(
+      `[[steps]]\nid = "a"\ntitle = "A"\n[[steps.children]]\nid = "b"\ntitle = "B"\ngate = { type = "human", id = "x" }
+[[steps]]\nid = "z"\ntitle = "Z"\n[compose]\ngate = [{ before = "z", condition = "children(a).count(status == 'completed') >= 1" }]\n`,
+    );
+    run.end('f.a.gate-b', {});
+    expect(run.next()).toEqual([]);
+    run.end('f.a.b', {});
+    expect(run.next()).toEqual(['close f.gate-z: pass, its condition holds']);
+  });
 });
 
 describe('an outcome', () => {

@@ -279,9 +279,9 @@ class Run {
     return all.filter(({ fact }) => fact.step.id.startsWith(`${unitId(of, round!)}.`));
   }
 
-  /** What stands below a step, and what it fans out into; its attempts are not its children. */
+  /** What stands below a step, and what it fans out into; neither its attempts nor gates are children. */
   #children(of: string): Node[] {
-    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of);
+    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of && fact.step.kind !== 'gate');
   }
 
   #status({ outcome, fact, needs }: Node): Status {
