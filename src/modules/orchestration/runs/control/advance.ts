@@ -46,6 +46,9 @@ class Run {
   }
 
   acts(): Act[] {
+    // Whatever has ended a control, such as a limit or a person: nothing that it has made is done any more.
+    for (const node of this.#nodes.values())
+      if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, told(node));
     // Steps come after what they wait for, so nearly everything is told by the first look.
     for (let known = -1; known !== this.#acts.length;) {
       known = this.#acts.length;
