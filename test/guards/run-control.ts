@@ -47,6 +47,20 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: 'test/e2e/checks.e2e-spec.ts',
   },
   {
+    guard: 'What an ended control has made ends with it.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'this.#skip(made, told(node));',
+    replace: 'told(made);',
+    test: RULES,
+  },
+  {
+    guard: 'A condition about children counts no gates.',
+    file: `${CONTROL}/advance.ts`,
+    find: " && fact.step.kind !== 'gate');",
+    replace: ');',
+    test: RULES,
+  },
+  {
     guard: 'A step is never done when what it needs has failed.',
     file: `${CONTROL}/advance.ts`,
     find: "({ outcome }) => outcome !== undefined && outcome !== 'pass')",

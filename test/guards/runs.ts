@@ -11,6 +11,14 @@ const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 /** Formulas that are carried out. */
 export const RUN_GUARDS: readonly Guard[] = [
   {
+    guard: 'A gate whose run has just ended is not ended again.',
+    file: `${RUNS}/gates/gate-opening.service.ts`,
+    find: "if ((await work.find(id))?.status === 'closed') return false;",
+    replace: '',
+    test: GATES,
+    name: 'ends once',
+  },
+  {
     guard: 'A bead has one live run of a formula: a repeat is answered with the first.',
     file: `${RUNS}/launch/launch.service.ts`,
     find: 'if (same !== undefined) return { run: same, created: false };',

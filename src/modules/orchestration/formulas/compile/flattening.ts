@@ -2,6 +2,7 @@ import { controlMetadata, EMPTY } from './control-metadata.js';
 import type { Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import { LIMITS } from './limits.js';
+import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
 import type { Weaving } from './weaving.js';
@@ -62,7 +63,9 @@ export class Flattening {
     for (const step of steps) {
       const { id, where } = step;
       const full = `${path}.${id}`;
-      if (frame.ids.has(id)) this.#doubles(step);
+      const isTaken = this.#take(full);
+      if (frame.ids.has(id)) this.#doubles(step, id);
+      else if (isTaken) this.#doubles(step, full);
       else if (full.length > LIMITS.fullId || leftIn(id, frame.rounds))
         issues.error(
           inside(where, 'id'),
@@ -81,7 +84,17 @@ export class Flattening {
   /** Whether two steps had one id, so that who waits for whom is not known. */
   doubled = false;
 
-  #doubles({ id, where }: Step): void {
+  /** Every full id, of gates and fan-outs too, and of what is repeated: beads and runs tell steps apart by nothing else. */
+  readonly #ids = new Set<string>();
+
+  /** Whether another step has the id already. */
+  #take(full: string): boolean {
+    const isTaken = this.#ids.has(full);
+    this.#ids.add(full);
+    return isTaken;
+  }
+
+  #doubles({ where }: Step, id: string): void {
     this.doubled = true;
     this.weaving.formulas.issues.error(inside(where, 'id'), `there is another step "${id}"`);
   }
@@ -172,7 +185,8 @@ export class Flattening {
   #gate(step: Step, parent: string | undefined, needs: readonly string[], frame: Frame): string {
     const { type, id, timeout, until } = step.gate!;
     const { words } = this;
-    const full = `${this.options.formula}.gate-${step.id}`;
+    const full = `${pathOf(step, frame)}.gate-${step.id}`;
+    if (this.#take(full)) this.#doubles(step, full);
     const name = words.of(id, step.where, 'gate.id', true, frame.rounds);
     const timeout_ms = words.duration(timeout, step.where, 'gate.timeout');
     this.weaving.formulas.budget.spend('steps');
@@ -210,7 +224,7 @@ export class Flattening {
     if (step.retry !== undefined) return { kind: 'retry', ...step.retry };
     if (step.drain !== undefined) return this.options.drain(step, full);
     if (step.loop?.until !== undefined) {
-      const path = full.slice(0, full.length - step.id.length - 1);
+      const path = pathOf(step, frame);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
       return { kind: 'loop', until: this.#aboutSteps(step.loop.until, step, inner), max: step.loop.max!, body: fragmentOf(inner) };
     }
@@ -256,11 +270,12 @@ export class Flattening {
     const { bond, for_each, sequential, vars } = step.onComplete!;
     const where = inside(step.where, 'on_complete.bond');
     const id = `${full}-fanout`;
+    if (this.#take(id)) this.#doubles(step, id);
     this.#fansOut.add(full);
     for (const waited of this.#waited) if (waited.from === full) this.#edge(id, waited.full, 'waits-for', waited.frame);
     const target = bareStep(step.where, { id: `${step.id}.item.{index}`, title: step.title, description: '' });
     const made = bond === '' ? [] : this.weaving.instance(target, { where, target: step.id, with: bond, vars }, frame.depth);
-    const path = full.slice(0, full.length - step.id.length - 1);
+    const path = pathOf(step, frame);
     const inner = this.#fragment(made, path, 'item', frame, id, frame.depth + 1);
     this.weaving.formulas.budget.spend('steps');
     this.#edge(full, id, 'blocks', frame);
@@ -301,6 +316,7 @@ export class Flattening {
     if (title.trim() === '' && step.title !== '')
       this.weaving.formulas.issues.error(inside(where, 'title'), 'is empty once its variables are replaced');
     const isParent = step.children.length > 0 && step.check === undefined;
+    if (control !== undefined) cleaningRules(step, control.kind, this.weaving.formulas.issues);
     const kind = control?.kind ?? (step.metadata['gc.kind'] as 'scope' | 'cleanup' | undefined) ?? (isParent ? 'epic' : 'task');
     const type = step.type === '' ? 'task' : text(step.type, 'type', true);
     return {
@@ -326,6 +342,11 @@ export class Flattening {
       ...(control === undefined ? {} : { control }),
     };
   }
+}
+
+/** The full id without the step's own. */
+function pathOf({ id }: Step, frame: Frame): string {
+  return frame.ids.get(id)!.slice(0, -id.length - 1);
 }
 
 function fragmentOf({ steps, edges }: Frame): Fragment {

@@ -1,4 +1,4 @@
-import type { Where } from './formula.js';
+import type { Step, Where } from './formula.js';
 import { inside, type Issues } from './issues.js';
 
 const KINDS = ['scope', 'cleanup'];
@@ -23,4 +23,14 @@ export function metadataRules(metadata: Readonly<Record<string, string>>, where:
   if (kind !== 'scope' && role === 'body') fault('gc.scope_role', 'body needs gc.kind = "scope"');
   if (kind !== 'scope' && name !== undefined) fault('gc.scope_name', 'needs gc.kind = "scope"');
   if (role !== undefined && role !== 'body' && ref === undefined) fault('gc.scope_role', 'has no effect without gc.scope_ref');
+}
+
+/**
+ * What cleans up is done itself, by whoever takes it: no run begins its rounds. Asked of flat steps, which have the
+ * metadata of what they were expanded for too.
+ */
+export function cleaningRules({ metadata, where }: Pick<Step, 'metadata' | 'where'>, control: string, issues: Issues): void {
+  const cleaning = [['gc.kind', 'cleanup'] as const, ['gc.scope_role', 'teardown'] as const];
+  for (const [key, value] of cleaning)
+    if (metadata[key] === value) issues.error(inside(where, control), `cannot stand beside ${key} = "${value}"`);
 }

@@ -191,6 +191,35 @@ needs = ["s"]
     run.end('f.t', { word: 'fail' });
     expect(run.next()).toEqual(['finish fail: f.s failed']);
   });
+
+  it('what an ended control has made ends with it', () => {
+    const run = new Case(
+      `[[steps]]\nid = "a"\ntitle = "A"\ncheck = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }
+[[steps.children]]\nid = "r"\ntitle = "R"\nretry = { max_attempts = 2 }\n[[steps.children]]\nid = "p"\ntitle = "P"\n`,
+    );
+    run.next();
+    expect(run.next()).toEqual(['add f.a.iteration.1.r.attempt.1 "R"']);
+    // As the limit of a round ends it.
+    for (const id of ['r', 'p']) run.end(`f.a.iteration.1.${id}`, { word: 'fail', failure: 'transient', reason: 'timeout' });
+    expect(run.next()[0]).toBe('close f.a.iteration.1.r.attempt.1: skipped, f.a.iteration.1.r failed');
+    run.end('f.a', { word: 'pass' });
+    expect(run.next()).toEqual([
+      'close f.a.iteration.2.r: skipped, f.a passed',
+      'close f.a.iteration.2.p: skipped, f.a passed',
+      'finish pass: all steps are done',
+    ]);
+  });
+
+  it('the gate of a child is no child', () => {
+    const run = new Case(
+      `[[steps]]\nid = "a"\ntitle = "A"\n[[steps.children]]\nid = "b"\ntitle = "B"\ngate = { type = "human", id = "x" }
+[[steps]]\nid = "z"\ntitle = "Z"\n[compose]\ngate = [{ before = "z", condition = "children(a).count(status == 'completed') >= 1" }]\n`,
+    );
+    run.end('f.a.gate-b', {});
+    expect(run.next()).toEqual([]);
+    run.end('f.a.b', {});
+    expect(run.next()).toEqual(['close f.gate-z: pass, its condition holds']);
+  });
 });
 
 describe('an outcome', () => {

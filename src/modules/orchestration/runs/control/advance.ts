@@ -46,6 +46,9 @@ class Run {
   }
 
   acts(): Act[] {
+    // Whatever has ended a control, such as a limit or a person: nothing that it has made is done any more.
+    for (const node of this.#nodes.values())
+      if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, told(node));
     // Steps come after what they wait for, so nearly everything is told by the first look.
     for (let known = -1; known !== this.#acts.length;) {
       known = this.#acts.length;
@@ -279,9 +282,9 @@ class Run {
     return all.filter(({ fact }) => fact.step.id.startsWith(`${unitId(of, round!)}.`));
   }
 
-  /** What stands below a step, and what it fans out into; its attempts are not its children. */
+  /** What stands below a step, and what it fans out into; neither its attempts nor gates are children. */
   #children(of: string): Node[] {
-    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of);
+    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of && fact.step.kind !== 'gate');
   }
 
   #status({ outcome, fact, needs }: Node): Status {

@@ -41,10 +41,7 @@ export class GateOpening implements OnModuleInit {
     for (const gate of await this.repository.armed(work.tx, work.city.streamId, ids)) {
       const verdict = verdictOn(gate);
       if (verdict === undefined) await this.repository.postpone(work.tx, work.city.streamId, gate.bead_id);
-      else {
-        await this.#close(work, gate, verdict);
-        decided++;
-      }
+      else if (await this.#close(work, gate, verdict)) decided++;
     }
     return decided;
   }
@@ -61,8 +58,11 @@ export class GateOpening implements OnModuleInit {
     }
   }
 
-  async #close(work: Work, { bead_id: id }: ArmedGate, { open, reason }: NonNullable<Verdict>): Promise<void> {
+  /** Answers whether it did: the gate before it may have ended the run of both. */
+  async #close(work: Work, { bead_id: id }: ArmedGate, { open, reason }: NonNullable<Verdict>): Promise<boolean> {
+    if ((await work.find(id))?.status === 'closed') return false;
     const said: Record<string, string> = open ? {} : { 'gc.outcome': 'fail', 'gc.failure_reason': reason };
     await work.update(id, { status: 'closed', metadata: { ...said, close_reason: `gate: ${reason}` } });
+    return true;
   }
 }

@@ -102,6 +102,23 @@ describe('a gate', () => {
     });
   });
 
+  it('ends once, also when one before it has ended the run of both', async () => {
+    const run = await launch(`formula = "gated"
+[[steps]]
+id = "b"
+title = "B"
+gate = { type = "human", id = "x", timeout = "1h" }
+[[steps]]
+id = "c"
+title = "C"
+gate = { type = "human", id = "x", timeout = "1h" }
+`);
+    await late();
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([1, 'failed']);
+    const gates = await Promise.all(['gate-b', 'gate-c'].map(async (ref) => h.bead(await idOf(run, ref))));
+    expect(gates.map(({ metadata }) => metadata['gc.outcome']).toSorted()).toEqual(['fail', 'skipped']);
+  });
+
   // Guard: what is not there is not waited for.
   it('of a run that is not there, or not there any more, fails', async () => {
     const other = await launch(gated('type = "human", id = "x"'));
