@@ -274,8 +274,8 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   {
     guard: 'A round deletes all stored answers that have had their time, however many there are.',
     file: 'src/platform/operations/purge.ts',
-    find: 'while (signal?.aborted !== true && (await this.transactions.run(step))',
-    replace: 'if (signal?.aborted !== true && (await this.transactions.run(step))',
+    find: 'inBatches(batch, () => this.transactions.run(step), signal)',
+    replace: 'this.transactions.run(step).then(() => undefined)',
     test: OPERATIONS,
     name: 'deletes all stored answers',
   },

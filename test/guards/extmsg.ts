@@ -346,7 +346,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'All that is kept no longer goes, however much it is.',
-    file: 'src/modules/integrations/extmsg/repair/retention.ts',
+    file: 'src/platform/time/in-batches.ts',
     find: '(await step()) >= batch',
     replace: '(await step()) > 2 * batch',
     test: 'src/modules/integrations/extmsg/repair/retention.db-spec.ts',

@@ -4,12 +4,11 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { repeat } from '../health/repeat.js';
 import { Idempotency } from '../idempotency/idempotency.js';
 import { AppLogger } from '../logging/logger.js';
-import { sleep } from '../time/clock.js';
+import { inBatches } from '../time/in-batches.js';
 import { OperationsRepository } from './operations.repository.js';
 import { OperationTimings } from './timings.js';
 
 const BATCH = 2_000;
-const BETWEEN_MS = 5;
 
 /** Deletes operations and idempotency answers that have had their time. It has a loop of its own: with a backlog a round takes long. */
 @Injectable()
@@ -30,9 +29,7 @@ export class OperationPurge implements OnApplicationBootstrap {
 
   /** All that has had its time, in transactions of at most `batch` rows. */
   async round(batch = BATCH, signal?: AbortSignal): Promise<void> {
-    const all = async (step: (tx: Tx) => Promise<number>): Promise<void> => {
-      while (signal?.aborted !== true && (await this.transactions.run(step)) === batch) await sleep(BETWEEN_MS, signal);
-    };
+    const all = (step: (tx: Tx) => Promise<number>): Promise<void> => inBatches(batch, () => this.transactions.run(step), signal);
     await all((tx) => this.repository.purge(tx, this.timings.keepFinishedMs, batch));
     await all((tx) => this.idempotency.purge(tx, batch));
   }

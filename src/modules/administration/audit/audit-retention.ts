@@ -5,11 +5,10 @@ import { Transactions, type Tx } from '../../../platform/database/transactions.j
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { sleep } from '../../../platform/time/clock.js';
+import { inBatches } from '../../../platform/time/in-batches.js';
 
 const EVERY_MS = 5 * 60_000;
 const BATCH = 2_000;
-const BETWEEN_MS = 5;
 
 /** Drops audit records beyond their age and number, oldest first, and mends the order of those of a restored dump. */
 @Injectable()
@@ -30,9 +29,7 @@ export class AuditRetention implements OnApplicationBootstrap {
   /** One round, in transactions of at most `batch` records. */
   async round(batch = BATCH, signal?: AbortSignal): Promise<void> {
     const { auditRetentionMs: age, auditRecords: most } = this.config;
-    const all = async (step: (tx: Tx) => Promise<number>): Promise<void> => {
-      while (signal?.aborted !== true && (await this.transactions.run(step)) === batch) await sleep(BETWEEN_MS, signal);
-    };
+    const all = (step: (tx: Tx) => Promise<number>): Promise<void> => inBatches(batch, () => this.transactions.run(step), signal);
     await all((tx) => this.repository.putFirst(tx, batch));
     await all((tx) => this.repository.dropOld(tx, age, batch));
     const edge = await this.transactions.run((tx) => this.repository.newestBeyond(tx, most));

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/time/clock.js';
+import { inBatches } from '../../../platform/time/in-batches.js';
 import { OrderHistoryRepository, type OrderPlace } from './order-history.repository.js';
 import { DeliveriesRepository } from './webhooks/deliveries.repository.js';
 
@@ -31,10 +32,10 @@ export class OrderHistory {
       if (next === undefined) break;
       await sleep(BETWEEN_MS, signal);
     }
-    while (signal?.aborted !== true) {
+    const forget = async (): Promise<number> => {
       const { over, waited } = await this.deliveries.forget(KEPT.usualMs, DELIVERIES);
-      if (Math.max(over, waited) < DELIVERIES) break;
-      await sleep(BETWEEN_MS, signal);
-    }
+      return Math.max(over, waited);
+    };
+    await inBatches(DELIVERIES, forget, signal);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { repeat } from '../../../../platform/health/repeat.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { sleep } from '../../../../platform/time/clock.js';
+import { inBatches } from '../../../../platform/time/in-batches.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
 import { BindingsService } from '../bindings/bindings.service.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
@@ -12,7 +12,6 @@ import { RetentionRepository, type Expired } from './retention.repository.js';
 export const KEPT = { ended: 30, deliveries: 7, groups: 90, entries: { days: 90, count: 10_000 } } as const;
 const EVERY_MS = 60_000;
 const BATCH = 500;
-const BETWEEN_MS = 5;
 
 /** Ends bindings whose time is over, and forgets what nobody asks for any more. Any number of workers may. */
 @Injectable()
@@ -42,9 +41,7 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
 
   /** All that is kept no longer, in statements of at most `batch` rows. */
   async forget(batch = BATCH, signal?: AbortSignal): Promise<void> {
-    const all = async (step: () => Promise<number>): Promise<void> => {
-      while (signal?.aborted !== true && (await step()) >= batch) await sleep(BETWEEN_MS, signal);
-    };
+    const all = (step: () => Promise<number>): Promise<void> => inBatches(batch, step, signal);
     await all(() => this.repository.forgetBindings(KEPT.ended, batch));
     await all(() => this.repository.forgetParticipants(KEPT.ended, batch));
     await all(() => this.repository.forgetMemberships(KEPT.ended, batch));
