@@ -109,6 +109,21 @@ export const WORK: readonly Guard[] = [
     test: SWEEPER,
   },
   {
+    guard: 'Ended leases of cities that do not run are not read once a second.',
+    file: 'src/modules/work/hooks/lease.repository.ts',
+    find: 'if (rows.length === 0) await this.#passed.foundNothing(this.db, from);',
+    replace: '',
+    test: SWEEPER,
+    name: 'is passed over at the next look',
+  },
+  {
+    guard: 'A look at a part does not put off the look at all that is due.',
+    file: 'src/platform/database/passed-over.ts',
+    find: 'if (from === START) this.#since',
+    replace: 'if (from >= START) this.#since',
+    test: 'src/platform/database/passed-over.db-spec.ts',
+  },
+  {
     guard: 'A claim is given back by who holds it, under its fence.',
     file: 'src/modules/work/hooks/claims.service.ts',
     find: '(fence !== undefined && fence !== bead.claim_fence)',

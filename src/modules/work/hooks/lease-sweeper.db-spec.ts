@@ -5,6 +5,7 @@ import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ClaimsRepository } from './claims.repository.js';
+import { LeaseRepository } from './lease.repository.js';
 import { hookProcess, type HookProcess } from './testing/hook-process.js';
 
 let fixture: WorkFixture;
@@ -27,7 +28,7 @@ const many = (n: number): Promise<unknown> =>
     for (let i = 0; i < n; i++) await w.create({ rig: '', title: `work ${i}`, metadata: { 'gc.routed_to': 'web/polecat' } });
   });
 const end = (where = sql`true`): Promise<unknown> =>
-  sql`update beads set lease_until = now() - interval '1 hour' where lease_until is not null and ${where}`.execute(fixture.db);
+  sql`update beads set lease_until = now() - interval '1 second' where lease_until is not null and ${where}`.execute(fixture.db);
 const reopened = async () => (await fixture.events()).filter((e) => e.type === 'bead.dead_assignee_reopened');
 const waiting = async (): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
@@ -88,6 +89,27 @@ describe('a lease that has ended', () => {
     expect(await a.sweeper.sweep()).toBe(0);
     await sql`update cities set running = true`.execute(fixture.db);
     expect(await a.sweeper.sweep()).toBe(1);
+  });
+
+  // Guard: what has been due for long in cities that do not run is read every half minute, and not each second (`foundNothing`).
+  it('is passed over at the next look when it is of a city that does not run', async () => {
+    await many(2);
+    await a.next('web/polecat');
+    await sql`update beads set lease_until = now() - interval '1 hour' where lease_until is not null`.execute(fixture.db);
+    await sql`update cities set running = false`.execute(fixture.db);
+    const leases = new LeaseRepository(fixture.db);
+    const isDue = async (of = leases) => (await sql<{ due: boolean | null }>`select ${of.isDue} as due`.execute(fixture.db)).rows[0]!.due;
+    expect(await isDue()).toBe(true);
+    expect(await leases.due()).toEqual([]);
+    expect(await isDue()).toBeNull();
+    await sql`update cities set running = true`.execute(fixture.db);
+    expect([await isDue(), await leases.due()]).toEqual([null, []]);
+    // What ends now is seen at once, and whoever looks at all again has the rest.
+    await a.next('web/polecat-2');
+    await end(sql`id = 'al-2'`);
+    expect([await isDue(), (await leases.due()).length]).toEqual([true, 1]);
+    const anew = new LeaseRepository(fixture.db);
+    expect([await isDue(anew), (await anew.due()).length]).toEqual([true, 1]);
   });
 });
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { PassedOver } from '../../../platform/database/passed-over.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 
@@ -9,16 +10,20 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 export class LeaseRepository {
   constructor(private readonly db: Db) {}
 
+  readonly #passed = new PassedOver();
+
   /** Whether a lease has ended, in whatever city. */
-  readonly isDue = sql<boolean>`(select b.lease_until < now() from beads b where b.lease_until is not null order by b.lease_until limit 1)`;
+  readonly isDue = sql<boolean>`(select b.lease_until < now() from beads b where b.lease_until > ${this.#passed} order by b.lease_until limit 1)`;
 
   /** Running cities with ended leases. */
   async due(): Promise<CityScope[]> {
+    const from = this.#passed.from();
     const { rows } = await sql<CityScope>`
       select c.id, c.name, c.dir as path, c.name as stream, c.stream_id as "streamId"
-      from (select distinct b.stream_id from beads b where b.lease_until < now()) d
+      from (select distinct b.stream_id from beads b where b.lease_until > ${from} and b.lease_until < now()) d
       join cities c on c.stream_id = d.stream_id and c.running
       order by c.id`.execute(this.db);
+    if (rows.length === 0) await this.#passed.foundNothing(this.db, from);
     return rows;
   }
 

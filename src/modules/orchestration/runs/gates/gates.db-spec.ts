@@ -35,9 +35,13 @@ const idOf = async (run: RunRow, ref: string): Promise<string> => {
 };
 const done = async (run: RunRow, ref: string): Promise<unknown> => h.close(await idOf(run, ref));
 const statusOf = async ({ id }: RunRow): Promise<string> => (await runs.run(id))!.status;
-/** As if its time had run out. */
+/** As if its time had run out, just now. */
 const late = (): Promise<unknown> =>
-  sql`update run_controls set armed_at = armed_at - interval '1 day', due_at = due_at - interval '1 day'`.execute(fixture.db);
+  sql`
+    update run_controls set armed_at = armed_at - interval '1 day',
+      due_at = case when due_at is not null then greatest(due_at - interval '1 day', clock_timestamp() - interval '1 second') end`.execute(
+    fixture.db,
+  );
 
 describe('a gate', () => {
   it('of a timer opens by itself once its time is over, which begins when it is reached', async () => {

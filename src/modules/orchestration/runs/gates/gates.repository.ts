@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../../platform/database/database.js';
+import { PassedOver } from '../../../../platform/database/passed-over.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import type { Control } from '../../formulas/compile/recipe.js';
@@ -30,6 +31,8 @@ const GATE = sql`c.bead_id, c.run_id, c.control,
 export class GatesRepository {
   constructor(private readonly db: Db) {}
 
+  readonly #passed = new PassedOver();
+
   /** Armed gates of a type that wait for `awaited`. */
   async awaiting(tx: Tx, streamId: number, type: GateControl['type'], awaited: readonly string[]): Promise<ArmedGate[]> {
     const { rows } = await sql<ArmedGate>`
@@ -56,18 +59,20 @@ export class GatesRepository {
   }
 
   /** Whether a gate is due, in whatever city. */
-  readonly isDue = sql<boolean>`(select c.due_at <= clock_timestamp() from run_controls c where c.due_at is not null order by c.due_at limit 1)`;
+  readonly isDue = sql<boolean>`(select c.due_at <= clock_timestamp() from run_controls c where c.due_at > ${this.#passed} order by c.due_at limit 1)`;
 
   /** The running city with the gate that has been due the longest, and up to `limit` of its due gates. `except` are streams to pass over. */
   async nextDue(except: readonly number[], limit: number): Promise<{ city: CityScope; ids: string[] } | undefined> {
+    const from = this.#passed.from();
     const { rows } = await sql<{ id: number; name: string; dir: string; stream_id: number; ids: string[] }>`
       with first as (
         select c.stream_id from run_controls c join cities y on y.stream_id = c.stream_id and y.running
-        where c.due_at <= clock_timestamp() and c.stream_id <> all(${[...except]}::integer[]) order by c.due_at limit 1)
+        where c.due_at > ${from} and c.due_at <= clock_timestamp() and c.stream_id <> all(${[...except]}::integer[]) order by c.due_at limit 1)
       select y.id, y.name, y.dir, y.stream_id, array(
         select c.bead_id from run_controls c where c.stream_id = y.stream_id and c.due_at <= clock_timestamp() order by c.due_at limit ${limit}) as ids
       from first f join cities y on y.stream_id = f.stream_id`.execute(this.db);
     const row = rows[0];
+    if (row === undefined && except.length === 0) await this.#passed.foundNothing(this.db, from);
     return row && { city: { id: row.id, name: row.name, path: row.dir, stream: row.name, streamId: row.stream_id }, ids: row.ids };
   }
 }

@@ -29,8 +29,9 @@ const steps = async (): Promise<Record<string, string>> =>
         where run_id <> id order by created_at, length(id), id`.execute(fixture.db)
     ).rows.map(({ ref, said }) => [ref.slice(2), said]),
   );
-/** Clocks that run have run out. */
-const later = (): Promise<unknown> => sql`update run_steps set due_at = due_at - interval '1 day'`.execute(fixture.db);
+/** Clocks that run have run out, just now. */
+const later = (): Promise<unknown> =>
+  sql`update run_steps set due_at = clock_timestamp() - interval '1 second' where due_at is not null`.execute(fixture.db);
 const running = async (): Promise<number> =>
   (await sql<{ n: number }>`select count(*) as n from run_steps where due_at is not null`.execute(fixture.db)).rows[0]!.n;
 
