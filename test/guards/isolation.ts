@@ -325,10 +325,17 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A user is lent to one at a time.',
     file: 'src/platform/isolation/lent-user.ts',
-    find: 'if (taken) return',
-    replace: 'if (user > 0) return',
+    find: 'if (lent.has(user)) continue;',
+    replace: '',
     test: 'src/platform/git/git-runner.spec.ts',
     name: 'a user for itself',
+  },
+  {
+    guard: 'What another process of the host has is not lent.',
+    file: 'src/platform/isolation/host-lock.ts',
+    find: "child.once('exit', () => resolve(false));",
+    replace: "child.once('exit', () => resolve(true));",
+    test: 'src/platform/isolation/host-lock.spec.ts',
   },
   {
     guard: 'Probes run as nobody of the service where users are the walls.',

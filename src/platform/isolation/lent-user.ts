@@ -1,5 +1,4 @@
 import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,7 +8,7 @@ import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
 
 const WAIT_MS = 30_000;
-const AGAIN_MS = 50;
+const AGAIN_MS = 100;
 /** Of files that are copied: how many, and bytes of one. */
 const MAX_COPIED = 200;
 const MAX_SIZE = 1024 * 1024;
@@ -42,7 +41,7 @@ export async function asLentUser<T>(
   { folders, below, files = [], tree, group, what = 'host' }: LentWork,
   work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
-  const { user, lock } = await lend(users.lentTo(what));
+  const { user, giveBack } = await lend(users, what);
   const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
   try {
     // What a process left that was killed.
@@ -66,20 +65,25 @@ export async function asLentUser<T>(
     }
   } finally {
     await rm(home, { recursive: true, force: true });
-    lock.close();
+    giveBack();
   }
 }
 
-/** A socket without a file is a lock that ends with its process. */
-async function lend(users: readonly number[]): Promise<{ user: number; lock: Server }> {
+/** Those that this process has. */
+const lent = new Set<number>();
+
+/** Among the processes of the host a lock says who has one: it ends with its process. */
+async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => void }> {
   for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(AGAIN_MS))
-    for (const user of users) {
-      const lock = createServer((socket) => socket.destroy());
-      const taken = await new Promise<boolean>((resolve) => {
-        lock.once('error', () => resolve(false));
-        lock.listen({ path: `\0svc-lent-${user}`, exclusive: true }, () => resolve(true));
+    for (const user of users.lentTo(what)) {
+      if (lent.has(user)) continue;
+      lent.add(user);
+      const unlock = await users.lock(user).catch((error: unknown) => {
+        lent.delete(user);
+        throw error;
       });
-      if (taken) return { user, lock: lock.unref() };
+      if (unlock !== undefined) return { user, giveBack: () => (lent.delete(user), unlock()) };
+      lent.delete(user);
     }
   throw new StartError('unsupported', 'too much is run outside of sessions at once; try again');
 }

@@ -7,6 +7,7 @@ import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runt
 import { listProcesses } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import type { HostRules, Range } from './host-file.js';
+import { hostLock } from './host-lock.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 import { closedFor, type Identity } from './reach.js';
@@ -17,7 +18,7 @@ const LOOK_MS = 20;
 /** At the longest, by chance, so that two do not get in each other's way again. */
 const AGAIN_MS = 100;
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
-const TOOLS = ['setpriv', 'prlimit', 'nice'] as const;
+const TOOLS = ['setpriv', 'prlimit', 'nice', 'flock'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 /** Outside, as root: goes into the group that limits all of it, where there is one. */
 const OUTSIDE = `test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
@@ -87,6 +88,7 @@ export class Users {
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
     const stdout = await answered(() => promisify(execFile)(command, args, options));
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
+    (await users.lock(user))?.();
     return users;
   }
 
@@ -107,6 +109,11 @@ export class Users {
   lentTo(what: LentFor): readonly number[] {
     const before = { host: 0, commands: LENT.host, services: LENT.host + LENT.commands }[what];
     return this.#last(before, LENT[what]);
+  }
+
+  /** Undefined when another process of the host has it. */
+  lock(user: number): Promise<(() => void) | undefined> {
+    return hostLock(this.tools.flock, String(user));
   }
 
   #last(from: number, length: number): number[] {

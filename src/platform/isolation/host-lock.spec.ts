@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { eventually } from '../../../test/support/sse.js';
+import { hostLock } from './host-lock.js';
+
+const FLOCK = '/usr/bin/flock';
+
+let base: string;
+let folder: string;
+beforeEach(async () => {
+  base = await mkdtemp(path.join(tmpdir(), 'svc-lock-'));
+  folder = path.join(base, 'locks');
+});
+afterEach(() => rm(base, { recursive: true, force: true }));
+
+describe('a lock of a host', () => {
+  it('is for one at a time, and free again when it is let go', async () => {
+    const unlock = await hostLock(FLOCK, '1', folder);
+    expect(unlock).toBeDefined();
+    expect(await hostLock(FLOCK, '1', folder)).toBeUndefined();
+    const other = await hostLock(FLOCK, '2', folder);
+    other!();
+    unlock!();
+    await eventually(async () => {
+      const again = await hostLock(FLOCK, '1', folder);
+      again?.();
+      return again !== undefined;
+    });
+  });
+
+  it('is nobody else’s to come near', async () => {
+    (await hostLock(FLOCK, '1', folder))!();
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it('ends with the process that has it', async () => {
+    const module = path.join(import.meta.dirname, 'host-lock.ts');
+    const script = `const { hostLock } = await import(${JSON.stringify(module)}); console.log(typeof (await hostLock(${JSON.stringify(FLOCK)}, '1', ${JSON.stringify(folder)}))); setInterval(() => 0, 1000);`;
+    const holder = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [said] = (await once(holder.stdout, 'data')) as [Buffer];
+    expect(said.toString()).toBe('function\n');
+    expect(await hostLock(FLOCK, '1', folder)).toBeUndefined();
+    holder.kill('SIGKILL');
+    await eventually(async () => {
+      const mine = await hostLock(FLOCK, '1', folder);
+      mine?.();
+      return mine !== undefined;
+    });
+  });
+
+  it('cannot be had without the program for it', async () => {
+    await expect(hostLock('/usr/bin/flock-of-nobody', '1', folder)).rejects.toThrow('ENOENT');
+  });
+});
