@@ -323,14 +323,6 @@ export const ISOLATION: readonly Guard[] = [
     name: 'leaves what it made',
   },
   {
-    guard: 'A user is lent to one at a time.',
-    file: 'src/platform/isolation/lent-user.ts',
-    find: 'if (lent.has(user)) continue;',
-    replace: '',
-    test: 'src/platform/git/git-runner.spec.ts',
-    name: 'a user for itself',
-  },
-  {
     guard: 'What another process of the host has is not lent.',
     file: 'src/platform/isolation/host-lock.ts',
     find: "child.once('exit', () => resolve(false));",

@@ -69,7 +69,7 @@ export async function asLentUser<T>(
   }
 }
 
-/** Those that this process has. */
+/** Those that this process has: it need not ask for their locks. */
 const lent = new Set<number>();
 
 /** Among the processes of the host a lock says who has one: it ends with its process. */
