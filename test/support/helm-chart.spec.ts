@@ -34,6 +34,11 @@ describe('the Helm chart', () => {
     for (const [n, name] of metrics.entries()) expect(sources[n]).toContain(`name: '${name}'`);
   });
 
+  it('lets workers write where they lock the users that they lend', async () => {
+    const folder = /FOLDER = '([^']+)'/.exec(await read('src/platform/isolation/host-lock.ts'))![1]!;
+    expect(await read(`${CHART}/templates/worker.yaml`)).toContain(`mountPath: ${folder}\n`);
+  });
+
   it('sets variables that there are', async () => {
     const known = await read('docs/reference/environment.md');
     const files = ['_helpers.tpl', 'api.yaml', 'worker.yaml', 'migrate.yaml'].map((file) => read(`${CHART}/templates/${file}`));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '../../../test/support/sse.js';
@@ -33,6 +33,9 @@ describe('a lock of a host', () => {
   });
 
   it('is nobody else’s to come near', async () => {
+    // As a volume is mounted.
+    await mkdir(folder, { mode: 0o777 });
+    await chmod(folder, 0o777);
     (await hostLock(FLOCK, '1', folder))!();
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });

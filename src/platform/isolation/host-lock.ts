@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
-import { mkdir } from 'node:fs/promises';
+import { chmod, mkdir } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Only root may make something in `/run`, and only root comes into this folder: whoever can take a lock can keep it. */
+/** Only root may make something in `/run`, and only root comes into this folder: whoever can take a lock can keep it. It may be a mount, on a root that is read-only. */
 const FOLDER = '/run/svc-lent';
 
 /**
@@ -13,6 +13,7 @@ const FOLDER = '/run/svc-lent';
  */
 export async function hostLock(flock: string, name: string, folder = FOLDER): Promise<(() => void) | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
   // In a session of its own: a Ctrl-C is not for it.
   const child = spawn(flock, ['--nonblock', '--no-fork', path.join(folder, name), '/bin/cat'], {
     ...{ cwd: '/', env: {}, detached: true },
