@@ -180,4 +180,12 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: 'src/modules/orchestration/runs/run-kills.db-spec.ts',
     name: 'fan-out',
   },
+  {
+    guard: 'A step that a step of a limited round has made starts its clock.',
+    file: 'src/modules/orchestration/runs/control/control.repository.ts',
+    find: 'o.bead_id = s.owner and (o.limit_ms is not null or o.within is not null)',
+    replace: 'o.bead_id = s.owner and o.limit_ms < 0',
+    test: 'src/modules/orchestration/runs/limits/limits.db-spec.ts',
+    name: 'begins with what a step',
+  },
 ];

@@ -14,11 +14,15 @@ begin
       select o.stream_id, o.run_id, o.id, o.status, bead_is_gate(o), -1 from before_rows o where o.run_id is not null) b
     group by 1, 2, 3) d
   where r.stream_id = d.stream_id and r.id = d.run_id and (r.root_only or not d.is_root) and (d.active, d.closed, d.gates) <> (0, 0, 0);
-  -- The first step of a round that is begun starts its clock, for all of its steps; each stops it for itself.
+  -- The first step of a round that is begun starts its clock, for all of its steps, and so does what a step of it has made; each stops it for itself.
+  with recursive begun as (
+    select f.* from after_rows a join run_steps f on f.stream_id = a.stream_id and f.bead_id = a.id
+    where a.run_id is not null and a.status = 'in_progress' and (f.limit_ms is not null or f.within is not null)
+    union
+    select f.* from begun b join run_steps f on f.stream_id = b.stream_id and f.bead_id = b.within)
   update run_steps s set due_at = clock_timestamp() + s.limit_ms * interval '1 millisecond'
-  from after_rows a join run_steps f on f.stream_id = a.stream_id and f.bead_id = a.id
-  where a.run_id is not null and a.status = 'in_progress' and f.limit_ms is not null and f.due_at is null
-    and s.stream_id = f.stream_id and s.run_id = f.run_id and s.made_by = f.made_by and s.round = f.round and s.due_at is null
+  from (select distinct b.stream_id, b.run_id, b.made_by, b.round from begun b where b.limit_ms is not null and b.due_at is null) f
+  where s.stream_id = f.stream_id and s.run_id = f.run_id and s.made_by = f.made_by and s.round = f.round and s.due_at is null
     and not exists (select from beads o where o.stream_id = s.stream_id and o.id = s.bead_id and o.status = 'closed');
   update run_steps s set due_at = null from after_rows a
   where a.run_id is not null and a.status = 'closed' and s.stream_id = a.stream_id and s.bead_id = a.id and s.due_at is not null;

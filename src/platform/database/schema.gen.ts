@@ -763,6 +763,10 @@ export interface RunSteps {
   step: Json;
   stream_id: number;
   verdict: Json | null;
+  /**
+   * The bead of the step that has made it, where that is within a round with a limit.
+   */
+  within: string | null;
 }
 
 export interface RunUnits {

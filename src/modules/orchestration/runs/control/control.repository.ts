@@ -14,6 +14,8 @@ export interface StoredStep {
   readonly round?: number | undefined;
   /** How long its round may take, from when it is begun. */
   readonly limit_ms?: number | undefined;
+  /** The bead of the step that has made it. */
+  readonly owner?: string | undefined;
 }
 
 /** A run as it stands, with the beads of its steps by their ids in the recipe. */
@@ -26,11 +28,11 @@ export interface StoredRun extends RunFacts {
 export class RunControlRepository {
   async add(tx: Tx, streamId: number, run: string, steps: readonly StoredStep[]): Promise<void> {
     await sql`
-      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round, limit_ms)
-      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round, s.limit_ms
-      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb) as s(bead text, step jsonb, made_by text, round integer, limit_ms integer)`.execute(
-      tx,
-    );
+      insert into run_steps (stream_id, bead_id, run_id, step, made_by, round, limit_ms, within)
+      select ${streamId}, s.bead, ${run}, s.step, s.made_by, s.round, s.limit_ms,
+        (select o.bead_id from run_steps o where o.stream_id = ${streamId} and o.bead_id = s.owner and (o.limit_ms is not null or o.within is not null))
+      from jsonb_to_recordset(${JSON.stringify(steps)}::jsonb)
+        as s(bead text, step jsonb, made_by text, round integer, limit_ms integer, owner text)`.execute(tx);
   }
 
   /** Counts steps that a round has added, and gates among them that are waited for already. */

@@ -176,7 +176,7 @@ export class RunControl {
       work.tx,
       streamId,
       run.id,
-      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round, limit_ms: limit })),
+      fragment.steps.map(({ step, round }, n) => ({ bead: made[n]!.id, step, made_by: control, round, limit_ms: limit, owner })),
     );
     const reached = made.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length;
     await this.repository.grow(work.tx, streamId, run.id, made.length, reached);

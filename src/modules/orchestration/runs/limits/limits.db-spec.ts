@@ -83,6 +83,18 @@ describe('the timeout of a step with a check', () => {
     });
   });
 
+  // Guard: what a step of the round has made starts its clock, too (`within`).
+  it('begins with what a step of the round has made', async () => {
+    const child = '[[steps.children]]\nid = "x"\ntitle = "x"\nretry = { max_attempts = 3 }\n';
+    await runs.launch({ recipe: recipeOf(`${one}${child}`), target: 'polecat' });
+    expect(await running()).toBe(0);
+    await begin('a.iteration.1.x.attempt.1');
+    expect(await running()).toBe(1);
+    await later();
+    expect(await runs.sweepLimits()).toBe(1);
+    expect(await steps()).toMatchObject({ 'a.iteration.1.x': 'step_timeout', 'a.iteration.2.x': 'open' });
+  });
+
   it('ends a round once, however many workers look', async () => {
     await runs.launch({ recipe: recipeOf(one), target: 'polecat' });
     await begin('a.iteration.1');
