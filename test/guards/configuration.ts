@@ -507,4 +507,11 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/config/retention.db-spec.ts',
     name: 'a time that is no whole number',
   },
+  {
+    guard: 'One city does not have all places for installing packs.',
+    file: 'src/modules/configuration/packs/pack-installer.service.ts',
+    find: 'this.#running.take(name)',
+    replace: "this.#running.take('all')",
+    test: 'src/modules/configuration/packs/pack-installer.spec.ts',
+  },
 ];

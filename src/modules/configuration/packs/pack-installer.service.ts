@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Git } from '../../../platform/git/git.js';
+import { Shares } from '../../../platform/operations/shares.js';
 import { errorsOf, type Issue } from '../../files/composition/issue.js';
 import type { IsOthers } from '../../files/composition/packs/checkout-store.js';
 import { isOfAnotherCity } from '../../files/composition/packs/homes.js';
@@ -18,14 +19,14 @@ import { DirectoriesService } from '../../files/directories/directories.service.
 
 /** Requests wait for it: shorter than proxies are patient. */
 const REQUEST_MS = 50_000;
-/** Installations at once in a process; each may run several programs. */
-const AT_ONCE = 4;
+/** Installations at once in a process; each may run several programs, and wait for a repository that does not answer. */
+const SHARES = { places: 8, perCity: 4 };
 
 /** Fetches packs for requests and for cities that come up. */
 @Injectable()
 export class PackInstallerService {
   readonly #installer: PackInstaller;
-  #running = 0;
+  readonly #running = new Shares<string>(SHARES);
 
   constructor(
     private readonly config: AppConfig,
@@ -45,15 +46,15 @@ export class PackInstallerService {
     await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city));
   }
 
-  /** The version that an import without one is written with. @throws PackFailure */
-  defaultVersion(source: PackSource): Promise<string | undefined> {
-    return this.#limited((signal) => this.#installer.defaultVersion(source, signal));
+  /** The version that an import without one is written with. @throws PackFailure, ProblemError unavailable as `resolve` */
+  defaultVersion(of: Pick<ComposedCity, 'name'>, source: PackSource): Promise<string | undefined> {
+    return this.#limited(of, (signal) => this.#installer.defaultVersion(source, signal));
   }
 
   /**
    * Pins and fetches what the city imports as the draft leaves it, and puts the pins into the draft.
    *
-   * @throws PackFailure, ProblemError wrong_state when the lock cannot be used
+   * @throws PackFailure, ProblemError wrong_state when the lock cannot be used, unavailable while others, or others of the city, are at it
    */
   async resolve(of: ComposedCity, draft: Draft): Promise<{ lock: Lock; changed: boolean }> {
     const dir = of.path;
@@ -63,7 +64,7 @@ export class PackInstallerService {
     const errors = errorsOf(issues);
     if (errors.length > 0) throw problem('wrong_state', `the pins of packs cannot be used; mend them first: ${summaryOf(errors)}`);
     const isOthers = this.#isOthers(of);
-    const { lock } = await this.#limited((signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
+    const { lock } = await this.#limited(of, (signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
     const changed = writeLock(lock) !== writeLock(before);
     // A lock that says the same stays as somebody has written it.
     if (changed) await draft.write(LOCK_FILE, writeLock(lock));
@@ -76,13 +77,13 @@ export class PackInstallerService {
       (await isOfAnotherCity(directory, dir, await realpath(this.config.citiesRoot))) || this.directories.isOthers(directory, name);
   }
 
-  async #limited<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    if (this.#running >= AT_ONCE) throw problem('unavailable', 'other packs are being installed; try again');
-    this.#running++;
+  async #limited<T>({ name }: Pick<ComposedCity, 'name'>, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    if (!this.#running.admits(name)) throw problem('unavailable', 'other packs are being installed; try again');
+    const done = this.#running.take(name);
     try {
       return await work(AbortSignal.timeout(REQUEST_MS));
     } finally {
-      this.#running--;
+      done();
     }
   }
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import type { ListPage } from '../../../contract/query.js';
-import { problem } from '../../../contract/problems.js';
+import { problem, ProblemError } from '../../../contract/problems.js';
 import { Db } from '../../../platform/database/database.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -66,7 +66,7 @@ export class PacksService {
       const imports = importName(name);
       const [file] = await filesThatImport(draft, imports);
       if (file !== undefined) throw problem('wrong_state', `${file} imports something under the name ${name} already`);
-      const wanted = version ?? (await this.installer.defaultVersion(source));
+      const wanted = version ?? (await this.installer.defaultVersion(city, source));
       const written = wanted === undefined ? {} : { version: wanted };
       await putImport(draft, name, { source: body.source.trim(), ...written });
       await this.installer.resolve(city, draft);
@@ -83,7 +83,7 @@ export class PacksService {
       await dropImport(draft, file, imports);
       await this.installer.resolve(city, draft).catch((error: unknown) => {
         // Nothing has to be fetched to take something away; a pin too many does no harm.
-        if (!(error instanceof PackFailure)) throw error;
+        if (!(error instanceof PackFailure) && !(error instanceof ProblemError && error.problem === 'unavailable')) throw error;
       });
       return { name };
     });
