@@ -420,6 +420,22 @@ describe('a group', () => {
     ]);
   });
 
+  // Guard: what a provider sends back before it has answered is nobody's outside.
+  it('ends it also where the provider sends back what they say before it answers', async () => {
+    const c = await room({ MaxPeerTriggeredPublishes: 2, MaxTotalPeerDeliveries: 9 });
+    await city.inbound(c, 'm-1');
+    let said = 0;
+    city.adapter.does = (_, response) => {
+      const id = `echo-${++said}`;
+      void city.inbound(c, id).then(() => answer(response, 200, { message_id: id, delivered: true, conversation: c }));
+    };
+    const say = async (session_id: string): Promise<number | string> => outcome(await send(c, 'x', { session_id }));
+    expect([await say(one), await say(two), await say(one)]).toEqual([200, 200, 200]);
+    expect(await say(two)).toMatch(/^422 .*extmsg fan-out limit/);
+    const fromOutside = (await city.settled(c.conversation_id, 0)).filter(({ direction }) => direction === 'inbound');
+    expect(fromOutside.map(({ sequence }) => sequence)).toEqual([1, 1]);
+  });
+
   it('tells nobody where it is not to', async () => {
     const [off, targeted] = [await room({ Enabled: false }), await room({ AllowUntargetedPublication: false })];
     await send(off, 'x', { explicit_target: 'ops' });

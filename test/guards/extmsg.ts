@@ -376,4 +376,12 @@ export const EXTMSG: readonly Guard[] = [
     test: 'src/modules/integrations/extmsg/outbound/publications.db-spec.ts',
     name: 'without reading all',
   },
+  {
+    guard: 'What a provider sends back before it answers is no message from outside.',
+    file: 'src/modules/integrations/extmsg/outbound/publication-ends.ts',
+    find: "if (known?.kind === 'inbound') {",
+    replace: 'if (known?.sequence === -1) {',
+    test: 'test/e2e/extmsg-outbound.e2e-spec.ts',
+    name: 'sends back what they say',
+  },
 ];

@@ -66,12 +66,12 @@ export class PublicationEnds {
   /** Answers what is to be told last. */
   async #delivered(tx: Tx, stream: string, at: ConversationRow, row: PublicationRow, outcome: Outcome): Promise<NewEvent[]> {
     const { messageId, metadata, conversation } = outcome;
-    const entry = await this.#entry(tx, row, messageId);
+    const { entry, told } = await this.#entry(tx, row, messageId);
     afterCommit(tx, () => this.#ended('delivered'));
     const receipt = { messageId, kind: '', retryAfterMs: 0, metadata, ...(conversation === undefined ? {} : { conversation }) };
     await this.repository.end(tx, row.pk, 'delivered', receipt, entry.sequence);
     if (row.generation > 0) await this.repository.recordContext(tx, row, messageId);
-    await this.#tellPeers(tx, at, row, entry);
+    await this.#tellPeers(tx, at, row, entry, told);
     const generation = row.generation === 0 ? {} : { binding_generation: row.generation };
     return [
       event(ExtmsgOutbound, {
@@ -84,12 +84,16 @@ export class PublicationEnds {
     ];
   }
 
-  /** The provider may have sent it back to us before it has answered: that is the entry then. */
-  async #entry(tx: Tx, row: PublicationRow, messageId: string): Promise<EntryRow> {
+  /** The provider may have sent it back to us before it has answered: that is the entry then, and who was `told` of it has it. */
+  async #entry(tx: Tx, row: PublicationRow, messageId: string): Promise<{ entry: EntryRow; told: readonly string[] }> {
     const onceKey = onceKeyOf(messageId);
     const known = await this.transcript.known(tx, row.conversation_pk, onceKey);
-    if (known !== undefined) return known;
-    return this.transcript.append(tx, row.conversation_pk, {
+    if (known?.kind === 'inbound') {
+      const told = await this.repository.asPeers(tx, row.conversation_pk, known.sequence, row.root);
+      return { entry: await this.transcript.claim(tx, known, row.session_id), told };
+    }
+    if (known !== undefined) return { entry: known, told: [] };
+    const entry = await this.transcript.append(tx, row.conversation_pk, {
       id: newId('entry'),
       kind: 'outbound',
       providerMessageId: messageId,
@@ -102,15 +106,17 @@ export class PublicationEnds {
       sourceSessionId: row.session_id,
       route: {},
     });
+    return { entry, told: [] };
   }
 
   /** The other members, as far as the group lets its members talk to each other. */
-  async #tellPeers(tx: Tx, at: ConversationRow, row: PublicationRow, entry: EntryRow): Promise<void> {
+  async #tellPeers(tx: Tx, at: ConversationRow, row: PublicationRow, entry: EntryRow, told: readonly string[]): Promise<void> {
     const group = await this.groups.of(tx, at.pk);
     if (group !== undefined && (!group.fanout_enabled || (!group.fanout_untargeted && row.explicit_target === ''))) return;
     const identity = await this.repository.identityOf(tx, row.session_pk);
     const members = (await this.memberships.members(tx, at.pk)).filter(
-      ({ selector, session_pk }) => session_pk !== row.session_pk && selector !== row.session_id && selector !== identity,
+      ({ selector, session_pk }) =>
+        session_pk !== row.session_pk && selector !== row.session_id && selector !== identity && !told.includes(selector),
     );
     if (members.length === 0) return;
     const participants = group === undefined ? [] : await this.groups.participants(tx, group.pk);

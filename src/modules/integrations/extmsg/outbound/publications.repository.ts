@@ -144,6 +144,18 @@ export class PublicationsRepository {
     return rows[0]!;
   }
 
+  /**
+   * What came as an echo of a publication was not said outside: who was told of it was told by a member, and what was said since goes back
+   * to what the publication goes back to. Answers who was told.
+   */
+  async asPeers(tx: Tx, conversationPk: number, echo: number, root: number): Promise<string[]> {
+    await sql`update extmsg_deliveries set root = ${root} where conversation_pk = ${conversationPk} and root = ${echo}`.execute(tx);
+    const { rows } = await sql<{ selector: string }>`
+      update extmsg_deliveries set direction = 'peer', root = ${root}
+      where conversation_pk = ${conversationPk} and sequence = ${echo} and direction = 'inbound' returning selector`.execute(tx);
+    return rows.map(({ selector }) => selector);
+  }
+
   /** How many wait, counted up to a limit. */
   async waiting(tx: Tx, conversationPk: number, limit: number): Promise<number> {
     const { rows } = await sql<{ count: number }>`

@@ -82,6 +82,14 @@ export class TranscriptRepository {
     return rows[0]!;
   }
 
+  /** What came from outside is what a session said: an echo that was sooner than the answer to its publication. */
+  async claim(tx: Tx, { conversation_pk: conversationPk, sequence }: EntryRow, sessionId: string): Promise<EntryRow> {
+    const { rows } = await sql<EntryRow>`
+      update extmsg_entries e set kind = 'outbound', source_session_id = ${sessionId}
+      where e.conversation_pk = ${conversationPk} and e.sequence = ${sequence} returning ${ROW}`.execute(tx);
+    return rows[0]!;
+  }
+
   async page(
     db: Kysely<Database>,
     conversationPk: number,
