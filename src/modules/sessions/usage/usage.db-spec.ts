@@ -220,12 +220,6 @@ describe('recording', () => {
     expect(await inTx((changes) => recorder.finish(changes, owner(mayor, 2), 1, 'end_turn'))).toBe(false);
   });
 
-  it('leaves out figures that are none', async () => {
-    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
-    await recorder.update(owner(mayor), 1, { inputTokens: -1, outputTokens: NaN, cacheReadTokens: 1.6, costUsd: Infinity });
-    expect(await tables()).toMatchObject([{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 2, cost_usd: null, reported: true }]);
-  });
-
   it('ends the turns of a process that is gone', async () => {
     await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
     await inTx((changes) => react(changes, owner(mayor, 2), 'stopped'));
