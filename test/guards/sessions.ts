@@ -274,6 +274,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'ends the turns of a process that is gone',
   },
   {
+    guard: 'Costs from before there was a limit do not keep usage from being told.',
+    file: 'src/modules/sessions/usage/turn-sql.ts',
+    find: "capped('t.cost_usd', MAX_COST_USD)",
+    replace: "capped('t.cost_usd', MAX_COST_USD * 1e299)",
+    test: USAGE,
+    name: 'stays finite, whatever',
+  },
+  {
+    guard: 'Prices from before there was a limit do not keep usage from being told.',
+    file: 'src/modules/sessions/usage/turn-sql.ts',
+    find: 'capped(`p.${column}`, MAX_USD_PER_1M)',
+    replace: 'capped(`p.${column}`, MAX_USD_PER_1M * 1e302)',
+    test: USAGE,
+    name: 'stays finite, whatever',
+  },
+  {
     guard: 'The turn of a runner that is gone is told to have ended.',
     file: 'src/modules/sessions/usage/usage-recorder.service.ts',
     find: "tellEnd(changes, row, turn, generation, 'lost');",

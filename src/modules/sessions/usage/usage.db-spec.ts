@@ -159,6 +159,15 @@ describe('the usage of a city', () => {
     expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
   });
 
+  // Guard: costs and prices are capped.
+  it('stays finite, whatever agents and files have said before there was a limit', async () => {
+    const repository = new UsageRepository(fixture.a.db);
+    for (const n of [1, 2]) await turn(mayor, n, '1 minute', { cost_usd: 1.7e308 });
+    await turn(mayor, 3, '1 minute', { input_tokens: 1_000_000, output_tokens: 0 });
+    const prices = [{ provider: 'loopback', model: 'small', prompt: 1e308, completion: 1e308, cache_read: 0, cache_creation: 0 }];
+    expect((await repository.session(mayor.pk, prices)).total.cost_usd_estimate).toBe(2e9 + 1e6);
+  });
+
   it('is not there where the city keeps no account', async () => {
     await fixture.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
     await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
