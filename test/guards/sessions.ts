@@ -290,6 +290,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'stays finite, whatever',
   },
   {
+    guard: 'A time zone that the database does not know keeps no usage from being told.',
+    file: 'src/modules/sessions/usage/turn-sql.ts',
+    find: '(select known_zone(${zone}))',
+    replace: '${zone}',
+    test: USAGE,
+    name: 'is counted also in a time zone',
+  },
+  {
+    guard: 'The database is told the time zone of a city by its place, not by an abbreviation.',
+    file: 'src/modules/sessions/usage/zone.ts',
+    find: "const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: workspace.timezone ?? 'UTC' }).resolvedOptions();",
+    replace: "const timeZone = workspace.timezone ?? 'UTC';",
+    test: 'src/modules/sessions/usage/usage-lists.db-spec.ts',
+    name: 'is the same clock to the database',
+  },
+  {
     guard: 'The turn of a runner that is gone is told to have ended.',
     file: 'src/modules/sessions/usage/usage-recorder.service.ts',
     find: "tellEnd(changes, row, turn, generation, 'lost');",

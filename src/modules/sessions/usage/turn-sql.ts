@@ -6,6 +6,9 @@ import type { Price } from './prices.js';
 /** The SQL of what turns have used. Turns that are still going on count when they have ended. */
 export const pricesJson = (prices: readonly Price[]): RawBuilder<unknown> => sql`${JSON.stringify(prices)}::jsonb`;
 
+/** A time zone, asked once a statement: nobody's answer fails because this server does not know it. */
+export const knownZone = (zone: string): RawBuilder<string> => sql<string>`(select known_zone(${zone}))`;
+
 /** When the day began in a time zone. */
 export const midnight = (zone: RawBuilder<unknown>): RawBuilder<Date> =>
   sql<Date>`(date_trunc('day', now() at time zone ${zone}) at time zone ${zone})`;

@@ -168,6 +168,14 @@ describe('the usage of a city', () => {
     expect((await repository.session(mayor.pk, prices)).total.cost_usd_estimate).toBe(2e9 + 1e6);
   });
 
+  // Guard: a zone is one that the server knows.
+  it('is counted also in a time zone that the database does not know', async () => {
+    const query = { zone: 'Mars/Base', recentSeconds: 60, prices: [] };
+    await turn(mayor, 1, '0 seconds');
+    const { last_24h } = await new UsageRepository(fixture.a.db).city(fixture.city.streamId, query);
+    expect(last_24h.compute_facts).toBe(1);
+  });
+
   it('is not there where the city keeps no account', async () => {
     await fixture.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
     await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
