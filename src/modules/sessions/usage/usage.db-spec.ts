@@ -181,6 +181,9 @@ describe('the usage of a city', () => {
     await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
     await turn(mayor, 1, '1 minute');
     expect(await city()).toMatchObject({ available: false, recording: false, source: 'unavailable', today: { invocations: 0 } });
+    const { value } = await usage.session(fixture.city, 'al-1');
+    expect(value).toMatchObject({ recording: false, total: { invocations: 0 }, last_24h: { invocations: 0 } });
+    expect(value).not.toHaveProperty('observed_from');
   });
 });
 

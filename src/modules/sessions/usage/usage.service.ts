@@ -62,15 +62,17 @@ export class UsageService {
       row.pk,
       pricesOf(config),
     );
+    const recording = isRecorded(config);
     const value: SessionUsageBody = {
       session: row.session_name,
       session_id: row.id,
-      total,
-      last_24h,
+      recording,
+      total: recording ? total : NOTHING,
+      last_24h: recording ? last_24h : NOTHING,
       ...(model === null ? {} : { model }),
       ...(context_used === null ? {} : { context_used_tokens: context_used }),
       ...(context_window === null ? {} : { context_window_tokens: context_window }),
-      ...(observed_from === null ? {} : { observed_from: observed_from.toISOString() }),
+      ...(observed_from === null || !recording ? {} : { observed_from: observed_from.toISOString() }),
       updated_at: now.toISOString(),
     };
     return { value, index };
