@@ -7221,7 +7221,7 @@ export interface components {
             disk: "ok" | "warn" | "critical";
             /** @description Whether it is switched on. */
             enabled: boolean;
-            /** @description The cycles before, the newest first. Null is the same as none. */
+            /** @description The cycles before, the oldest first. Null is the same as none. */
             history: components["schemas"]["MaintenanceRunBody"][] | null;
             /** @description Whether a cycle is at work. */
             in_flight: boolean;
