@@ -3285,7 +3285,7 @@ export interface paths {
         };
         /**
          * Usage of a session
-         * @description An addition: all that a session has used, over all its processes, also after it was closed.
+         * @description An addition: all that a session has used, over all its processes, also after it was closed. Nothing, where the city keeps no account (`recording`).
          */
         get: operations["get-session-usage"];
         put?: never;
@@ -7221,7 +7221,7 @@ export interface components {
             disk: "ok" | "warn" | "critical";
             /** @description Whether it is switched on. */
             enabled: boolean;
-            /** @description The cycles before, the newest first. Null is the same as none. */
+            /** @description The cycles before, the oldest first. Null is the same as none. */
             history: components["schemas"]["MaintenanceRunBody"][] | null;
             /** @description Whether a cycle is at work. */
             in_flight: boolean;
@@ -10829,6 +10829,8 @@ export interface components {
              * @description Since when it is counted. RFC 3339 in UTC.
              */
             observed_from?: string;
+            /** @description Whether it is being counted. */
+            recording: boolean;
             /** @description Its name. */
             session: string;
             /** @description The id of the session. */
@@ -31254,6 +31256,7 @@ export interface operations {
                      *         "unpriced": 1,
                      *         "wall_seconds": 1
                      *       },
+                     *       "recording": false,
                      *       "session": "al-4",
                      *       "session_id": "al-4",
                      *       "total": {

@@ -70,6 +70,7 @@ export const SessionUsageBody = contract(
   z.strictObject({
     session: z.string().describe('Its name.'),
     session_id: z.string(),
+    recording: z.boolean().describe('Whether it is being counted.'),
     total: UsageTotals.describe('All that it has used.'),
     last_24h: UsageTotals,
     model: z.string().optional(),

@@ -54,6 +54,14 @@ export const MAINTENANCE: readonly Guard[] = [
     name: 'takes sessions away that were closed long ago',
   },
   {
+    guard: 'A cycle that leaves something is followed by the next within the hour.',
+    file: 'src/modules/administration/maintenance/cycles.service.ts',
+    find: ' || end.more === true',
+    replace: '',
+    test: CYCLES,
+    name: 'says that more is left where it has removed the most',
+  },
+  {
     guard: 'Tables that have grown are analyzed.',
     file: 'src/modules/administration/maintenance/store-look.ts',
     find: 'if (!signal.aborted) await this.repository.analyze(name);',

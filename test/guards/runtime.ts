@@ -8,6 +8,22 @@ const STORE = 'src/modules/sessions/session-store/session-store.repository.ts';
 /** Agents may say what they like, and as much as they like. */
 export const RUNTIME: readonly Guard[] = [
   {
+    guard: 'Figures of an agent are whole and bounded, so that none of them undoes the end of a turn.',
+    file: `${ACP}/schemas.ts`,
+    find: 'z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).transform(Math.round)',
+    replace: 'z.number().nonnegative()',
+    test: `${ACP}/updates.spec.ts`,
+    name: 'is whole tokens, and unknown',
+  },
+  {
+    guard: 'What an agent says it has cost has a limit.',
+    file: `${ACP}/schemas.ts`,
+    find: '.max(MAX_COST_USD)',
+    replace: '.max(MAX_COST_USD * 1e6)',
+    test: `${ACP}/updates.spec.ts`,
+    name: 'stays what it was where the agent says what nothing costs',
+  },
+  {
     guard: 'Frames of a tool call are kept as long as they are stored with it.',
     file: `${ACP}/tools.ts`,
     find: 'if (this.#rawBytes > ENTRY_BYTES) this.#raw = undefined;',

@@ -25,6 +25,8 @@ export const MAX_UNANSWERED = 1_024;
 export const OPTIONS_BYTES = 256 * 1024;
 /** Characters of an id that an agent gives; a longer one is known by its hash. */
 export const ID_CHARACTERS = 200;
+/** US dollars that an agent may say it has cost, beyond what anybody pays: sums of such costs stay finite. */
+export const MAX_COST_USD = 1e9;
 
 const CUT = '\n[…]';
 

@@ -215,7 +215,10 @@ export type RuntimeEvent =
   | { readonly type: 'options'; readonly options: readonly RuntimeOption[] }
   | { readonly type: 'exit'; readonly exit: Exit };
 
-/** What a turn has cost so far, as far as the agent says so; absent members are unknown. */
+/**
+ * What a turn has cost so far, as far as the agent says so; absent members are unknown, and so is what an adapter cannot believe. Counts are
+ * whole numbers of tokens up to 2^53 - 1, a cost is US dollars up to `MAX_COST_USD`: nobody looks at them again.
+ */
 export interface TurnUsage {
   readonly model?: string | undefined;
   readonly inputTokens?: number | undefined;

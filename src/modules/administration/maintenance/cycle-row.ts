@@ -49,6 +49,8 @@ export interface CycleEnd {
   readonly afterBytes?: number;
   readonly liveRows?: number;
   readonly removed?: Removed;
+  /** It has removed as much as one cycle may: more may be left. */
+  readonly more?: boolean;
   readonly warnings?: readonly string[];
 }
 

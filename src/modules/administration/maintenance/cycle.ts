@@ -44,7 +44,7 @@ export class Cycle {
       if (await this.#isFull(city)) return { stage: 'done', skipped: 'disk_critical', ...sizes(await this.store.size(city.streamId)) };
       if (!(await enter('prune'))) return undefined;
       const before = await this.store.size(city.streamId);
-      await this.pruning.prune(city, cycle.settings, until, removed);
+      const capped = await this.pruning.prune(city, cycle.settings, until, removed);
       if (!(await enter('maintenance'))) return undefined;
       const warnings = await this.look.look(until);
       const after = await this.store.size(city.streamId);
@@ -53,7 +53,8 @@ export class Cycle {
         stage: 'done',
         removed,
         ...{ beforeBytes: before.bytes, afterBytes: after.bytes, liveRows: after.rows },
-        warnings: [...warningsOf(cycle, after), ...warnings],
+        ...(capped.length === 0 ? {} : { more: true }),
+        warnings: [...capped.map(moreOf), ...warningsOf(cycle, after), ...warnings],
       };
     } catch (error) {
       if (signal.aborted) return undefined;
@@ -81,6 +82,8 @@ export class Cycle {
 function sizes({ bytes, rows }: Size): Pick<CycleEnd, 'beforeBytes' | 'afterBytes' | 'liveRows'> {
   return { beforeBytes: bytes, afterBytes: bytes, liveRows: rows };
 }
+
+const moreOf = (most: string): string => `${most} were removed, the most that one cycle takes; the next comes within the hour`;
 
 function warningsOf({ settings }: CycleRow, { closedSessions, events }: Size): string[] {
   const found: string[] = [];

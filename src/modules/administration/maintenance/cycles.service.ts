@@ -79,7 +79,7 @@ export class Cycles {
     const { settings } = await this.repository.lock(tx, cycle.stream_id);
     const ended = await this.repository.end(tx, cycle.pk, worker, end);
     if (ended === undefined) return undefined;
-    const nextAt = settings === null ? null : nextAfterEnd(settings, end.error !== undefined, ended.finished_at!);
+    const nextAt = settings === null ? null : nextAfterEnd(settings, end.error !== undefined || end.more === true, ended.finished_at!);
     await this.repository.settle(tx, cycle.stream_id, nextAt);
     return ended;
   }

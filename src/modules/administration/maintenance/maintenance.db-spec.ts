@@ -248,6 +248,32 @@ describe('a cycle', () => {
     expect(await kept.a.runs.removeStep(kept.city, 'al-10', 'supervisor')).toBe('kept');
   });
 
+  // Guard: a cycle that leaves something is followed soon.
+  it('says that more is left where it has removed the most that it may, and the next one comes soon', async () => {
+    await kept.write(
+      `[daemon]\nwisp_ttl = "24h"\nwisp_gc_interval = "1h"\n[maintenance]\nclosed_session_ttl = "48h"\n[maintenance.dolt]\nenabled = true\n`,
+    );
+    for (const run of ['al-10', 'al-20']) await ended(run, 1);
+    for (const id of ['al-1', 'al-2', 'al-3'])
+      await putSession(kept.fixture.database.url, 'alpha', { id, agent: 'scout', token: false, state: 'closed' });
+    await kept.fixture.sql(`update sessions set closed_at = now() - interval '3 days'`);
+    kept.a.pruning.most = { runs: 1, sessions: 2 };
+    const hoursToNext = async (at: Date): Promise<number> => ((await kept.row())[0]!.next_at!.getTime() - at.getTime()) / HOUR;
+    await kept.a.cycles.schedule(20);
+    const first = await kept.carryOut();
+    const words = (what: string): string => `${what} were removed, the most that one cycle takes; the next comes within the hour`;
+    expect(first).toMatchObject({ stage: 'done', error: null, removed: { runs: 1, sessions: 2 } });
+    expect(first.warnings).toEqual(expect.arrayContaining(['1 runs', '2 sessions'].map(words)));
+    expect(await hoursToNext(first.finished_at!)).toBeLessThan(2);
+    kept.a.pruning.most = { runs: 2, sessions: 2 };
+    await kept.fixture.sql(`update maintenance_cities set next_at = now()`);
+    await kept.a.cycles.schedule(20);
+    const second = await kept.carryOut();
+    expect(second).toMatchObject({ removed: { runs: 1, sessions: 1 } });
+    expect(second.warnings.filter((warning) => warning.includes('the most that'))).toEqual([]);
+    expect(await hoursToNext(second.finished_at!)).toBeGreaterThan(24);
+  });
+
   it('leaves what is left of a run that somebody is at again', async () => {
     await ended('al-10', 5);
     kept.a.runs.step = 2;

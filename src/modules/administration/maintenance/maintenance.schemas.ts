@@ -42,7 +42,7 @@ export const MaintenanceStatusBody = contract(
     in_flight_start: dateTime.optional().describe('When that began. RFC 3339 in UTC.'),
     last_run: MaintenanceRunBody.optional(),
     next_scheduled: dateTime.optional().describe('When the next cycle is due. RFC 3339 in UTC.'),
-    history: z.array(MaintenanceRunBody).nullable().describe('The cycles before, the newest first. Null is the same as none.'),
+    history: z.array(MaintenanceRunBody).nullable().describe('The cycles before, the oldest first. Null is the same as none.'),
     disk: z.enum(['ok', 'warn', 'critical']).describe('How full the disk of the store is.'),
   }),
   'The maintenance of a city.',

@@ -10,9 +10,8 @@ import type { MaintenanceSettings } from './settings.js';
 
 type Counted = { -readonly [what in keyof Removed]: number };
 
-/** Of one city in one cycle; what is left goes with the next. */
-const RUNS = 500;
-const SESSIONS = 5_000;
+/** Of one city in one cycle. */
+const MOST = { runs: 500, sessions: 5_000 };
 const SESSIONS_AT_ONCE = 20;
 /** Between two steps, so that whoever works in the city gets his turn. */
 const BETWEEN_MS = 20;
@@ -25,6 +24,9 @@ const BUSY_MS = 1_000;
  */
 @Injectable()
 export class Pruning {
+  /** A test sets smaller ones. */
+  most = MOST;
+
   constructor(
     private readonly runs: RunRetention,
     private readonly sessions: SessionRetention,
@@ -34,33 +36,44 @@ export class Pruning {
   /**
    * Small steps, each in a transaction of its own: whoever does it again goes on where it was left.
    *
+   * Answers what it has removed the most of that one cycle may: more of that may be left.
+   *
    * @param removed counts what is gone, step by step: it is gone also when a later one fails
    */
-  async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal, removed: Counted): Promise<void> {
-    if (runsMs !== undefined) await this.#runs(city, runsMs, signal, removed);
-    if (sessionsMs !== undefined) await this.#sessions(city, sessionsMs, signal, removed);
+  async prune(city: CityScope, { runsMs, sessionsMs }: MaintenanceSettings, signal: AbortSignal, removed: Counted): Promise<string[]> {
+    const capped: string[] = [];
+    if (runsMs !== undefined && (await this.#runs(city, runsMs, signal, removed))) capped.push(`${removed.runs} runs`);
+    if (sessionsMs !== undefined && (await this.#sessions(city, sessionsMs, signal, removed))) capped.push(`${removed.sessions} sessions`);
     signal.throwIfAborted();
     const swept = await this.folders.sweep(city.path, city.streamId);
     // However much they hold, the cycle ends in time; they go all the same.
     removed.folders = await Promise.race([swept.removed, aborted(signal)]);
+    return capped;
   }
 
-  async #runs(city: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<void> {
-    for (const id of await this.runs.due(city, olderMs, RUNS)) {
+  /** True when as many were due as one cycle takes, and some are gone: those that somebody is at again are no reason to come back soon. */
+  async #runs(city: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<boolean> {
+    const due = await this.runs.due(city, olderMs, this.most.runs);
+    for (const id of due) {
       for (let step: RemovalStep = 'more'; step === 'more'; await sleep(BETWEEN_MS, signal)) {
         signal.throwIfAborted();
         step = await patiently(() => this.runs.removeStep(city, id, SUPERVISOR), signal);
         if (step === 'gone') removed.runs++;
       }
     }
+    return due.length === this.most.runs && removed.runs > 0;
   }
 
-  async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<void> {
-    for (let step = SESSIONS_AT_ONCE; step === SESSIONS_AT_ONCE && removed.sessions < SESSIONS; removed.sessions += step) {
+  async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<boolean> {
+    for (let left = this.most.sessions; left > 0; left = this.most.sessions - removed.sessions) {
       signal.throwIfAborted();
-      step = await this.sessions.prune(streamId, olderMs, SESSIONS_AT_ONCE);
+      const asked = Math.min(SESSIONS_AT_ONCE, left);
+      const gone = await this.sessions.prune(streamId, olderMs, asked);
+      removed.sessions += gone;
+      if (gone < asked) return false;
       await sleep(BETWEEN_MS, signal);
     }
+    return true;
   }
 }
 

@@ -44,9 +44,9 @@ export function nextAfter({ intervalMs }: MaintenanceSettings, last: Date | unde
   return new Date(Math.max(now.getTime(), last.getTime() + spread(intervalMs, random)));
 }
 
-/** What has failed is tried again sooner than in a week. */
-export function nextAfterEnd({ intervalMs }: MaintenanceSettings, failed: boolean, now: Date, random = Math.random()): Date {
-  return new Date(now.getTime() + spread(failed ? Math.min(intervalMs, HOUR) : intervalMs, random));
+/** What has failed, or has left something, is gone on with sooner than in a week. */
+export function nextAfterEnd({ intervalMs }: MaintenanceSettings, unfinished: boolean, now: Date, random = Math.random()): Date {
+  return new Date(now.getTime() + spread(unfinished ? Math.min(intervalMs, HOUR) : intervalMs, random));
 }
 
 const spread = (ms: number, random: number): number => ms * (0.9 + 0.2 * random);

@@ -25,18 +25,17 @@ export class TurnsRepository {
 
   /** Figures only ever replace what was known; with `stop` the turn is over. */
   async update(tx: Tx | undefined, { pk, generation }: TurnOwner, turn: number, usage: TurnUsage, stop?: string): Promise<boolean> {
-    const count = (n: number | undefined): number | null => (n === undefined || !Number.isFinite(n) || n < 0 ? null : Math.round(n));
-    const tokens = [usage.inputTokens, usage.outputTokens, usage.cacheReadTokens, usage.cacheCreationTokens].map(count);
-    const [input, output, read, creation] = tokens;
-    const cost = usage.costUsd !== undefined && Number.isFinite(usage.costUsd) && usage.costUsd >= 0 ? usage.costUsd : null;
+    const { model, inputTokens, outputTokens, cacheReadTokens, cacheCreationTokens, costUsd } = usage;
+    const figures = [inputTokens, outputTokens, cacheReadTokens, cacheCreationTokens, costUsd].map((n) => n ?? null);
+    const [input, output, read, creation, cost] = figures;
     const { numAffectedRows } = await sql`
       update session_turns set
-        model = coalesce(${usage.model ?? null}::text, model),
+        model = coalesce(${model ?? null}::text, model),
         input_tokens = coalesce(${input}::bigint, input_tokens), output_tokens = coalesce(${output}::bigint, output_tokens),
         cache_read_tokens = coalesce(${read}::bigint, cache_read_tokens),
         cache_creation_tokens = coalesce(${creation}::bigint, cache_creation_tokens),
         cost_usd = coalesce(${cost}::float8, cost_usd),
-        reported = reported or ${cost !== null || tokens.some((n) => n !== null)},
+        reported = reported or ${figures.some((n) => n !== null)},
         ended_at = case when ${stop ?? null}::text is null then ended_at else clock_timestamp() end,
         stop_reason = coalesce(${stop ?? null}::text, stop_reason)
       where session_pk = ${pk} and turn = ${turn} and generation = ${generation} and ended_at is null`.execute(tx ?? this.db);

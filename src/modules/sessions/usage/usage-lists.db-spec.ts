@@ -10,6 +10,8 @@ import type { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { Following } from '../../configuration/config/following.js';
 import { FollowingRepository } from '../../configuration/config/following.repository.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { timesAfter } from '../../orchestration/orders/wall-clock.js';
 import { CitiesUsageRepository } from './cities-usage.repository.js';
 import { CitiesUsageService } from './cities-usage.service.js';
 import { UsageSeriesRepository } from './usage-series.repository.js';
@@ -17,6 +19,7 @@ import { UsageSeriesService } from './usage-series.service.js';
 import { UsageSync } from './usage-sync.js';
 import { UsageSyncRepository } from './usage-sync.repository.js';
 import { CitiesUsageQuery, UsageSeriesQuery } from './usage.schemas.js';
+import { zoneOf } from './zone.js';
 
 const CITY = `[workspace]
 start_command = "agent"
@@ -117,6 +120,37 @@ describe('the usage of all cities', () => {
   });
 });
 
+describe('the time zone of a city', () => {
+  // Guard: zones are told to the database by their places.
+  it('is the same clock to the database as to schedules, whatever name it is given', async () => {
+    const zones = [
+      'UTC',
+      'gmt',
+      'Asia/Kolkata',
+      'CET',
+      'EST',
+      'EST5EDT',
+      'IST',
+      'BST',
+      'VST',
+      'NET',
+      'ACT',
+      '+05:30',
+      '-08:00',
+      'Etc/GMT+5',
+    ];
+    const noons = ['2025-01-15T12:00:00Z', '2025-07-15T12:00:00Z'];
+    const asked = zones.map((timezone) => zoneOf({ workspace: { timezone } } as CityConfig));
+    const { rows } = await sql<{ at: Date }>`
+      select (date_trunc('day', n::timestamptz at time zone z) + interval '1 day') at time zone z as at
+      from unnest(${asked}::text[]) with ordinality as zones(z, nth) cross join unnest(${noons}::text[]) n order by nth, n`.execute(
+      fixture.a.db,
+    );
+    const midnights = zones.flatMap((zone) => noons.map((noon) => timesAfter('0 0 * * *', zone, new Date(noon))[0]));
+    expect(rows.map(({ at }) => at)).toEqual(midnights);
+  });
+});
+
 describe('usage over time', () => {
   const series = async (query: object = {}, most?: number): Promise<UsageSeriesBody> =>
     (
@@ -150,6 +184,9 @@ describe('usage over time', () => {
     const [day] = (await series({ since: '168h', bucket: '24h' })).points;
     // Fourteen hours ahead.
     expect(at(day!) % 86_400_000).toBe(10 * 3_600_000);
+    const query = { since: 3_600_000, until: 0, bucket: 86_400_000, zone: 'Mars/Base', by: undefined, groups: 1, most: 10, prices: [] };
+    const elsewhere = await new UsageSeriesRepository(fixture.b.db).city(fixture.city.streamId, query);
+    expect(elsewhere.first.getTime() % 86_400_000).toBe(0);
   });
 
   it('tells apart who used most, and has all others as one', async () => {

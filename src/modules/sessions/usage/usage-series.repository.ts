@@ -4,7 +4,7 @@ import type { Buckets } from '../../../contract/buckets.js';
 import type { UsageTotals } from '../../../contract/usage.schemas.js';
 import { Db } from '../../../platform/database/database.js';
 import type { Price } from './prices.js';
-import { pricesJson, totals, turns } from './turn-sql.js';
+import { knownZone, pricesJson, totals, turns } from './turn-sql.js';
 
 export const GROUPS = { agent: sql`t.agent`, model: sql`t.model`, session: sql`t.id` } as const;
 export type Group = keyof typeof GROUPS;
@@ -43,8 +43,9 @@ export class UsageSeriesRepository {
   constructor(private readonly db: Db) {}
 
   async city(streamId: number, { since, until, bucket, zone, by, groups, most, prices }: SeriesQuery): Promise<Series> {
+    const clock = knownZone(zone);
     const binned = (at: RawBuilder<unknown>): RawBuilder<Date> =>
-      sql<Date>`(date_bin(${ms(bucket)}, ${at} at time zone ${zone}, timestamp '2000-01-01') at time zone ${zone})`;
+      sql<Date>`(date_bin(${ms(bucket)}, ${at} at time zone ${clock}, timestamp '2000-01-01') at time zone ${clock})`;
     const begin = binned(sql`(now() - ${ms(since)})`);
     const end = sql`(now() - ${ms(until)})`;
     const { rows } = await sql<Series>`

@@ -7,6 +7,7 @@ import type { Done } from '../../work/work/work.service.js';
 import { isRecorded, pricesOf } from './prices.js';
 import type { UsageSeriesQuery } from './usage.schemas.js';
 import { UsageSeriesRepository } from './usage-series.repository.js';
+import { zoneOf } from './zone.js';
 
 /** Turns that one answer looks at. */
 const MOST_TURNS = 200_000;
@@ -29,7 +30,7 @@ export class UsageSeriesService {
     const found = await this.repository.city(city.streamId, {
       ...buckets,
       // Days begin where people live; hours do so everywhere, but for a few.
-      zone: buckets.bucket % DAY_MS === 0 ? (config.workspace.timezone ?? 'UTC') : 'UTC',
+      zone: buckets.bucket % DAY_MS === 0 ? zoneOf(config) : 'UTC',
       by: query.by,
       groups: query.by === undefined ? 1 : Math.max(1, Math.min(MOST_GROUPS, Math.floor(MOST_BUCKETS / count) - 1)),
       most,

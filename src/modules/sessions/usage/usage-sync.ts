@@ -6,6 +6,7 @@ import type { Follower } from '../../configuration/config/follower.js';
 import { Following } from '../../configuration/config/following.js';
 import { isRecorded, pricesOf } from './prices.js';
 import { UsageSyncRepository } from './usage-sync.repository.js';
+import { zoneOf } from './zone.js';
 
 const EVERY_MS = 2_000;
 
@@ -17,7 +18,7 @@ export class UsageSync implements OnApplicationBootstrap {
     what: 'what a city says of its usage',
     follow: (tx, { streamId }, { config }) =>
       this.repository.save(tx, streamId, {
-        zone: config.workspace.timezone ?? 'UTC',
+        zone: zoneOf(config),
         recorded: isRecorded(config),
         prices: pricesOf(config),
       }),

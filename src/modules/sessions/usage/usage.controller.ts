@@ -64,7 +64,8 @@ export class UsageController {
   @Operation({
     id: 'get-session-usage',
     summary: 'Usage of a session',
-    description: 'An addition: all that a session has used, over all its processes, also after it was closed.',
+    description:
+      'An addition: all that a session has used, over all its processes, also after it was closed. Nothing, where the city keeps no account (`recording`).',
     tag,
     response: SessionUsageBody,
     headers: ['X-SVC-Index', 'X-SVC-Cache-Age-S'],

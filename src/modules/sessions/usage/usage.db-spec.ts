@@ -159,11 +159,31 @@ describe('the usage of a city', () => {
     expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
   });
 
+  // Guard: costs and prices are capped.
+  it('stays finite, whatever agents and files have said before there was a limit', async () => {
+    const repository = new UsageRepository(fixture.a.db);
+    for (const n of [1, 2]) await turn(mayor, n, '1 minute', { cost_usd: 1.7e308 });
+    await turn(mayor, 3, '1 minute', { input_tokens: 1_000_000, output_tokens: 0 });
+    const prices = [{ provider: 'loopback', model: 'small', prompt: 1e308, completion: 1e308, cache_read: 0, cache_creation: 0 }];
+    expect((await repository.session(mayor.pk, prices)).total.cost_usd_estimate).toBe(2e9 + 1e6);
+  });
+
+  // Guard: a zone is one that the server knows.
+  it('is counted also in a time zone that the database does not know', async () => {
+    const query = { zone: 'Mars/Base', recentSeconds: 60, prices: [] };
+    await turn(mayor, 1, '0 seconds');
+    const { last_24h } = await new UsageRepository(fixture.a.db).city(fixture.city.streamId, query);
+    expect(last_24h.compute_facts).toBe(1);
+  });
+
   it('is not there where the city keeps no account', async () => {
     await fixture.write('city.toml', `${CITY}[usage]\nprovider = "discard"\n`);
     await fixture.a.reloads.reload(fixture.city, 'reload', 'test');
     await turn(mayor, 1, '1 minute');
     expect(await city()).toMatchObject({ available: false, recording: false, source: 'unavailable', today: { invocations: 0 } });
+    const { value } = await usage.session(fixture.city, 'al-1');
+    expect(value).toMatchObject({ recording: false, total: { invocations: 0 }, last_24h: { invocations: 0 } });
+    expect(value).not.toHaveProperty('observed_from');
   });
 });
 
@@ -218,12 +238,6 @@ describe('recording', () => {
     await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
     expect(await recorder.update(owner(mayor, 2), 1, { inputTokens: 1 })).toBe(false);
     expect(await inTx((changes) => recorder.finish(changes, owner(mayor, 2), 1, 'end_turn'))).toBe(false);
-  });
-
-  it('leaves out figures that are none', async () => {
-    await inTx((changes) => recorder.begin(changes, owner(mayor), 1));
-    await recorder.update(owner(mayor), 1, { inputTokens: -1, outputTokens: NaN, cacheReadTokens: 1.6, costUsd: Infinity });
-    expect(await tables()).toMatchObject([{ input_tokens: 0, output_tokens: 0, cache_read_tokens: 2, cost_usd: null, reported: true }]);
   });
 
   it('ends the turns of a process that is gone', async () => {

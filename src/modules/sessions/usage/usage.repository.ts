@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { UsageAgent, UsageSessionRecent, UsageTotals } from '../../../contract/usage.schemas.js';
 import { Db } from '../../../platform/database/database.js';
 import type { Price } from './prices.js';
-import { midnight as midnightIn, pricesJson, sums, totals, turns } from './turn-sql.js';
+import { knownZone, midnight as midnightIn, pricesJson, sums, totals, turns } from './turn-sql.js';
 
 export interface CityUsage {
   readonly today: UsageTotals;
@@ -40,7 +40,7 @@ export class UsageRepository {
     streamId: number,
     { zone, recentSeconds, prices }: { zone: string; recentSeconds: number; prices: readonly Price[] },
   ): Promise<CityUsage> {
-    const midnight = midnightIn(sql`${zone}`);
+    const midnight = midnightIn(knownZone(zone));
     const recent = sql`now() - ${recentSeconds}::int * interval '1 second'`;
     const { rows } = await sql<CityUsage>`
       with turns as (${turns(sql`t.stream_id = ${streamId} and t.ended_at >= least(${midnight}, ${DAY}, ${recent})`, pricesJson(prices))})

@@ -6,6 +6,7 @@ import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { Done } from '../../work/work/work.service.js';
 import { isRecorded, pricesOf } from './prices.js';
 import { UsageRepository } from './usage.repository.js';
+import { zoneOf } from './zone.js';
 
 export const RECENT_SECONDS = 3_600;
 export const NOTHING: UsageTotals = {
@@ -32,8 +33,11 @@ export class UsageService {
   async city(city: CityScope, aggregateOnly: boolean): Promise<Done<UsageBody>> {
     const { config, index } = await this.config.current(city);
     if (!isRecorded(config)) return { value: unavailable(), index };
-    const zone = config.workspace.timezone ?? 'UTC';
-    const found = await this.repository.city(city.streamId, { zone, recentSeconds: RECENT_SECONDS, prices: pricesOf(config) });
+    const found = await this.repository.city(city.streamId, {
+      zone: zoneOf(config),
+      recentSeconds: RECENT_SECONDS,
+      prices: pricesOf(config),
+    });
     const { today, last_24h, recent, by_session, by_agent, observed_from, now } = found;
     const value: UsageBody = {
       available: true,
@@ -58,15 +62,17 @@ export class UsageService {
       row.pk,
       pricesOf(config),
     );
+    const recording = isRecorded(config);
     const value: SessionUsageBody = {
       session: row.session_name,
       session_id: row.id,
-      total,
-      last_24h,
+      recording,
+      total: recording ? total : NOTHING,
+      last_24h: recording ? last_24h : NOTHING,
       ...(model === null ? {} : { model }),
       ...(context_used === null ? {} : { context_used_tokens: context_used }),
       ...(context_window === null ? {} : { context_window_tokens: context_window }),
-      ...(observed_from === null ? {} : { observed_from: observed_from.toISOString() }),
+      ...(observed_from === null || !recording ? {} : { observed_from: observed_from.toISOString() }),
       updated_at: now.toISOString(),
     };
     return { value, index };

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storableText } from '../../../contract/storable.js';
-import { shortId } from '../limits.js';
+import { MAX_COST_USD, shortId } from '../limits.js';
 
 /**
  * What is read of an agent's messages, as little of it as is needed: agents of other versions add members and kinds, and
@@ -13,6 +13,8 @@ const id = text.transform(shortId);
 const words = z.string();
 const maybe = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodOptional<T>> => schema.optional().catch(undefined);
 const meta = z.record(z.string(), z.unknown());
+/** A figure that can be none is unknown: the event that ends a turn, and the columns, take whole numbers of this size alone. */
+const count = maybe(z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).transform(Math.round));
 
 export const ContentBlock = z.looseObject({
   type: text,
@@ -54,9 +56,9 @@ export type ToolCall = z.output<typeof ToolCall>;
 export const Plan = z.object({ entries: z.array(z.looseObject({ content: text, status: maybe(text), priority: maybe(text) })) });
 
 export const UsageUpdate = z.object({
-  used: maybe(z.number()),
-  size: maybe(z.number()),
-  cost: maybe(z.looseObject({ amount: z.number(), currency: text })),
+  used: count,
+  size: count,
+  cost: maybe(z.looseObject({ amount: z.number().nonnegative().max(MAX_COST_USD), currency: text })),
 });
 
 const Choice = z.looseObject({ value: text, name: maybe(text) });
@@ -86,7 +88,6 @@ export const PermissionRequest = z.object({
 });
 export type PermissionRequest = z.output<typeof PermissionRequest>;
 
-const count = maybe(z.number().nonnegative());
 export const PromptAnswer = z.object({
   stopReason: text,
   usage: maybe(

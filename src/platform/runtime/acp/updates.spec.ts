@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { RuntimeEvent } from '../port.js';
 import { LiveOptions } from './options.js';
+import { PromptAnswer } from './schemas.js';
 import { Updates } from './updates.js';
 
 let live: LiveOptions;
@@ -223,6 +224,27 @@ describe('what it costs', () => {
     usage(7);
     usage(8);
     expect(costs()).toEqual([undefined, 0, 1]);
+  });
+
+  // Guard: costs of agents have a limit.
+  it('stays what it was where the agent says what nothing costs', () => {
+    updates.costsFromZero();
+    usage(1);
+    for (const amount of [-1, 1e10, 1.7e308]) usage(amount);
+    expect(costs()).toEqual([1, 1, 1, 1]);
+  });
+
+  // Guard: figures of agents are whole and bounded.
+  it('is whole tokens, and unknown where they cannot be', () => {
+    for (const used of [10.5, 0, -1, 1e300, NaN, '7']) see('usage_update', { used, size: used });
+    const context = told.map((event) => (event.type === 'usage' ? event.usage.contextUsed : event));
+    expect(context).toEqual([11, 0, undefined, undefined, undefined, undefined]);
+    expect(told.map((event) => (event.type === 'usage' ? event.usage.contextWindow : event))).toEqual(context);
+    const { usage: answered } = PromptAnswer.parse({
+      stopReason: 'end_turn',
+      usage: { inputTokens: 1.5, outputTokens: 2 ** 53, cachedReadTokens: -3, cachedWriteTokens: 4 },
+    });
+    expect(answered).toEqual({ inputTokens: 2, cachedWriteTokens: 4 });
   });
 });
 

@@ -55,6 +55,7 @@ export class MaintenanceProcess {
   readonly store: StoreRepository;
   readonly look: StoreLook;
   readonly runs: RunRetention;
+  readonly pruning: Pruning;
   readonly reconciler: MaintenanceReconciler;
   readonly #transactions: Transactions;
 
@@ -69,7 +70,7 @@ export class MaintenanceProcess {
     const sending = new MailSendingService(work, new MailAddresses(roster), new MailRepository(), idempotency);
     const signals = { mark: () => undefined } as unknown as Signals;
     this.runs = new RunRetention(new RunsRepository(db), work);
-    const pruning = new Pruning(
+    this.pruning = new Pruning(
       this.runs,
       new SessionRetention(new SessionDeletionsRepository(db)),
       new SessionFolders(new LaunchRepository(db)),
@@ -83,7 +84,7 @@ export class MaintenanceProcess {
     this.watch = new DiskWatch(new DiskWatchRepository(db), this.disk, transactions, events, log);
     this.store = new StoreRepository(db);
     this.look = new StoreLook(this.store, log);
-    this.cycle = new Cycle(this.repository, pruning, this.store, this.look, this.watch, log);
+    this.cycle = new Cycle(this.repository, this.pruning, this.store, this.look, this.watch, log);
     this.sync = new SettingsSync(
       new SettingsSyncRepository(),
       new Following(new FollowingRepository(db), fixture.a.reads, transactions, log),

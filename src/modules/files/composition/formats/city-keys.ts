@@ -148,11 +148,14 @@ export const packService = table(
   { name: serviceName },
 );
 
+/** Dollars for a million tokens, far beyond every price: sums of costs stay finite. */
+export const MAX_USD_PER_1M = 1e6;
+const price = z.number().min(0).max(MAX_USD_PER_1M);
 const tier = table({
-  prompt_usd_per_1m: key(z.number().min(0), 'Dollars for a million tokens of what is sent.'),
-  completion_usd_per_1m: key(z.number().min(0), 'Dollars for a million tokens of what is answered.'),
-  cache_read_usd_per_1m: key(z.number().min(0), 'Dollars for a million tokens of what is read from a cache.'),
-  cache_creation_usd_per_1m: key(z.number().min(0), 'Dollars for a million tokens of what is put into a cache.'),
+  prompt_usd_per_1m: key(price, 'Dollars for a million tokens of what is sent.'),
+  completion_usd_per_1m: key(price, 'Dollars for a million tokens of what is answered.'),
+  cache_read_usd_per_1m: key(price, 'Dollars for a million tokens of what is read from a cache.'),
+  cache_creation_usd_per_1m: key(price, 'Dollars for a million tokens of what is put into a cache.'),
 });
 const day = z
   .string()

@@ -190,6 +190,7 @@ describe('what a key accepts', () => {
     [CITY_FORMAT, '[[rigs]]\nprefix = "x"', 'error 1 rigs[0].name: is required'],
     [CITY_FORMAT, '[workspace]\nprefix = "1x"', 'error 2 workspace.prefix: must be a letter and up to 11 letters or digits'],
     [CITY_FORMAT, '[workspace]\ntimezone = "Mars/Base"', 'error 2 workspace.timezone: is not a time zone such as Europe/Vienna'],
+    [CITY_FORMAT, '[workspace]\ntimezone = "systemv/ast4"', 'error 2 workspace.timezone: is not a time zone such as Europe/Vienna'],
     [CITY_FORMAT, '[workspace]\nprovider = ""', 'error 2 workspace.provider: must not be empty'],
     [CITY_FORMAT, '[workspace.env]\n"A=B" = "x"', 'error 2 workspace.env."A=B": this name must not be empty or contain ='],
     [CITY_FORMAT, '[providers."a b"]\nbase = "x"', 'error 1 providers."a b": this name must match ^[a-zA-Z0-9][a-zA-Z0-9_-]*$'],

@@ -261,7 +261,13 @@ export const SUBSYSTEMS = {
     'The event log.',
   ),
   usage: key(
-    table({ provider: idle(wordOrScript(...sink, 'local', 'discard'), 'Where it is counted; here it is Postgres.') }),
+    table({
+      provider: key(
+        wordOrScript(...sink, 'local', 'discard'),
+        'Whether it is told: it is for `local` and for the empty word, and for no other. It is counted in Postgres all the same.',
+        'local',
+      ),
+    }),
     'Tokens and cost.',
   ),
   daemon: key(daemon, 'How the city is looked after.'),

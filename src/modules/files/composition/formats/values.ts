@@ -169,8 +169,9 @@ export const zone = z.string().refine(isZone, 'is not a time zone such as Europe
 
 function isZone(written: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: written });
-    return true;
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: written }).resolvedOptions();
+    // Node has kept these of old; the database, which tells what was used today, has not.
+    return !timeZone.startsWith('SystemV/');
   } catch {
     return false;
   }
