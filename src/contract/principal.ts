@@ -55,3 +55,8 @@ export function may(principal: Principal, right: Right): boolean {
 export function maySee(principal: Principal, city: string): boolean {
   return principal.cities === undefined || principal.cities.includes(city);
 }
+
+/** Why a session may not change a bead that `holder` has under way; undefined when nobody has, or the session itself. */
+export function heldFrom({ names }: SessionCaller, bead: string, holder: string | null | undefined): string | undefined {
+  return !holder || names.includes(holder) ? undefined : `bead ${bead} is being worked on by ${holder}`;
+}

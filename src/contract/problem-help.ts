@@ -123,7 +123,7 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
     then: 'Read it again, make the change anew, send it with the new `ETag`.',
   },
   payload_too_large: { means: 'The body is larger than the operation takes.', then: 'Send less; the detail has the limit.' },
-  uri_too_long: { means: 'The address is longer than anything here.', then: 'Send less in the query.' },
+  uri_too_long: { means: 'The address is longer than anything here, or its query has more parameters.', then: 'Send less in the query.' },
   unsupported_media_type: {
     means: 'The body is of a type that the operation does not take.',
     then: 'Send `Content-Type: application/json`.',

@@ -54,4 +54,9 @@ describe('query schemas', () => {
   ])('say which numbers may be given: %#', (schema, value, message) => {
     expect(schema.safeParse(value).error?.issues.map((issue) => issue.message)).toEqual([message]);
   });
+
+  it('make nothing of a list beyond one item too many', () => {
+    const { error } = queryList({ max: 3 }).safeParse(['a', 'b,c,'.repeat(1_000), 'd'], { reportInput: true });
+    expect(error?.issues.map(({ input }) => input)).toEqual([['a', 'b', 'c', 'b']]);
+  });
 });

@@ -21,9 +21,16 @@ function toBoolean(value: unknown): unknown {
   return value;
 }
 
-function toList(value: unknown): unknown {
+/** Nothing is made of what is beyond one item too many, which is enough to refuse it. */
+function toList(value: unknown, max: number): unknown {
   const parts = Array.isArray(value) ? (value as unknown[]) : [value];
-  return parts.every((part) => typeof part === 'string') ? parts.flatMap((part) => part.split(',')).map((part) => part.trim()) : value;
+  if (!parts.every((part) => typeof part === 'string')) return value;
+  const items: string[] = [];
+  for (const part of parts) {
+    if (items.length > max) break;
+    for (const item of part.split(',', max + 1 - items.length)) items.push(item.trim());
+  }
+  return items;
 }
 
 function bounds(min: number | undefined, max: number | undefined): string {
@@ -63,8 +70,9 @@ export function queryFlag(): z.ZodOptional<z.ZodPreprocess<z.ZodBoolean>> {
 }
 
 /** Comma-separated, also repeated; items are trimmed and keep their order. Bounded, so that a query cannot grow without limit. */
-export function queryList(options: { max?: number } = {}): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodString>>> {
-  return (z.preprocess(toList, z.array(z.string()).max(options.max ?? 1000)) as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
+export function queryList({ max = 1000 }: { max?: number } = {}): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodString>>> {
+  const list = z.preprocess((value) => toList(value, max), z.array(z.string()).max(max));
+  return (list as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
 }
 
 /** One text value; given twice it is refused. */

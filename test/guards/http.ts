@@ -2,6 +2,8 @@ import type { Guard } from './guard.js';
 
 const FRONT_DOOR = 'src/platform/http/http-app.spec.ts';
 const GATE = 'src/platform/http/gate.ts';
+const TARGET = 'src/platform/http/target.ts';
+const TARGET_SPEC = 'src/platform/http/target.spec.ts';
 const BODY = 'src/platform/http/body.parser.spec.ts';
 
 /** The front door and the client. */
@@ -289,21 +291,49 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'What cannot be stored in a path or a query is refused.',
-    file: GATE,
+    file: TARGET,
     find: "if (url.includes('%00')) {",
     replace: "if (url.includes('%00%00%00%00%00')) {",
     test: FRONT_DOOR,
   },
   {
     guard: 'A request target has a limit.',
-    file: GATE,
+    file: TARGET,
     find: 'if (url.length > MAX_TARGET)',
     replace: 'if (url.length > MAX_TARGET * 1_000)',
     test: FRONT_DOOR,
   },
   {
+    guard: 'A query has a number of parameters that is read at once.',
+    file: TARGET,
+    find: 'MAX_PARAMETERS - 1',
+    replace: 'MAX_PARAMETERS * 1_000',
+    test: TARGET_SPEC,
+  },
+  {
+    guard: 'Nothing is made of a query that is going to be refused for its parameters.',
+    file: 'src/platform/http/http-app.ts',
+    find: 'querystringParser: parseQuery,',
+    replace: 'querystringParser: (query) => ({ ...parseQuery(query), ...Object.fromEntries(new URLSearchParams(query)) }),',
+    test: TARGET_SPEC,
+  },
+  {
+    guard: 'A refusal looks at as many unknown members as it names.',
+    file: 'src/platform/http/validation.pipe.ts',
+    find: '.slice(0, MAX_ERRORS - errors.length)',
+    replace: '',
+    test: FRONT_DOOR,
+  },
+  {
+    guard: 'Nothing is made of a list in a query beyond its length.',
+    file: 'src/contract/query.ts',
+    find: "split(',', max + 1 - items.length)",
+    replace: "split(',')",
+    test: 'src/contract/query.spec.ts',
+  },
+  {
     guard: 'A query that nobody declares is refused.',
-    file: GATE,
+    file: TARGET,
     find: "if (noQuery && query !== '') {",
     replace: "if (noQuery && query === 'x') {",
     test: FRONT_DOOR,

@@ -577,4 +577,18 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (activity === before)',
     test: 'src/cli/sessions/conversation-view.spec.ts',
   },
+  {
+    guard: 'What is open with the token of a session ends with the process that had it.',
+    file: 'src/modules/sessions/session-tokens/session-authenticator.service.ts',
+    find: 'return row !== undefined && credentialNamed(keyId, row.hash) === credential;',
+    replace: 'return row !== undefined;',
+    test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
+  },
+  {
+    guard: 'What is open with the token of a command ends with the worker that had it.',
+    file: 'src/modules/sessions/session-tokens/command-authenticator.service.ts',
+    find: 'return found !== undefined && credentialNamed(keyId, found.hash) === credential;',
+    replace: 'return found !== undefined;',
+    test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
+  },
 ];

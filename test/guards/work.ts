@@ -159,6 +159,13 @@ export const WORK: readonly Guard[] = [
     test: CHANGES,
   },
   {
+    guard: 'A session changes nothing that another one has taken up since it asked.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: "if (why !== undefined) throw problem('forbidden', why);",
+    replace: '',
+    test: CHANGES,
+  },
+  {
     guard: 'What others depend on is not removed unless that is forced.',
     file: 'src/modules/work/beads/bead-changes.service.ts',
     find: 'if (dependents.length > 0)',

@@ -7,8 +7,22 @@ import type { Principal } from '../../contract/principal.js';
 export abstract class Authenticator {
   /** The caller behind a bearer token, or undefined for a token that is unknown, malformed or revoked. Synchronous when cached. */
   abstract authenticate(token: string): Principal | undefined | Promise<Principal | undefined>;
-  /** False once a key is revoked; at most a few seconds late. Open streams ask again and again. */
-  abstract stillValid(keyId: string): boolean | Promise<boolean>;
+  /**
+   * False once what was shown is no longer good; at most a few seconds late. Open streams ask again and again.
+   *
+   * @param credential of a principal
+   */
+  abstract stillValid(credential: string): boolean | Promise<boolean>;
+}
+
+/** Names what was shown: whoever has a new secret, or another process, shows something else. @param hash of what was shown */
+export function credentialNamed(keyId: string, hash: Buffer): string {
+  return `${keyId}.${hash.toString('hex', 0, 8)}`;
+}
+
+/** Whose it is. */
+export function keyIdOf(credential: string): string {
+  return credential.split('.')[0]!;
 }
 
 /** What a request asks for, before anything has checked its shape. */

@@ -20,6 +20,7 @@ import type { RequestsInWork } from './requests-in-work.js';
 import { SenderLanes } from './sender-lanes.js';
 import { authority, isIdentified, pathOf, principalOf, REQUEST_ID_HEADER, requestId, setPrincipal } from './request.js';
 import { RouteTable } from './routes.js';
+import { refusedTarget } from './target.js';
 import type { UnreadAnswers } from './unread-answers.js';
 import { wantsUpgrade } from './upgrades.js';
 
@@ -29,7 +30,6 @@ import { wantsUpgrade } from './upgrades.js';
  * read-only; then the router's own answers.
  */
 export const MUTATIONS: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
-const MAX_TARGET = 512 * 1024;
 /** Whoever sends something and has no key. */
 const SENDER: Principal = Object.freeze({ actor: 'sender', keyId: '~senders', scope: 'read', cities: [] });
 
@@ -98,7 +98,7 @@ export class Gate {
         if (refused !== undefined) return refused;
       }
       if (noHead) return methodNotAllowed(['GET', 'OPTIONS']);
-      return (mutation && !forwarded ? this.#mutation(request, foreign) : undefined) ?? target(request.raw.url!, noQuery === true);
+      return (mutation && !forwarded ? this.#mutation(request, foreign) : undefined) ?? refusedTarget(request.raw.url!, noQuery === true);
     };
     const enter = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
       const refused = after(request, reply);
@@ -153,8 +153,8 @@ export class Gate {
     if (refused !== undefined) return this.renderer.send(refused, request, reply);
     if (request.method === 'OPTIONS') return void reply.code(204).send();
     const url = request.raw.url ?? '/';
-    const long = target(url, false);
-    if (long !== undefined) return this.renderer.send(long, request, reply);
+    const wrong = refusedTarget(url, false);
+    if (wrong !== undefined) return this.renderer.send(wrong, request, reply);
     const path = pathOf(url);
     const allow = this.#routes.allow(path);
     const why = allow === undefined ? problem('not_found', `no such path: ${shown(path)}`) : methodNotAllowed(allow);
@@ -274,36 +274,6 @@ function unauthorized(why: string): ProblemError {
 
 function methodNotAllowed(allow: readonly string[]): ProblemError {
   return problem('method_not_allowed', `allowed here: ${allow.join(', ')}`, { headers: { allow: allow.join(', ') } });
-}
-
-/** Refuses request targets that could not be stored, decoded or understood. */
-function target(url: string, noQuery: boolean): ProblemError | undefined {
-  if (url.length > MAX_TARGET) return problem('uri_too_long', `the request target exceeds ${MAX_TARGET} bytes`);
-  const at = url.indexOf('?');
-  const query = at === -1 ? '' : url.slice(at + 1);
-  if (url.includes('%')) {
-    const escapes = wellEscaped(query);
-    if (!escapes) return problem('bad_request', 'the query has a malformed percent-encoding', { at: 'query' });
-    if (url.includes('%00')) {
-      const location = query.includes('%00') ? 'query' : 'path';
-      return problem('validation_failed', 'validation failed', { errors: [{ message: 'must not contain NUL characters', location }] });
-    }
-  }
-  if (noQuery && query !== '') {
-    const names = [...new Set(new URLSearchParams(query).keys())].slice(0, 20);
-    const errors = names.map((name) => ({ message: 'unexpected property', location: `query.${name}` }));
-    if (errors.length > 0) return problem('validation_failed', 'validation failed', { errors });
-  }
-  return undefined;
-}
-
-function wellEscaped(query: string): boolean {
-  try {
-    decodeURIComponent(query);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function shown(path: string): string {

@@ -242,6 +242,8 @@ describe('the front door', () => {
       ['body.size', 'x'],
       ['body.more', 1],
     ]);
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`more${i}`, i]));
+    expect((await client.post('/v0/things', { ...many, name: '', size: 'x' })).body.errors).toHaveLength(50);
   });
 
   it('validates queries and path parameters', async () => {

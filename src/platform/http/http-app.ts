@@ -38,6 +38,7 @@ import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.rend
 import { RequestSpans } from './request-spans.js';
 import { createRequestIds } from './request.js';
 import { RequestsInWork } from './requests-in-work.js';
+import { parseQuery } from './target.js';
 import { Certificate, keepCertificate, SECURE } from './tls/certificate.js';
 import { Handshakes, HANDSHAKE_MS } from './tls/handshakes.js';
 import { readPair, type Pair } from './tls/pair.js';
@@ -161,7 +162,13 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
     return503OnClosing: false,
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    routerOptions: { maxParamLength: MAX_PARAM, caseSensitive: true, ignoreTrailingSlash: false, ignoreDuplicateSlashes: false },
+    routerOptions: {
+      maxParamLength: MAX_PARAM,
+      caseSensitive: true,
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: false,
+      querystringParser: parseQuery,
+    },
     frameworkErrors: gate.refused,
     clientErrorHandler: (error, socket) => {
       if (handshakes?.failed(error, socket, (refused, plain) => refuseOnSocket(refused, plain, nextId())) === true) return;

@@ -30,11 +30,13 @@ export function invalid(error: z.ZodError, root: string, value: unknown): Error 
   const errors: ProblemField[] = [];
   for (const issue of error.issues) {
     if (issue.code === 'unrecognized_keys') {
-      for (const key of issue.keys) errors.push(field('unexpected property', root, [...issue.path, key], value));
+      // There may be as many as a body has room for.
+      for (const key of issue.keys.slice(0, MAX_ERRORS - errors.length))
+        errors.push(field('unexpected property', root, [...issue.path, key], value));
     } else errors.push(field(sentenceOf(issue, valueAt(value, issue.path)), root, issue.path, value));
     if (errors.length >= MAX_ERRORS) break;
   }
-  return problem('validation_failed', 'validation failed', { errors: errors.slice(0, MAX_ERRORS) });
+  return problem('validation_failed', 'validation failed', { errors });
 }
 
 function field(message: string, root: string, path: readonly PropertyKey[], value: unknown): ProblemField {

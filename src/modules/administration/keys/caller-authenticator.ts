@@ -22,8 +22,8 @@ export class CallerAuthenticator extends Authenticator {
     return this.#whose(token).authenticate(token);
   }
 
-  override stillValid(keyId: string): boolean | Promise<boolean> {
-    return this.#whose(keyId).stillValid(keyId);
+  override stillValid(credential: string): boolean | Promise<boolean> {
+    return this.#whose(credential).stillValid(credential);
   }
 
   #whose(shown: string): KeyCache | SessionAuthenticator | CommandAuthenticator | AdapterAuthenticator {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { Db } from '../../../platform/database/database.js';
 import { GatheredReads } from '../../../platform/database/gathered-reads.js';
-import { Authenticator } from '../../../platform/http/authenticator.js';
+import { Authenticator, credentialNamed, keyIdOf } from '../../../platform/http/authenticator.js';
 import { sameHash, tokenHash, tokenId } from './key-token.js';
 import { KEYS_TOPIC } from '../../../platform/streams/key-watch.js';
 import { Signals } from '../../../platform/streams/signals.js';
@@ -55,7 +55,7 @@ export class KeyCache extends Authenticator {
 
   /** @param credential of a principal of this room. */
   override stillValid(credential: string): boolean | Promise<boolean> {
-    const id = credential.split('.')[0]!;
+    const id = keyIdOf(credential);
     const shown = (entry: Entry | undefined): boolean => good(entry).some(({ principal }) => principal.credential === credential);
     const known = this.#fresh(id);
     return known === undefined ? this.#read(id).then(shown) : shown(known);
@@ -119,7 +119,7 @@ function secretsOf(row: KeyRow): Entry['secrets'] {
   const end = row.expires_at?.getTime() ?? Infinity;
   const rights = rightsOf(row);
   const of = (hash: Buffer, until: number): Entry['secrets'][number] => {
-    const who = { actor: row.name, keyId: row.id, credential: `${row.id}.${hash.toString('hex', 0, 8)}`, cities: row.cities ?? undefined };
+    const who = { actor: row.name, keyId: row.id, credential: credentialNamed(row.id, hash), cities: row.cities ?? undefined };
     const what =
       row.scope === 'write' ? ({ scope: 'write' } as const) : ({ scope: 'read', ...(rights.length === 0 ? {} : { rights }) } as const);
     return { hash, until, principal: Object.freeze({ ...who, ...what }) };

@@ -1,4 +1,4 @@
-import type { SessionCaller } from '../../../contract/principal.js';
+import { heldFrom, type SessionCaller } from '../../../contract/principal.js';
 import type { Asked } from '../../../platform/http/authenticator.js';
 
 /** What is asked of the database. */
@@ -72,11 +72,9 @@ const ownSession: Check = (who, { params }) => {
   return params.id === who.id ? undefined : `a session may do this to itself only, as session/${who.id}`;
 };
 
-/** A bead that nobody else has under way. */
-const notHeld: Check = async (who, { params }, owns) => {
-  const holder = typeof params.id === 'string' ? await owns.holder(who, params.id) : undefined;
-  return holder === undefined || who.names.includes(holder) ? undefined : `bead ${String(params.id)} is being worked on by ${holder}`;
-};
+/** A bead that nobody else has under way. Who takes it up meanwhile is noticed when it is changed. */
+const notHeld: Check = async (who, { params: { id } }, owns) =>
+  typeof id === 'string' ? heldFrom(who, id, await owns.holder(who, id)) : undefined;
 
 const ownWait: Check = async (who, { params }, owns) => {
   const waiter = typeof params.id === 'string' ? await owns.waiter(who, params.id) : undefined;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
+import { credentialNamed, keyIdOf } from '../../../platform/http/authenticator.js';
 import { CommandCallersRepository } from './command-callers.repository.js';
 import { commandKeyId, commandOfKeyId, commandOfToken } from './command-token.js';
 import { sessionTokenHash } from './session-token.js';
@@ -14,14 +15,18 @@ export class CommandAuthenticator {
 
   async authenticate(token: string): Promise<Principal | undefined> {
     const command = commandOfToken(token);
-    const found = command === undefined ? undefined : await this.repository.find(command, sessionTokenHash(token));
-    if (found === undefined) return undefined;
-    return { actor: found.actor, keyId: commandKeyId(command!), scope: 'read', rights: ['operate'], cities: [found.city] };
+    const found = command === undefined ? undefined : await this.repository.caller(command);
+    if (found?.hash.equals(sessionTokenHash(token)) !== true) return undefined;
+    const keyId = commandKeyId(command!);
+    const credential = credentialNamed(keyId, found.hash);
+    return { actor: found.actor, keyId, credential, scope: 'read', rights: ['operate'], cities: [found.city] };
   }
 
-  /** Whether the command that `keyId` names is carried out still. */
-  async stillValid(keyId: string): Promise<boolean> {
+  /** Whether the command is still carried out by the one whose token this was. */
+  async stillValid(credential: string): Promise<boolean> {
+    const keyId = keyIdOf(credential);
     const command = commandOfKeyId(keyId);
-    return command !== undefined && (await this.repository.isLive(command));
+    const found = command === undefined ? undefined : await this.repository.caller(command);
+    return found !== undefined && credentialNamed(keyId, found.hash) === credential;
   }
 }

@@ -5,15 +5,12 @@ import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import type { CommandKind, CommandRow } from './command-token.js';
 
 export interface CommandCaller {
-  /** As what it works: `order:<order>` or `check:<formula>`. */
-  readonly actor: string;
-  readonly city: string;
-}
-
-interface CallerRow extends CommandCaller {
   readonly pk: number;
   /** Of its token. */
   readonly hash: Buffer;
+  /** As what it works: `order:<order>` or `check:<formula>`. */
+  readonly actor: string;
+  readonly city: string;
 }
 
 /** While a worker has the lease of what it carries out: whatever has become of the process, nobody else has its rights then. */
@@ -26,27 +23,26 @@ export class CommandCallersRepository {
 
   constructor(private readonly db: Db) {}
 
-  #reads(kind: CommandKind): GatheredReads<number, CallerRow> {
+  #reads(kind: CommandKind): GatheredReads<number, CommandCaller> {
     return new GatheredReads(async (pks) => (await this.#calling(kind, pks)).map((row) => [row.pk, row] as const));
   }
 
-  /** The one that is carried out with this token. */
-  async find({ kind, pk }: CommandRow, hash: Buffer): Promise<CommandCaller | undefined> {
-    const row = await this.#callers[kind].read(pk);
-    return row?.hash.equals(hash) === true ? row : undefined;
+  /** What is carried out, with the hash of the token of whoever does it. */
+  caller({ kind, pk }: CommandRow): Promise<CommandCaller | undefined> {
+    return this.#callers[kind].read(pk);
   }
 
-  async #calling(kind: CommandKind, pks: readonly number[]): Promise<readonly CallerRow[]> {
+  async #calling(kind: CommandKind, pks: readonly number[]): Promise<readonly CommandCaller[]> {
     const wanted = sql`unnest((select ${[...pks]}::bigint[])) as asked(pk)`;
     const { rows } = await (
       kind === 'firing'
-        ? sql<CallerRow>`
+        ? sql<CommandCaller>`
             select c.pk, c.hash, c.actor, e.name as city from ${wanted}
             cross join lateral (
               select f.pk, f.token_hash as hash, 'order:' || f.scoped_name as actor, f.stream_id from order_firings f
               where f.pk = asked.pk and ${HELD} limit 1) c
             cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`
-        : sql<CallerRow>`
+        : sql<CommandCaller>`
             select c.pk, c.hash, 'check:' || r.formula as actor, e.name as city from ${wanted}
             cross join lateral (
               select k.pk, k.token_hash as hash, k.stream_id, k.run_id from run_checks k where k.pk = asked.pk and ${HELD} limit 1) c
@@ -54,14 +50,5 @@ export class CommandCallersRepository {
             cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`
     ).execute(this.db);
     return rows;
-  }
-
-  async isLive({ kind, pk }: CommandRow): Promise<boolean> {
-    const { rows } = await (
-      kind === 'firing'
-        ? sql`select 1 from order_firings where pk = ${pk} and ${HELD}`
-        : sql`select 1 from run_checks where pk = ${pk} and ${HELD}`
-    ).execute(this.db);
-    return rows.length === 1;
   }
 }

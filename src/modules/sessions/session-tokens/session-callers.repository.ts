@@ -24,10 +24,9 @@ export class SessionCallersRepository {
 
   constructor(private readonly db: Db) {}
 
-  /** The session whose present process has this token. */
-  async find(pk: number, hash: Buffer): Promise<CallerRow | undefined> {
-    const row = await this.#callers.read(pk);
-    return row?.hash.equals(hash) === true ? row : undefined;
+  /** The session, if it has a process that may call, with the hash of the token of that one. */
+  caller(pk: number): Promise<CallerRow | undefined> {
+    return this.#callers.read(pk);
   }
 
   async #calling(pks: readonly number[]): Promise<readonly CallerRow[]> {
@@ -39,13 +38,6 @@ export class SessionCallersRepository {
         where s.pk = asked.pk and s.token_hash is not null and s.runner_id is not null and s.state <> 'closed' limit 1) c
       cross join lateral (select e.name from event_streams e where e.id = c.stream_id limit 1) e`.execute(this.db);
     return rows;
-  }
-
-  /** Whether a session has a process that may call. */
-  async isLive(pk: number): Promise<boolean> {
-    const { rows } = await sql`
-      select 1 from sessions where pk = ${pk} and token_hash is not null and runner_id is not null and state <> 'closed'`.execute(this.db);
-    return rows.length === 1;
   }
 
   /** Who has a bead under way; undefined when nobody has, or when it is not there. */

@@ -260,6 +260,36 @@ describe('an owner', () => {
   });
 });
 
+describe('a session', () => {
+  const as = (id: string, ...names: string[]): Target => {
+    const { name: city, streamId } = fixture.city;
+    const session = { id: names[0]!, pk: 1, city, streamId, agentName: names[0]!, names };
+    return { ...target(id), caller: { ...ANYBODY, actor: names[0]!, session } };
+  };
+
+  it('changes nothing that another one has taken up since it asked', async () => {
+    for (const change of [
+      (at: BeadChangesService, id: string) => at.close(as(id, 'mayor'), 'done'),
+      (at: BeadChangesService, id: string) => at.update(as(id, 'mayor'), { title: 'mine' }),
+      (at: BeadChangesService, id: string) => at.assign(as(id, 'mayor'), 'mayor'),
+    ]) {
+      const id = await create();
+      const [, refused] = await crossed(
+        () => claim(id, 'deacon', 60_000),
+        (other) => change(other, id),
+      );
+      expect(refused).toMatchObject({ reason: { problem: 'forbidden', detail: `forbidden: bead ${id} is being worked on by deacon` } });
+      expect(await stored(id)).toMatchObject({ title: 'x', assignee: 'deacon', status: 'in_progress', revision: 2 });
+    }
+  });
+
+  it('changes what it has taken up under any of its names, and what nobody is at', async () => {
+    const [own, given] = [await create(), await create({ assignee: 'deacon' })];
+    await claim(own, 'boss', 60_000);
+    for (const id of [own, given]) expect((await changes.close(as(id, 'mayor', 'boss'), 'done')).bead.status).toBe('closed');
+  });
+});
+
 describe('removing a bead for good', () => {
   it('is refused while others depend on it, unless forced', async () => {
     const [needed, dependent] = [await create(), await create()];

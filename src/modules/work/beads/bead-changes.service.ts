@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MAX_LABELS, MAX_METADATA } from '../../../contract/beads.schemas.js';
-import type { Principal } from '../../../contract/principal.js';
+import { heldFrom, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -40,10 +40,10 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
-    return this.#write(target, async (work, bead) => {
+    return this.#writeOwn(target, async (work, bead) => {
       if (body.parent) await this.#checkParent(work, bead, body.parent);
       if (body.status === 'open') requireNoWait(bead);
       await work.update(bead.id, {
@@ -66,14 +66,14 @@ export class BeadChangesService {
 
   /** Gives the bead to somebody, or with an empty text to nobody. @throws as `update`. */
   assign(target: Target, assignee: string): Promise<Changed> {
-    return this.#write(target, async (work, bead) => {
+    return this.#writeOwn(target, async (work, bead) => {
       await work.update(bead.id, { assignee: await this.#assigneeOf(work, bead, assignee, target) });
     });
   }
 
-  /** Closes the bead if it is not closed; the reason is kept as `close_reason`. @throws ProblemError bead_not_found, revision_mismatch */
+  /** Closes the bead if it is not closed; the reason is kept as `close_reason`. @throws ProblemError bead_not_found, revision_mismatch, forbidden as `update` */
   close(target: Target, reason: string | undefined): Promise<Changed> {
-    return this.#write(target, async (work, bead) => {
+    return this.#writeOwn(target, async (work, bead) => {
       await work.close(bead.id, reason || undefined);
     });
   }
@@ -111,6 +111,16 @@ export class BeadChangesService {
       });
       if (removed) return { status: 'deleted', index };
     }
+  }
+
+  /** A write that a session may not do to what somebody else has under way, as it is once nobody else writes. */
+  #writeOwn(target: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
+    const { session } = target.caller;
+    return this.#write(target, async (work, bead) => {
+      const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
+      if (why !== undefined) throw problem('forbidden', why);
+      await change(work, bead);
+    });
   }
 
   async #write({ city, id, caller, expected }: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {

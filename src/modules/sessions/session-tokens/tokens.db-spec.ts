@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { credentialOf, type Principal } from '../../../contract/principal.js';
+import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { registerCity } from '../../../../test/support/registry.js';
+import { putSession } from '../../../../test/support/session-examples.js';
+import { CommandAuthenticator } from './command-authenticator.service.js';
+import { CommandCallersRepository } from './command-callers.repository.js';
+import { newCommandToken } from './command-token.js';
+import { SessionAuthenticator } from './session-authenticator.service.js';
+import { SessionCallersRepository } from './session-callers.repository.js';
+import { newSessionToken } from './session-token.js';
+
+interface Known {
+  authenticate(token: string): Promise<Principal | undefined>;
+  stillValid(credential: string): Promise<boolean>;
+}
+
+let database: TestDatabase;
+let db: Db;
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  db = createDb(createPool(database.url));
+  await registerCity(db, 'alpha', '/alpha');
+});
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+
+/** Whether a token is good, and then whether each that was opened before still is. */
+async function seen(known: Known, token: string, opened: readonly string[]): Promise<boolean[]> {
+  const good = (await known.authenticate(token)) !== undefined;
+  return [good, ...(await Promise.all(opened.map((credential) => known.stillValid(credential))))];
+}
+
+async function open(known: Known, token: string): Promise<string> {
+  return credentialOf((await known.authenticate(token))!)!;
+}
+
+describe('what is open with a token ends', () => {
+  it('once its session has another process', async () => {
+    const known = new SessionAuthenticator(new SessionCallersRepository(db));
+    const { pk, token } = await putSession(database.url, 'alpha', { id: 'al-90' });
+    const first = await open(known, token);
+    expect(await seen(known, token, [first])).toEqual([true, true]);
+    const next = newSessionToken(pk);
+    await sql`update sessions set token_hash = ${next.hash}, generation = generation + 1 where pk = ${pk}`.execute(db);
+    const second = await open(known, next.token);
+    expect(await seen(known, token, [first, second])).toEqual([false, false, true]);
+    await sql`update sessions set runner_id = null, live = false, state = 'asleep' where pk = ${pk}`.execute(db);
+    expect(await seen(known, next.token, [first, second])).toEqual([false, false, false]);
+  });
+
+  it('once its command is carried out by another worker, or by none', async () => {
+    const known = new CommandAuthenticator(new CommandCallersRepository(db));
+    const { rows } = await sql<{ pk: number }>`
+      insert into order_firings (id, stream_id, scoped_name, name, rig, definition, cause, actor, state, created_at, worker, lease_until)
+      select 'f-1', e.id, 'sweep', 'sweep', '', '{}', 'manual', 'test', 'running', now(), 'one', now() + interval '1 hour'
+      from event_streams e where e.name = 'alpha' returning pk`.execute(db);
+    const { pk } = rows[0]!;
+    const carryOut = async (worker: string): Promise<string> => {
+      const { token, hash } = newCommandToken({ kind: 'firing', pk });
+      await sql`update order_firings set worker = ${worker}, token_hash = ${hash} where pk = ${pk}`.execute(db);
+      return token;
+    };
+    const token = await carryOut('one');
+    const first = await open(known, token);
+    expect(await seen(known, token, [first])).toEqual([true, true]);
+    const next = await carryOut('two');
+    const second = await open(known, next);
+    expect(await seen(known, token, [first, second])).toEqual([false, false, true]);
+    await sql`update order_firings set lease_until = now() where pk = ${pk}`.execute(db);
+    expect(await seen(known, next, [first, second])).toEqual([false, false, false]);
+  });
+});
