@@ -143,10 +143,26 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'A pool that writes the log looks whose it is, on every new connection.',
     file: 'src/platform/database/database.ts',
-    find: "if (log) await client.query('select follow_log_server()');",
-    replace: '',
+    find: '  if (seen === undefined) return;\n',
+    replace: '  if (seen !== undefined) return;\n',
     test: 'src/platform/database/servers.db-spec.ts',
     name: 'begin an epoch of the log once',
+  },
+  {
+    guard: 'A new connection is told which epoch of the log its process has seen.',
+    file: 'src/platform/database/database.ts',
+    find: '[seen.seenEpoch]',
+    replace: '[0 * seen.seenEpoch]',
+    test: 'src/platform/database/servers.db-spec.ts',
+    name: 'begin an epoch of the log once',
+  },
+  {
+    guard: 'A restore begins an epoch above all that are known.',
+    file: 'src/entry/backup/restoring.ts',
+    find: "'select begin_log_epoch($1) as epoch', [known]",
+    replace: "'select begin_log_epoch($1) as epoch', [0 * known]",
+    test: 'src/entry/backup/restoring.db-spec.ts',
+    name: 'begins an epoch above the one of what it replaces',
   },
   {
     guard: 'While none takes writes callers are told to come again.',

@@ -145,10 +145,26 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A process forgets what it has of a log that was set back.',
     file: 'src/platform/streams/hub.ts',
-    find: 'if (epoch > this.#epoch) this.#beginEpoch(epoch);',
-    replace: 'if (epoch > this.#epoch && epoch < 0) this.#beginEpoch(epoch);',
+    find: '        this.#beginEpoch(epoch);',
+    replace: '        if (epoch < 0) this.#beginEpoch(epoch);',
     test: EPOCHS,
     name: 'gives no number twice',
+  },
+  {
+    guard: 'A log that has got to the same epoch by another way is another one.',
+    file: 'src/platform/streams/hub.ts',
+    find: ' || !sameEnds(row.ends, this.streams.get(row.id)?.ends ?? row.ends)',
+    replace: ' || !sameEnds(row.ends, row.ends)',
+    test: EPOCHS,
+    name: 'ends its streams where an epoch with the same number',
+  },
+  {
+    guard: 'An earlier epoch counts where it was read after the later one.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'if (epoch <= this.#epoch && readOf !== this.#logs) continue;',
+    replace: 'if (epoch < this.#epoch || (epoch === this.#epoch && readOf !== this.#logs)) continue;',
+    test: EPOCHS,
+    name: 'ends its streams where an epoch with a lower number',
   },
   {
     guard: 'A client that may not see a city learns nothing of it through a cursor.',
