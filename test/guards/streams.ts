@@ -121,7 +121,7 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'Who comes back to a city is placed by what that city has said until then.',
     file: 'src/platform/streams/hub.ts',
-    find: '    if (row !== undefined) this.#apply(row);\n    if (row === undefined',
+    find: '    if (row !== undefined) this.#apply([row], log);\n    if (row === undefined',
     replace: '    if (row === undefined',
     test: 'src/platform/streams/joining.db-spec.ts',
     name: 'without a look at all others',
@@ -312,5 +312,21 @@ export const STREAMS: readonly Guard[] = [
     replace: "this.checkpoints.position(elsewhere, (name) => this.inFeed(this.streams.some((s) => s.name === name) ? name : ''))",
     test: 'src/platform/streams/checkpoints.db-spec.ts',
     name: 'name how far a city was that has left',
+  },
+  {
+    guard: 'A city that is replayed by types ends where the log is dropped meanwhile.',
+    file: 'src/platform/streams/city-source.ts',
+    find: '    await assertStillKept(this.repository, [range]);\n',
+    replace: '    if (pos < 0) await assertStillKept(this.repository, [range]);\n',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'whose log is dropped while it is replayed (a city)',
+  },
+  {
+    guard: 'A feed that is replayed by types ends where a log is dropped meanwhile.',
+    file: 'src/platform/streams/supervisor-source.ts',
+    find: 'if (this.types !== undefined) await assertStillKept(',
+    replace: 'if (this.types?.length === 0) await assertStillKept(',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'whose log is dropped while it is replayed (all cities)',
   },
 ];
