@@ -204,4 +204,20 @@ export const DATABASE: readonly Guard[] = [
     test: 'src/platform/database/city-plans.db-spec.ts',
     name: 'finds what it is told by its key',
   },
+  {
+    guard: 'Who loses the connection during the commit is told that it is not known whether it was done.',
+    file: 'src/platform/database/beginning.ts',
+    find: 'const error = ofCommit(caught);',
+    replace: 'const error = caught; void ofCommit;',
+    test: 'src/platform/database/transactions.db-spec.ts',
+    name: 'during the commit leaves open',
+  },
+  {
+    guard: 'What a lost connection could not take back hides nothing of its commit.',
+    file: 'src/platform/database/beginning.ts',
+    find: 'if (!this.#lost.has(connection)) throw error;',
+    replace: 'if (this.#lost.has(connection) || error) throw error;',
+    test: 'src/platform/database/transactions.db-spec.ts',
+    name: 'during the commit leaves open',
+  },
 ];
