@@ -329,4 +329,12 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/event-streams.db-spec.ts',
     name: 'whose log is dropped while it is replayed (all cities)',
   },
+  {
+    guard: 'A stream that has ended is closed where nobody reads that.',
+    file: 'src/platform/streams/subscriber.ts',
+    find: '    this.socket.setTimeout(STALL_LIMIT_MS, () => this.socket.destroy());\n',
+    replace: '',
+    test: CHANNEL,
+    name: 'does not read how its stream has ended',
+  },
 ];
