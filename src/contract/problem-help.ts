@@ -148,7 +148,10 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   not_implemented: { means: 'The operation is known, and this service does not do it.', then: 'Read its description.' },
   unsupported: { means: 'The provider of the session cannot do that.', then: 'Use a session of a provider that can.' },
   bad_gateway: { means: 'Another server did not answer as it should.', then: 'Send again after `Retry-After`.' },
-  unavailable: { means: 'The server cannot do it just now: it starts, stops or is busy.', then: 'Send again after `Retry-After`.' },
+  unavailable: {
+    means: 'The server cannot do it just now: it starts, stops or is busy.',
+    then: 'Send again after `Retry-After`; where it is not known whether it was done, with the same `Idempotency-Key`.',
+  },
   maintenance_disabled: { means: 'The city has no maintenance.', then: 'Set `[maintenance.dolt] enabled = true`.' },
   no_providers: {
     means: 'No worker has said yet which providers it has.',

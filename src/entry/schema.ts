@@ -7,6 +7,7 @@ import { Transactions } from '../platform/database/transactions.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
+import { epochOf, keepEpoch } from './known-epoch.js';
 
 /** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
 export async function migrateAll(url: string): Promise<string[]> {
@@ -54,10 +55,12 @@ export async function buryProcesses(url: string): Promise<void> {
   }
 }
 
-/** Migrates, and with `SVC_AUTH=keys` makes the first key. */
+/** Migrates, keeps the epoch of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = config.databaseListenUrl ?? given;
   const applied = await migrateAll(url);
+  // Its files may be put aside, or lost, without anybody asking it once more.
+  if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   if (config.databaseListenUrl !== undefined) await setRole(url);
   if (config.auth === 'keys') {
     const db = createDb(createPool(url, { max: 1, applicationName: 'svc-migrate' }));

@@ -591,4 +591,28 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'return found !== undefined;',
     test: 'src/modules/sessions/session-tokens/tokens.db-spec.ts',
   },
+  {
+    guard: 'The end of a turn is told as done by the commit that has ended it.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: 'if (ended) changes.emit(',
+    replace: 'if (ended || done.operation) changes.emit(',
+    test: 'src/modules/runners/runners/ownership.db-spec.ts',
+    name: 'tells once what a worker has done',
+  },
+  {
+    guard: 'An interruption is told as done by the commit that has ended it.',
+    file: 'src/modules/runners/runners/session-inbox.ts',
+    find: "if (ended && kind === 'interrupt') changes.emit(",
+    replace: "if (kind === 'interrupt') changes.emit(",
+    test: 'src/modules/runners/runners/ownership.db-spec.ts',
+    name: 'tells once what a worker has done',
+  },
+  {
+    guard: 'A slow start is told once for each time that it is given.',
+    file: 'src/modules/runners/runners/session-start.ts',
+    find: '    if (row.failure === why && row.start_deadline?.getTime() === until.getTime()) return; // only the answer to its commit was lost\n',
+    replace: '',
+    test: 'src/modules/runners/runners/ownership.db-spec.ts',
+    name: 'tells once what a worker has done',
+  },
 ];

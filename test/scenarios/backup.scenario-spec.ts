@@ -86,6 +86,9 @@ describe('a backup', () => {
       as: (command) => (command.startsWith('kill') ? undefined : command),
       settings: () => Promise.resolve({}),
     });
+    // The numbers that were given since are not given again, either.
+    await user.stop();
+    expect(await user.run('svc restore monday.tgz --replace')).toContain('the log is in epoch 3');
   });
 
   (packagedPrograms === undefined ? it.skip : it)(

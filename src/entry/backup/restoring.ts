@@ -7,6 +7,7 @@ import { chooseAccount } from '../../platform/embedded/account.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
+import { epochOf, keepEpoch, knownEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { connectionOf, programFor, run, versionOf, withClient } from './programs.js';
@@ -50,7 +51,10 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       }
     } else {
       const url = await serversOf(config.databaseUrl).current();
-      if (isUsed) await schemasAside(url, stamp, tell);
+      if (isUsed) {
+        await keepEpoch(config.dataDir, await epochOf(url));
+        await schemasAside(url, stamp, tell);
+      }
       await load!(url, join(folder, DUMP));
       await putCities(config, manifest, folder, aside);
       epoch = await beginEpoch(config, url);
@@ -158,7 +162,12 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
   });
 }
 
+/** Above all epochs that are known: one that began after the backup has given numbers, too. */
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {
   await prepareDatabase(config, url);
-  return withClient(url, async (client) => (await client.query<{ epoch: number }>('select begin_log_epoch() as epoch')).rows[0]!.epoch);
+  const known = await knownEpoch(config.dataDir);
+  const { rows } = await withClient(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
+  const { epoch } = rows[0]!;
+  await keepEpoch(config.dataDir, epoch);
+  return epoch;
 }

@@ -7,6 +7,7 @@ import {
   type PostgresDialectConfig,
   type TransactionSettings,
 } from 'kysely';
+import { CommitUnknown, ofCommit } from './pg-errors.js';
 
 const edges = new AsyncLocalStorage<{ first: string | undefined; last: string | undefined }>();
 
@@ -24,6 +25,9 @@ type Rollback = Parameters<PostgresDriver['rollbackTransaction']>;
 
 /** Kysely's driver, which sends the first statement of a transaction with its `begin`, and the last one with its `commit`. */
 class BeginningDriver extends PostgresDriver {
+  /** Connections that were lost with the answer to their commit. */
+  readonly #lost = new WeakSet<DatabaseConnection>();
+
   override async beginTransaction(connection: DatabaseConnection, settings: TransactionSettings): Promise<void> {
     const held = edges.getStore();
     if (held?.first === undefined) return super.beginTransaction(connection, settings);
@@ -39,6 +43,25 @@ class BeginningDriver extends PostgresDriver {
   }
 
   override async commitTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await this.#commit(connection);
+    } catch (caught) {
+      const error = ofCommit(caught);
+      if (error instanceof CommitUnknown) this.#lost.add(connection);
+      throw error;
+    }
+  }
+
+  /** Kysely takes back whatever has failed, and says what that came to: there is nobody who could, and the failure before it is what counts. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    try {
+      await super.rollbackTransaction(connection as Rollback[0]);
+    } catch (error) {
+      if (!this.#lost.has(connection)) throw error;
+    }
+  }
+
+  async #commit(connection: DatabaseConnection): Promise<void> {
     const held = edges.getStore();
     if (held?.last === undefined) return super.commitTransaction(connection);
     const { last } = held;

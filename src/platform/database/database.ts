@@ -112,9 +112,9 @@ function clientFor(servers: DatabaseServers, pooled = false): typeof pg.Client {
 /** @param url may name several hosts: each connection then goes to the one that takes writes */
 export function createPool(url: string, options: PoolOptions = {}): PgPool {
   const servers = serversOf(url);
-  const looking = (client: pg.ClientBase): Promise<void> => look(client, servers, options.log === true);
+  const looking = (client: pg.ClientBase): Promise<void> => look(client, servers, options.log === true ? pool : undefined);
   const config = connectionConfig(servers.addresses[0]!, options.applicationName ?? 'svc', options.pooled);
-  const pool = new PgPool({
+  const pool: PgPool = new PgPool({
     ...config,
     Client: new HangingConnections(config, servers, options.pooled).watching(clientFor(servers, options.pooled)),
     max: options.max ?? DEFAULT_POOL_SIZE,
@@ -131,9 +131,11 @@ export function createPool(url: string, options: PoolOptions = {}): PgPool {
 /**
  * Before anything is asked over a new connection. Of several servers it may be one that was a standby all along, or is one again. And a
  * server that was promoted, or a database that was restored, may lack what was read: the first who comes to it begins a new epoch of the
- * log, and the others wait.
+ * log, and the others wait. What it lacks may be an epoch, too: whoever has seen that says so.
+ *
+ * @param seen the pool of connections that write the log
  */
-async function look(client: pg.ClientBase, servers: DatabaseServers, log: boolean): Promise<void> {
+async function look(client: pg.ClientBase, servers: DatabaseServers, seen: PgPool | undefined): Promise<void> {
   if (servers.many) {
     const { rows } = await client.query<{ standby: boolean }>('select pg_is_in_recovery() as standby');
     if (rows[0]!.standby) {
@@ -141,7 +143,9 @@ async function look(client: pg.ClientBase, servers: DatabaseServers, log: boolea
       throw noPrimary('this host of SVC_DATABASE_URL is a standby');
     }
   }
-  if (log) await client.query('select follow_log_server()');
+  if (seen === undefined) return;
+  const { rows } = await client.query<{ epoch: number }>('select follow_log_server($1) as epoch', [seen.seenEpoch]);
+  seen.sawEpoch(rows[0]!.epoch);
 }
 
 export function createDb(pool: PgPool): Db {

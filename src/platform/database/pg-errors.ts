@@ -17,6 +17,18 @@ const RETRYABLE = new Set([
 const NETWORK = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH']);
 const POOL_MESSAGES = ['timeout exceeded when trying to connect', 'Connection terminated', 'Client has encountered a connection error'];
 
+/** The connection was lost while a transaction was to be committed: whether it was is not known. */
+export class CommitUnknown extends Error {
+  constructor(cause: unknown) {
+    super('the connection was lost during the commit', { cause });
+  }
+}
+
+/** What has become of a commit that has failed: who is answered by the server knows that nothing was. */
+export function ofCommit(error: unknown): unknown {
+  return isRetryable(error) && !(error instanceof Error && 'severity' in error) ? new CommitUnknown(error) : error;
+}
+
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;
@@ -34,6 +46,7 @@ export function isTooSlow(error: unknown): boolean {
 
 /** True when the database (or the way to it) failed and a later try may succeed. */
 export function isRetryable(error: unknown): boolean {
+  if (error instanceof CommitUnknown) return true;
   const code = codeOf(error);
   if (code !== undefined && (RETRYABLE.has(code) || NETWORK.has(code) || code.startsWith('08'))) return true;
   if (error instanceof AggregateError) return error.errors.some(isRetryable);
@@ -59,6 +72,10 @@ function isClosed(error: unknown): boolean {
 export function toProblem(error: unknown): unknown {
   if (isClosed(error)) return problem('unavailable', 'this process is stopping; nothing was changed, try again', { cause: error });
   if (error instanceof ProblemError || !isRetryable(error)) return error;
+  if (error instanceof CommitUnknown)
+    return problem('unavailable', `${error.message} and it is not known whether it was done; repeat it with the same Idempotency-Key`, {
+      cause: error,
+    });
   if (codeOf(error) === '53100') return problem('unavailable', 'the disk of the database is full; nothing was changed', { cause: error });
   return problem('unavailable', 'the database is busy or not reachable; nothing was changed, try again', { cause: error });
 }

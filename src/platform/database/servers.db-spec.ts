@@ -67,6 +67,12 @@ describe('servers that an address names', () => {
       await pools[0]!.query("update deployment set server = 'another one'");
       await Promise.all(pools.map((pool) => pool.query('select 1')));
       expect(await epoch()).toBe(2);
+      // Its process has seen an epoch of which what has taken over knows nothing.
+      pools[0]!.sawEpoch(4);
+      const held = await Promise.all([pools[0]!.connect(), pools[0]!.connect()]);
+      held.forEach((client) => client.release(true));
+      await pools[0]!.query('select 1');
+      expect([await epoch(), pools[0]!.seenEpoch, pools[1]!.seenEpoch]).toEqual([5, 5, 2]);
     } finally {
       await Promise.all(pools.map((pool) => pool.end()));
     }

@@ -32,12 +32,22 @@ export class PgPool extends pg.Pool {
   readonly #quarter: number;
   /** For a turn, as long as for a connection itself. */
   readonly #waitMs: number;
+  /** The newest epoch of the log that this process has seen; 0 before it has seen any. */
+  #epoch = 0;
 
   constructor({ beside, ...config }: pg.PoolConfig & { readonly beside?: number | undefined }) {
     super(config);
     this.turns = new Turns(connectionLimits(config.max, beside));
     this.#quarter = Math.max(1, Math.floor((config.max ?? DEFAULT_POOL_SIZE) / 4));
     this.#waitMs = config.connectionTimeoutMillis ?? CONNECT_MS;
+  }
+
+  get seenEpoch(): number {
+    return this.#epoch;
+  }
+
+  sawEpoch(epoch: number): void {
+    this.#epoch = Math.max(this.#epoch, epoch);
   }
 
   override connect(): Promise<pg.PoolClient>;

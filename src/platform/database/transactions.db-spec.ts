@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -6,6 +7,7 @@ import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-re
 import { Failpoints } from '../failpoints/failpoints.js';
 import { workFor, Working } from '../turns/working.js';
 import { createDb, createPool, DEFAULT_POOL_SIZE, type Db } from './database.js';
+import { CommitUnknown, isRetryable, toProblem } from './pg-errors.js';
 import { afterCommit, Transactions } from './transactions.js';
 
 let database: TestDatabase;
@@ -47,6 +49,39 @@ describe('what is to happen after a commit', () => {
     });
     await expect(failing).rejects.toThrow('division by zero');
     expect(seen).toEqual([]);
+  });
+});
+
+describe('a connection that is lost', () => {
+  const lostAt = async (text: string): Promise<unknown> => {
+    const pool = createPool(database.url, { max: 1 });
+    pool.on('connect', (client) => {
+      const query = client.query.bind(client) as (...asked: unknown[]) => unknown;
+      client.query = ((...asked: unknown[]) => {
+        const answer = query(...asked);
+        if (asked[0] === text) (client as unknown as { connection: { stream: Socket } }).connection.stream.destroy();
+        return answer;
+      }) as never;
+    });
+    const own = createDb(pool);
+    try {
+      return await new Transactions(own, new Failpoints())
+        .run((tx) => sql`insert into noted values ('x')`.execute(tx))
+        .catch((error: unknown) => error);
+    } finally {
+      await own.destroy();
+    }
+  };
+
+  // Guard: who is told that nothing was changed would do it twice.
+  it('during the commit leaves open whether that happened, which is said', async () => {
+    const error = await lostAt('commit');
+    expect([error instanceof CommitUnknown, isRetryable(error)]).toEqual([true, true]);
+    expect(String(toProblem(error))).toContain('it is not known whether it was done; repeat it with the same Idempotency-Key');
+  });
+
+  it('before it has changed nothing', async () => {
+    expect(String(toProblem(await lostAt('begin')))).toContain('nothing was changed, try again');
   });
 });
 

@@ -20,7 +20,10 @@ class Line extends Writable {
   override _write(_chunk: unknown, _encoding: string, done: () => void): void {
     if (this.reads) done();
   }
-  setTimeout(): void {}
+  quiet: { ms: number; over: () => void } | undefined;
+  setTimeout(ms: number, over?: () => void): void {
+    if (over !== undefined) this.quiet = { ms, over };
+  }
   setNoDelay(): void {}
 }
 
@@ -86,6 +89,16 @@ describe('a subscriber of a channel', () => {
     expect(subscriber.state).not.toBe('closed');
     channel.tick(after + STALL_LIMIT_MS, HEARTBEAT_MS);
     expect(subscriber.state).toBe('closed');
+  });
+
+  // Guard: nobody else looks after a stream that has ended.
+  it('is closed when it does not read how its stream has ended', () => {
+    const { channel, line, publish } = joined({ reads: false });
+    publish(1);
+    channel.shutdown(new Date());
+    expect([channel.size, line.destroyed, line.quiet?.ms]).toEqual([0, false, STALL_LIMIT_MS]);
+    line.quiet!.over();
+    expect(line.destroyed).toBe(true);
   });
 
   it('that comes once nobody feeds the channel any more is sent away', () => {

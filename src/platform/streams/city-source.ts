@@ -3,6 +3,7 @@ import { cityEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type ChannelSource, type Frame } from './channel.js';
 import { PAGE_EVENTS, PageCache, slicePage, type Page } from './page-cache.js';
 import { frameText, keptBytes } from './sse.js';
+import { assertStillKept } from './still-kept.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Subscriber } from './subscriber.js';
 
@@ -98,12 +99,9 @@ export class CitySource implements ChannelSource {
   }
 
   async #filtered(pos: number, upto: number): Promise<{ bytes: Buffer; upto: number }> {
-    const { rows, more } = await this.repository.read(
-      [{ streamId: this.stream.id, after: pos, upto }],
-      PAGE_EVENTS,
-      PAGE_BYTES,
-      this.types,
-    );
+    const range = { streamId: this.stream.id, after: pos, upto };
+    const { rows, more } = await this.repository.read([range], PAGE_EVENTS, PAGE_BYTES, this.types);
+    await assertStillKept(this.repository, [range]);
     const done = !more && rows.length < PAGE_EVENTS;
     return { bytes: Buffer.from(rows.map(cityFrame).join('')), upto: done ? upto : rows[rows.length - 1]!.seq };
   }

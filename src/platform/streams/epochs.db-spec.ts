@@ -159,6 +159,63 @@ describe('a log that was set back under two replicas', () => {
     }
   });
 
+  /** What the log was like, to be put back: a backup, or a standby that has got no further. */
+  const remember = async (): Promise<() => Promise<void>> => {
+    const was = await epoch();
+    const streams = await a.db.selectFrom('event_streams').select(['id', 'head', 'floor', 'sealed_seq', 'epoch_ends']).execute();
+    return () =>
+      a.db.transaction().execute(async (tx) => {
+        await sql`update deployment set epoch = ${was}`.execute(tx);
+        for (const { id, ...row } of streams) {
+          await tx.updateTable('event_streams').set(row).where('id', '=', id).execute();
+          await sql`delete from events where stream_id = ${id} and seq > ${row.head}`.execute(tx);
+          await sql`delete from event_segments where stream_id = ${id} and last_seq > ${row.sealed_seq}`.execute(tx);
+        }
+        await sql`select begin_log_epoch()`.execute(tx);
+      });
+  };
+
+  // Guards: an epoch with the number of one that was lost is another one; so is a lower one that is read later.
+  it.each([
+    ['the same number', 1],
+    ['a lower number', 2],
+  ])('ends its streams where an epoch with %s takes the place of one that was lost', async (_, epochs) => {
+    const name = await city(3);
+    const goBack = await remember();
+    for (let i = 0; i < epochs; i++) {
+      await a.emit(name, 2);
+      await setBack({});
+    }
+    const { head } = await place(name);
+    const lost = await Promise.all([a, b].map(({ url }) => open(`${url}/${name}?after=${head}`)));
+    await a.emit(name, 2);
+    for (const s of lost) await s.untilAll((frames) => frames.filter(isEvent).length === 2);
+    await goBack();
+    await Promise.all(lost.map((s) => s.untilEnd()));
+    const { head: now } = await place(name);
+    const next = await Promise.all([a, b].map(({ url }) => open(`${url}/${name}?after=${now}`)));
+    await a.emit(name);
+    for (const s of next) await s.until((f) => isEvent(f) && f.data.seq === now + 1);
+  });
+
+  it('begins an epoch above the one that is asked for, and above the one that a process has seen', async () => {
+    const before = await epoch();
+    const name = await city(2);
+    const { head } = await place(name);
+    await sql`select begin_log_epoch(${before + 2})`.execute(a.db);
+    expect([await epoch(), (await place(name)).head]).toEqual([before + 3, head + 3 * EPOCH_STEP]);
+    const followed = async (seen: number): Promise<number> =>
+      (await sql<{ epoch: number }>`select follow_log_server(${seen}) as epoch`.execute(a.db)).rows[0]!.epoch;
+    expect([await followed(0), await followed(before + 3)]).toEqual([before + 3, before + 3]);
+    const all = await Promise.all(Array.from({ length: 8 }, () => followed(before + 5)));
+    expect([new Set(all), await epoch()]).toEqual([new Set([before + 6]), before + 6]);
+    const events = await open(`${b.url}/${name}?after=${head - 1}`);
+    await a.emit(name);
+    await events.untilAll((frames) => frames.filter(isEvent).length === 2);
+    expect(seqs(events)).toEqual([head, head + 6 * EPOCH_STEP + 1]);
+    await expect(sql`select begin_log_epoch(9000)`.execute(a.db)).rejects.toThrow('there is no epoch 9000 of a log');
+  });
+
   it('begins an epoch once for all who come to another server, and none for those that know it', async () => {
     const before = await epoch();
     await sql`update deployment set server = 'another'`.execute(a.db);

@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
-import { placeOf, type EpochEnds } from '../event-log/epochs.js';
+import { placeOf, sameEnds, type EpochEnds } from '../event-log/epochs.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -73,8 +73,10 @@ export class StreamHub implements Feed, OnModuleInit {
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
   #loaded = false;
-  /** Of the log, as it was last read. Every stream has seen the same epochs. */
+  /** Of the log, as it was last read; lower than before where the database was set back. Every stream has seen the same epochs. */
   #epoch = 1;
+  /** How often the log was found to be another one. What was read before the last time may be of the one before. */
+  #logs = 0;
   /** Channels that only finish what they have: nobody new joins them. */
   readonly #finishing = new Set<Channel>();
   #stopped = false;
@@ -175,10 +177,10 @@ export class StreamHub implements Feed, OnModuleInit {
    */
   async look(name: string): Promise<StreamState | undefined> {
     const id = this.#byName.get(name)?.id;
-    const epoch = this.#epoch;
+    const log = this.#logs;
     const [row] = id === undefined ? [] : await this.repository.byId([id]);
-    if (row !== undefined) this.#apply(row);
-    if (row === undefined || this.#epoch !== epoch) await this.refresh();
+    if (row !== undefined) this.#apply([row], log);
+    if (row === undefined || this.#logs !== log) await this.refresh();
     else if (this.#dirty.size > 0) void this.#drain.run();
     return this.#byName.get(name);
   }
@@ -295,22 +297,41 @@ export class StreamHub implements Feed, OnModuleInit {
   async #read(): Promise<void> {
     const full = performance.now() - this.#fullReadAt > FULL_READ_MS;
     const startedAt = performance.now();
+    const log = this.#logs;
     const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epoch);
-    for (const row of rows) this.#apply(row);
+    this.#apply(rows, log);
     if (full) {
       const active = new Set(rows.map((r) => r.id));
       const gone = [...this.streams.values()].filter((s) => !active.has(s.id)).map((s) => s.name);
-      if (gone.length > 0) for (const row of await this.repository.byName(gone)) this.#apply(row);
-      this.#fullReadAt = startedAt;
+      if (gone.length > 0) await this.#applyRead(() => this.repository.byName(gone));
+      // What was found to be another log meanwhile has not been read as a whole.
+      if (this.#logs === log) this.#fullReadAt = startedAt;
       this.#loaded = true;
     }
     if (this.#dirty.size > 0) void this.#drain.run();
   }
 
-  #apply(row: StreamRow): void {
-    const epoch = row.ends.length + 1;
-    if (epoch < this.#epoch) return; // read before it began
-    if (epoch > this.#epoch) this.#beginEpoch(epoch);
+  async #applyRead(read: () => Promise<StreamRow[]>): Promise<void> {
+    const log = this.#logs;
+    this.#apply(await read(), log);
+  }
+
+  /** @param log what `#logs` was when the read of these rows began */
+  #apply(rows: readonly StreamRow[], log: number): void {
+    let readOf = log;
+    for (const row of rows) {
+      const epoch = row.ends.length + 1;
+      // The database may be one that knows nothing of the epoch that this process is in, or that has got there by another way.
+      if (epoch !== this.#epoch || !sameEnds(row.ends, this.streams.get(row.id)?.ends ?? row.ends)) {
+        if (epoch <= this.#epoch && readOf !== this.#logs) continue; // read before the present log was found
+        this.#beginEpoch(epoch);
+        readOf = this.#logs;
+      }
+      this.#take(row);
+    }
+  }
+
+  #take(row: StreamRow): void {
     let s = this.streams.get(row.id);
     if (s === undefined) {
       const position = this.#startOf(row);
@@ -337,6 +358,8 @@ export class StreamHub implements Feed, OnModuleInit {
     // A process that knows no stream yet has only begun: the epoch may be of a year ago.
     if (this.streams.size > 0) this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
     this.#epoch = epoch;
+    this.#logs++;
+    this.repository.sawEpoch(epoch);
     for (const channel of this.#channels()) {
       channel.shutdown(new Date());
       channel.retire();
@@ -383,9 +406,10 @@ export class StreamHub implements Feed, OnModuleInit {
   async #learnUnknown(): Promise<void> {
     if (this.#unknown.size === 0) return;
     const names = [...this.#unknown];
+    const log = this.#logs;
     const rows = await this.repository.byName(names);
     for (const name of names) this.#unknown.delete(name);
-    for (const row of rows) this.#apply(row);
+    this.#apply(rows, log);
   }
 
   /**
@@ -395,13 +419,13 @@ export class StreamHub implements Feed, OnModuleInit {
   async #learnJoined(rows: readonly WireRow[]): Promise<void> {
     const supervisor = this.#supervisor;
     if (supervisor === undefined || !rows.some((row) => row.sid === supervisor.id)) return;
-    for (const row of await this.repository.joinedSince(supervisor.position)) this.#apply(row);
+    await this.#applyRead(() => this.repository.joinedSince(supervisor.position));
   }
 
   async #hasBegunEpoch(): Promise<boolean> {
-    const before = this.#epoch;
-    for (const row of await this.repository.recent(this.#supervisor?.known ?? 0, before)) this.#apply(row);
-    return this.#epoch !== before;
+    const before = this.#logs;
+    await this.#applyRead(() => this.repository.recent(this.#supervisor?.known ?? 0, this.#epoch));
+    return this.#logs !== before;
   }
 
   async #fetch(): Promise<void> {

@@ -141,6 +141,11 @@ export class StreamLogRepository {
     return this.#byId.read(ids);
   }
 
+  /** The epoch that the log is in: a database that does not know of it has lost some of it, which new connections tell it. */
+  sawEpoch(epoch: number): void {
+    this.pool.sawEpoch(epoch);
+  }
+
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
     const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, epoch_ends::float8[] as ends from event_streams ${where}`;
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;

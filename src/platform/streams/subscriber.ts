@@ -82,10 +82,11 @@ export class Subscriber {
     return now - this.#seenAt >= STALL_LIMIT_MS;
   }
 
-  /** Ends the stream cleanly: what is written still arrives. */
+  /** Ends the stream cleanly: what is written still arrives, unless nobody reads it. From now on no channel looks whether somebody does. */
   end(farewell: string): void {
     if (this.state === 'closed') return;
     this.socket.end(farewell);
+    this.socket.setTimeout(STALL_LIMIT_MS, () => this.socket.destroy());
     this.#gone();
   }
 

@@ -5,6 +5,7 @@ import type { Checkpoints } from './checkpoints.js';
 import { byteOrder } from './cursor.js';
 import { COMPOSITE_LIMIT, CompositePosition, type Position } from './positions.js';
 import { frameText, keptBytes } from './sse.js';
+import { assertStillKept } from './still-kept.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Lag, Subscriber } from './subscriber.js';
 
@@ -148,6 +149,7 @@ export class SupervisorSource implements ChannelSource {
     const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
+    if (this.types !== undefined) await assertStillKept(this.repository, ranges);
     const own = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);

@@ -81,6 +81,42 @@ describe('what a process says of its session', () => {
   });
 });
 
+// Guards: what was told in a commit whose answer was lost is not told again.
+it('tells once what a worker has done, and that a start is slow, also where the answer to the commit is lost', async () => {
+  await a.stop();
+  const b = await fixture.runner('b');
+  fixture.host.silence = 'it has printed "name?" so far';
+  const over = Promise.withResolvers<void>();
+  fixture.host.gate = () => over.promise;
+  const told = async (): Promise<unknown[]> => [
+    ...(await fixture.events('session.start_slow')).map(() => 'slow'),
+    ...(await fixture.events('worker.operation')).map(({ payload }) => payload.operation),
+  ];
+  let known = 0;
+  let lost = 0;
+  b.failpoints.arm('tx.after_commit', async () => {
+    const { length } = await told();
+    if (length === known) return;
+    known = length;
+    lost++;
+    throw new Error('Connection terminated unexpectedly');
+  });
+  const { pk } = await b.create(fixture.city);
+  await fixture.when(pk, ({ failure }) => failure !== null);
+  over.resolve();
+  await fixture.until(pk, 'active');
+  const outside = await fixture.runner('outside', { capacity: 0, timings: { sweepMs: 60_000 } });
+  await fixture.untilMessage((await outside.send(fixture.city, pk, 'one')).pk, 'delivered');
+  await eventually(async () => (await told()).includes('message'));
+  await sql`insert into session_commands (session_pk, generation, kind) values (${pk}, 1, 'interrupt')`.execute(fixture.db);
+  await eventually(async () => (await told()).includes('interrupt'));
+  // What is tried again has been by the time that the next message is through.
+  await fixture.untilMessage((await outside.send(fixture.city, pk, 'two')).pk, 'delivered');
+  await eventually(async () => (await told()).filter((what) => what === 'message').length === 2);
+  expect(await told()).toEqual(['slow', 'start', 'message', 'interrupt', 'message']);
+  expect(lost).toBeGreaterThan(2);
+});
+
 it('every commit may lose its answer: nothing is done twice, nothing is forgotten', async () => {
   const b = await fixture.runner('b');
   let n = 0;

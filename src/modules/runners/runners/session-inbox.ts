@@ -81,9 +81,11 @@ export class SessionInbox {
     const startedAt = new Date();
     const error = kind === 'interrupt' ? await this.#cancelled() : await this.#set(body);
     await this.owner.change(async (changes, row) => {
-      await this.context.repository.endCommand(changes.tx, row.pk, pk, error);
-      if (kind === 'interrupt') changes.emit(workerOperation(changes, row, { operation: 'interrupt', startedAt, error }));
-      else if (error === undefined) await changes.patch(row, { options: { ...row.options, [String(body.key)]: String(body.value) } });
+      // It has ended already where the answer to an earlier commit was lost: that has told it.
+      const ended = await this.context.repository.endCommand(changes.tx, row.pk, pk, error);
+      if (ended && kind === 'interrupt') changes.emit(workerOperation(changes, row, { operation: 'interrupt', startedAt, error }));
+      else if (ended && error === undefined)
+        await changes.patch(row, { options: { ...row.options, [String(body.key)]: String(body.value) } });
       changes.touch(row);
     });
   }

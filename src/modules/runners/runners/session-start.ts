@@ -143,6 +143,7 @@ async function tellSlow(owner: OwnedSession, why: string, leftMs: number): Promi
   const until = new Date(Date.now() + leftMs);
   await owner.change(async (changes, row) => {
     if (row.state !== 'creating' || row.stop_request !== null) return;
+    if (row.failure === why && row.start_deadline?.getTime() === until.getTime()) return; // only the answer to its commit was lost
     const payload = { session_id: row.id, generation: row.generation, until: until.toISOString() };
     changes.emit(event(SessionStartSlow, { ...changes.facts(row), message: why, payload }));
     await changes.patch(row, { failure: why, start_deadline: until });

@@ -159,10 +159,12 @@ export class SessionTurns {
       const after = await changes.patch(row, { last_turn_at: NOW, ...(refused === undefined ? progress : {}) });
       if (refused !== undefined && !swallowed && message !== undefined)
         await messages.failed(changes, after, message.pk, { message: refused.message, ...codeOf(refused) });
-      await recorder.finish(changes, after, number, stopReason, usage);
+      // Of a turn that has ended an earlier commit has told, whose answer was lost.
+      const ended = await recorder.finish(changes, after, number, stopReason, usage);
       await this.#log(changes.tx, after, 'idle', []);
       const error = refused?.message;
-      changes.emit(workerOperation(changes, after, { operation: 'message', startedAt, error, delivered: refused === undefined, usage }));
+      const done = { operation: 'message', startedAt, error, delivered: refused === undefined, usage } as const;
+      if (ended) changes.emit(workerOperation(changes, after, done));
     });
   }
 

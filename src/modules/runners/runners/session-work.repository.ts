@@ -77,10 +77,12 @@ export class SessionWorkRepository {
     return rows.length === 1;
   }
 
-  async endCommand(tx: Tx, sessionPk: number, pk: number, error: string | undefined): Promise<void> {
-    await sql`
+  /** Answers whether this has ended it. */
+  async endCommand(tx: Tx, sessionPk: number, pk: number, error: string | undefined): Promise<boolean> {
+    const { numAffectedRows } = await sql`
       update session_commands set status = ${error === undefined ? 'done' : 'failed'}, error = ${error ?? null}, ended_at = clock_timestamp()
       where pk = ${pk} and session_pk = ${sessionPk} and status in ('waiting', 'taken')`.execute(tx);
+    return numAffectedRows === 1n;
   }
 
   /** Commands for a process that is gone. A turn that was to end has ended with it. */

@@ -1,0 +1,37 @@
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import pg from 'pg';
+
+const NAME = 'log-epoch';
+
+/**
+ * The newest epoch of the log that a database of this data directory was in; 0 where nobody knows. A backup knows of none that began after
+ * it, so this is not kept in the database: a restore begins above it.
+ */
+export async function knownEpoch(dataDir: string): Promise<number> {
+  const epoch = Number(await readFile(join(dataDir, NAME), 'utf8').catch(() => ''));
+  return Number.isSafeInteger(epoch) ? epoch : 0;
+}
+
+/** Keeps an epoch for the next restore, unless a newer one is known. */
+export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
+  if (epoch <= (await knownEpoch(dataDir))) return;
+  const fresh = join(dataDir, `${NAME}.new`);
+  await writeFile(fresh, `${epoch}\n`, { mode: 0o600 });
+  await rename(fresh, join(dataDir, NAME));
+}
+
+/** The epoch that a database is in; 0 where it has no log. */
+export async function epochOf(url: string): Promise<number> {
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return (await client.query<{ epoch: number }>('select epoch from public.deployment')).rows[0]?.epoch ?? 0;
+  } catch (error) {
+    if (['42P01', '42703'].includes((error as pg.DatabaseError).code ?? '')) return 0; // no such table, or column
+    throw error;
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
