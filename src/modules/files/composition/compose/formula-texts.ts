@@ -27,6 +27,8 @@ export async function readFormulaTexts(
   const texts = new Map<string, string>();
   const homes = [...new Set(folders.flatMap((each) => each.homes))];
   const keep = async (located: Located): Promise<string | undefined> => {
+    // One that names a file is looked for in every home, and mostly found in none.
+    run.spend('looks', 1);
     const sha256 = digestOf(fileName(located.tree, located.path));
     if (sha256 === undefined) return undefined;
     const known = texts.get(sha256);
