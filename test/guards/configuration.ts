@@ -8,6 +8,8 @@ const TRACES = 'src/modules/configuration/config/config-edit-traces.db-spec.ts';
 const FOLLOWING = 'src/modules/configuration/config/following.ts';
 const FOLLOWING_TEST = 'src/modules/configuration/config/following.db-spec.ts';
 const HOLDS = 'src/modules/configuration/config/config-edits.repository.ts';
+const HOLDS_TEST = 'src/modules/configuration/config/config-edits.repository.db-spec.ts';
+const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
 const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
@@ -102,7 +104,31 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'where e.expires_at < clock_timestamp() and e.plan is null`',
     replace: '`',
     // Who has lost a hold commits nothing: behind that wall edits are late without this one, and not lost.
-    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
+    test: HOLDS_TEST,
+  },
+  {
+    guard: 'A NUL in a formula keeps no configuration from being stored.',
+    file: 'src/modules/files/composition/compose/formula-texts.ts',
+    find: "const text = read.replaceAll('\\0', INSTEAD[of]);",
+    replace: "const text = read.replaceAll('\\0', () => (INSTEAD[of] === '' ? '' : '\\0'));",
+    test: UNSTORABLE,
+    name: 'are told of',
+  },
+  {
+    guard: 'What is told of files can be stored.',
+    file: 'src/modules/files/composition/issue.ts',
+    find: 'return storableText(`',
+    replace: "return storableText('') + (`",
+    test: UNSTORABLE,
+    name: 'are told of',
+  },
+  {
+    guard: 'A file with a NUL can be mended by an edit.',
+    file: 'src/modules/configuration/config/edit-plan.ts',
+    find: 'storableText(text) === text ?',
+    replace: "storableText('') === '' ?",
+    test: HOLDS_TEST,
+    name: 'none for PostgreSQL',
   },
   {
     guard: 'An edit that lost its hold is not committed.',
@@ -117,7 +143,7 @@ export const CONFIGURATION: readonly Guard[] = [
     file: HOLDS,
     find: 'where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`',
     replace: "where stream_id = ${streamId} and ${id} <> ''`",
-    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
+    test: HOLDS_TEST,
   },
   {
     guard: 'An edit that was taken over is held under another id.',

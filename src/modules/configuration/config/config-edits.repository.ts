@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { newId } from '../../../platform/time/clock.js';
-import { EditPlan } from './edit-plan.js';
+import { EditPlan, storedPlan } from './edit-plan.js';
 
 export interface AbandonedEdit {
   readonly streamId: number;
@@ -35,7 +35,7 @@ export class ConfigEditsRepository {
   /** Says what is about to be written, and renews the hold. False when it was lost. */
   async plan(tx: Tx, streamId: number, id: string, plan: EditPlan, seconds: number): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update config_edits set plan = ${JSON.stringify(plan)}::jsonb, expires_at = ${until(seconds)}
+      update config_edits set plan = ${storedPlan(plan)}::jsonb, expires_at = ${until(seconds)}
       where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`.execute(tx);
     return numAffectedRows === 1n;
   }
