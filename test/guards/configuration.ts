@@ -107,6 +107,22 @@ export const CONFIGURATION: readonly Guard[] = [
     test: HOLDS_TEST,
   },
   {
+    guard: 'An edit that lost its hold takes back no other that looks the same.',
+    file: HOLDS,
+    find: "if (rows[0] === undefined || rows[0].last_edit !== edit.lastEdit) return 'moved';",
+    replace: "if (rows[0] === undefined) return 'moved';",
+    test: CRASHES,
+    name: 'leaves the same edit that another process has made since',
+  },
+  {
+    guard: 'An edit that lost its hold takes nothing back while another one is made.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: "if (outcome === 'busy') throw new Error('another edit is going on');\n    return outcome === 'taken';",
+    replace: "return outcome !== 'moved';",
+    test: CRASHES,
+    name: 'makes the same edit leaves that one',
+  },
+  {
     guard: 'A NUL in a formula keeps no configuration from being stored.',
     file: 'src/modules/files/composition/compose/formula-texts.ts',
     find: "const text = read.replaceAll('\\0', INSTEAD[of]);",
