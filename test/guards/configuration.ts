@@ -309,8 +309,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A failed edit is taken back again and again while the database is away.',
     file: 'src/modules/configuration/config/config-edits.service.ts',
-    find: "if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
-    replace: "if (performance.now() > until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
+    find: 'if (performance.now() < until && !isOfDisk(failure)) {',
+    replace: 'if (performance.now() > until && !isOfDisk(failure)) {',
     test: 'src/modules/configuration/config/config-edit-outage.db-spec.ts',
   },
   {

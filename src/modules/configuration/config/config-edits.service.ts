@@ -17,13 +17,13 @@ import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { DiskTree } from '../../files/composition/trees/disk-tree.js';
-import { errnoOf } from '../../files/composition/trees/paths.js';
 import { CityComposer } from './city-composer.js';
 import type { Composed } from './composed.js';
 import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
+import { AnswerLost, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
@@ -78,7 +78,6 @@ const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
 export type EditLimits = Readonly<typeof EDIT_LIMITS>;
 /** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
 const TAKE_BACK_MS = 8_000;
-const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP']);
 
 /**
  * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at
@@ -250,7 +249,7 @@ export class ConfigEditsService {
       } catch (failure) {
         if (failure instanceof AnswerLost) throw problem('unavailable', failure.message, { cause: error });
         // Left to whoever comes next, it would keep everybody from changing the city until the hold has ended.
-        if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {
+        if (performance.now() < until && !isOfDisk(failure)) {
           await sleep(100 + Math.random() * 100);
           continue;
         }
@@ -313,24 +312,7 @@ export class ConfigEditsService {
   }
 }
 
-/** Somebody else has ended the edit: it is certain that nothing of it was committed. */
-class HoldLost extends Error {}
-
-/** The edit stands. */
-class AnswerLost extends Error {}
-
 function requireExpected(expected: Expected, revision: number): void {
   if (expected === undefined || expected === '*' || expected === revision) return;
   throw problem('revision_mismatch', `the configuration is at revision ${revision}, not ${expected}`);
-}
-
-/** The same error, unless it is one of the disk: those are nobody's fault. */
-function ofDisk(error: unknown): unknown {
-  const code = errnoOf(error);
-  if (code === undefined || !DISK_ERRORS.has(code)) return error;
-  return problem('dependency_missing', `the city's files cannot be written: ${code}`, { cause: error });
-}
-
-function tooSlow(): Error {
-  return problem('unavailable', 'the change took too long; nothing was changed, try again');
 }
