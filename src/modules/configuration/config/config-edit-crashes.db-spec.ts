@@ -169,8 +169,10 @@ describe('an edit that hangs', () => {
     const same = b.setVariable(city, 'SAME');
     await eventually(() => second.held === 1);
     const asked = jest.spyOn(ConfigEditsRepository.prototype, 'holderOf');
+    let ended = false;
+    void slow.then(() => (ended = true));
     first.release();
-    await eventually(() => asked.mock.calls.length > 1);
+    await eventually(() => ended || asked.mock.calls.length > 1);
     asked.mockRestore();
     second.release();
     expect(await same).toMatchObject({ revision: 2 });
