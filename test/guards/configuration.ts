@@ -8,6 +8,8 @@ const TRACES = 'src/modules/configuration/config/config-edit-traces.db-spec.ts';
 const FOLLOWING = 'src/modules/configuration/config/following.ts';
 const FOLLOWING_TEST = 'src/modules/configuration/config/following.db-spec.ts';
 const HOLDS = 'src/modules/configuration/config/config-edits.repository.ts';
+const HOLDS_TEST = 'src/modules/configuration/config/config-edits.repository.db-spec.ts';
+const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
 const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
@@ -102,7 +104,47 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'where e.expires_at < clock_timestamp() and e.plan is null`',
     replace: '`',
     // Who has lost a hold commits nothing: behind that wall edits are late without this one, and not lost.
-    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
+    test: HOLDS_TEST,
+  },
+  {
+    guard: 'An edit that lost its hold takes back no other that looks the same.',
+    file: HOLDS,
+    find: "if (rows[0] === undefined || rows[0].last_edit !== edit.lastEdit) return 'moved';",
+    replace: "if (rows[0] === undefined) return 'moved';",
+    test: CRASHES,
+    name: 'leaves the same edit that another process has made since',
+  },
+  {
+    guard: 'An edit that lost its hold takes nothing back while another one is made.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: "if (outcome === 'busy') throw new Error('another edit is going on');\n    return outcome === 'taken';",
+    replace: "return outcome !== 'moved';",
+    test: CRASHES,
+    name: 'makes the same edit leaves that one',
+  },
+  {
+    guard: 'A NUL in a formula keeps no configuration from being stored.',
+    file: 'src/modules/files/composition/compose/formula-texts.ts',
+    find: "const text = read.replaceAll('\\0', INSTEAD[of]);",
+    replace: "const text = read.replaceAll('\\0', () => (INSTEAD[of] === '' ? '' : '\\0'));",
+    test: UNSTORABLE,
+    name: 'are told of',
+  },
+  {
+    guard: 'What is told of files can be stored.',
+    file: 'src/modules/files/composition/issue.ts',
+    find: 'return storableText(`',
+    replace: "return storableText('') + (`",
+    test: UNSTORABLE,
+    name: 'are told of',
+  },
+  {
+    guard: 'A file with a NUL can be mended by an edit.',
+    file: 'src/modules/configuration/config/edit-plan.ts',
+    find: 'storableText(text) === text ?',
+    replace: "storableText('') === '' ?",
+    test: HOLDS_TEST,
+    name: 'none for PostgreSQL',
   },
   {
     guard: 'An edit that lost its hold is not committed.',
@@ -117,7 +159,7 @@ export const CONFIGURATION: readonly Guard[] = [
     file: HOLDS,
     find: 'where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`',
     replace: "where stream_id = ${streamId} and ${id} <> ''`",
-    test: 'src/modules/configuration/config/config-edits.repository.db-spec.ts',
+    test: HOLDS_TEST,
   },
   {
     guard: 'An edit that was taken over is held under another id.',
@@ -267,8 +309,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A failed edit is taken back again and again while the database is away.',
     file: 'src/modules/configuration/config/config-edits.service.ts',
-    find: "if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
-    replace: "if (performance.now() > until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {",
+    find: 'if (performance.now() < until && !isOfDisk(failure)) {',
+    replace: 'if (performance.now() > until && !isOfDisk(failure)) {',
     test: 'src/modules/configuration/config/config-edit-outage.db-spec.ts',
   },
   {
@@ -387,6 +429,38 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: 'if (waiting.length > 100 * LIMITS.imports) throw',
     test: INSTALLER,
     name: 'only so many imports',
+  },
+  {
+    guard: 'Who goes over what an import brings spends it.',
+    file: 'src/modules/files/composition/compose/collect.ts',
+    find: "this.run.spend('looks', kept.layers.length + kept.agents.length + kept.sessions.length);",
+    replace: '',
+    test: COMPOSE_LIMITS,
+    name: 'imported under many names',
+  },
+  {
+    guard: 'Patches of packs spend the agents below them.',
+    file: 'src/modules/files/composition/compose/collect.ts',
+    find: "this.run.spend('looks', list.length);",
+    replace: '',
+    test: COMPOSE_LIMITS,
+    name: 'agents below many packs',
+  },
+  {
+    guard: 'Patches of packs spend the imports below them.',
+    file: 'src/modules/files/composition/compose/collect.ts',
+    find: "this.run.spend('looks', at.imports.length);",
+    replace: '',
+    test: COMPOSE_LIMITS,
+    name: 'imports below many packs',
+  },
+  {
+    guard: 'Looking for the files of formulas is spent.',
+    file: 'src/modules/files/composition/compose/formula-texts.ts',
+    find: "run.spend('looks', 1);",
+    replace: '',
+    test: COMPOSE_LIMITS,
+    name: 'files of formulas',
   },
   {
     guard: 'What a city composes to has a limit in characters.',

@@ -330,6 +330,14 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/host-lock.spec.ts',
   },
   {
+    guard: 'A file of one provider keeps no other from being published.',
+    file: 'src/modules/hosts/providers/provider-prober.ts',
+    find: 'storableText(detail.slice(0, MAX_DETAIL))',
+    replace: 'detail',
+    test: 'src/modules/hosts/providers/probes/probes.spec.ts',
+    name: 'say of a file what can be stored',
+  },
+  {
     guard: 'Probes run as nobody of the service where users are the walls.',
     file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return this.#started(await sandbox.enter({',

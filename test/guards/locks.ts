@@ -84,9 +84,9 @@ export const LOCKS: readonly Guard[] = [
   {
     guard: 'An edit that breaks off is taken back behind the state of the configuration.',
     file: EDITS,
-    find: 'if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);\n      await this.repository.end(tx, city.streamId, id);',
+    find: 'if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);\n      await this.repository.end(tx, city.streamId, begun.hold);',
     replace:
-      'await this.repository.end(tx, city.streamId, id);\n      if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);',
+      'await this.repository.end(tx, city.streamId, begun.hold);\n      if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);',
     test: EDITS_SPEC,
     name: 'that breaks off',
   },

@@ -137,6 +137,50 @@ describe('an edit that hangs', () => {
     await fixture.expectTidy();
   });
 
+  // Guard: it takes nothing back once another edit was committed, whose files may look the same.
+  it.each([
+    ['config.after_write', 'goes on'],
+    ['config.between_files', 'fails'],
+  ])('at %s and %s leaves the same edit that another process has made since', async (place, then) => {
+    const gate = new HoldingGate();
+    a.failpoints.arm(place, gate.action(1));
+    const slow = a.setVariable(city, 'SAME').then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    await eventually(() => gate.held === 1);
+    await fixture.expire();
+    await b.setVariable(city, 'SAME');
+    if (then === 'fails') gate.fail(new Error('stop'));
+    else gate.release();
+    expect(await slow).toBeInstanceOf(Error);
+    expect([variablesOf(await fixture.read()), await fixture.variables()]).toEqual([['SAME'], ['SAME']]);
+    await fixture.expectTidy();
+  });
+
+  // Guard: it waits until it has the files of the city again.
+  it('and wakes while another process makes the same edit leaves that one', async () => {
+    const [first, second] = [new HoldingGate(), new HoldingGate()];
+    a.failpoints.arm('config.after_write', first.action(1));
+    b.failpoints.arm('config.after_write', second.action(1));
+    const slow = a.setVariable(city, 'SAME').then(() => undefined, refusal);
+    await eventually(() => first.held === 1);
+    await fixture.expire();
+    const same = b.setVariable(city, 'SAME');
+    await eventually(() => second.held === 1);
+    const asked = jest.spyOn(ConfigEditsRepository.prototype, 'holderOf');
+    let ended = false;
+    void slow.then(() => (ended = true));
+    first.release();
+    await eventually(() => ended || asked.mock.calls.length > 1);
+    asked.mockRestore();
+    second.release();
+    expect(await same).toMatchObject({ revision: 2 });
+    expect(await slow).toMatchObject({ problem: 'unavailable' });
+    expect([variablesOf(await fixture.read()), await fixture.variables()]).toEqual([['SAME'], ['SAME']]);
+    await fixture.expectTidy();
+  });
+
   // Guard: a reload is believed only when nobody has edited since it began.
   it('is not seen half done by a reload', async () => {
     const gate = new HoldingGate();

@@ -5,6 +5,7 @@ import { createDb, createPool, type Db } from '../../../platform/database/databa
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { ConfigEditsRepository } from './config-edits.repository.js';
+import type { EditPlan } from './edit-plan.js';
 
 let database: TestDatabase;
 let db: Db;
@@ -25,7 +26,8 @@ afterAll(async () => {
 
 const run = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => new Transactions(db, new Failpoints()).run(work);
 const take = (id: string): Promise<boolean> => run((tx) => repository.take(tx, streamId, { id, owner: id, dir: '/town' }, 60));
-const plan = (id: string): Promise<boolean> => run((tx) => repository.plan(tx, streamId, id, { id, writes: [], removals: [] }, 60));
+const plan = (id: string, writes: EditPlan['writes'] = []): Promise<boolean> =>
+  run((tx) => repository.plan(tx, streamId, id, { id, writes, removals: [] }, 60));
 const end = (id: string): Promise<boolean> => run((tx) => repository.end(tx, streamId, id));
 const letExpire = (): Promise<unknown> => sql`update config_edits set expires_at = now() - interval '1 s'`.execute(db);
 
@@ -50,5 +52,19 @@ describe('the hold on the files of a city', () => {
     expect([await plan('third'), await end('third'), await repository.holderOf(streamId, 'third')]).toEqual([false, false, 'another']);
     expect([await end(left!.id), await repository.holderOf(streamId, 'third')]).toEqual([true, undefined]);
     expect(await take('fourth')).toBe(true);
+  });
+
+  it('keeps texts that are none for PostgreSQL', async () => {
+    const writes = [
+      { path: 'a', before: 'a\0b\\u0000é', after: '\0' },
+      { path: 'b', before: null, after: 'plain \\u0000' },
+    ];
+    await end('fourth');
+    await take('fifth');
+    expect(await plan('fifth', writes)).toBe(true);
+    await letExpire();
+    const left = await run((tx) => repository.adopt(tx, 'sixth', 60, streamId));
+    expect(left?.plan?.writes).toEqual(writes);
+    await end(left!.id);
   });
 });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { newId } from '../../../platform/time/clock.js';
-import { EditPlan } from './edit-plan.js';
+import { EditPlan, storedPlan } from './edit-plan.js';
 
 export interface AbandonedEdit {
   readonly streamId: number;
@@ -35,7 +35,7 @@ export class ConfigEditsRepository {
   /** Says what is about to be written, and renews the hold. False when it was lost. */
   async plan(tx: Tx, streamId: number, id: string, plan: EditPlan, seconds: number): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update config_edits set plan = ${JSON.stringify(plan)}::jsonb, expires_at = ${until(seconds)}
+      update config_edits set plan = ${storedPlan(plan)}::jsonb, expires_at = ${until(seconds)}
       where stream_id = ${streamId} and id = ${id} and expires_at > clock_timestamp()`.execute(tx);
     return numAffectedRows === 1n;
   }
@@ -46,17 +46,37 @@ export class ConfigEditsRepository {
     return numAffectedRows === 1n;
   }
 
-  /** Who has an edit: the one that made it, another that takes it back, or nobody any more. */
-  async holderOf(streamId: number, id: string): Promise<'own' | 'another' | undefined> {
+  /** Who has an edit: the one that made it, under the id `hold`, another that takes it back, or nobody any more. */
+  async holderOf(streamId: number, id: string, hold = id): Promise<'own' | 'another' | undefined> {
     const { rows } = await sql<{ own: boolean }>`
-      select e.id = ${id} as own from config_edits e
-      where e.stream_id = ${streamId} and (e.id = ${id} or e.plan ->> 'id' = ${id})`.execute(this.db);
+      select e.id = ${hold} as own from config_edits e
+      where e.stream_id = ${streamId} and (e.id = ${hold} or e.plan ->> 'id' = ${id})`.execute(this.db);
     return rows[0] && (rows[0].own ? 'own' : 'another');
   }
 
   async lastEdit(streamId: number): Promise<string | null> {
     const row = await this.db.selectFrom('config_states').select('last_edit').where('stream_id', '=', streamId).executeTakeFirst();
     return row?.last_edit ?? null;
+  }
+
+  /**
+   * Holds an edit again that somebody else has ended, to take back what was written since: `busy` while somebody has another one, `moved`
+   * once another than `lastEdit` was committed, whose files may look the same. Behind the state, which a commit has before it ends an edit.
+   */
+  async retake(
+    tx: Tx,
+    streamId: number,
+    edit: { id: string; owner: string; dir: string; plan: EditPlan; lastEdit: string | null },
+    seconds: number,
+  ): Promise<'taken' | 'busy' | 'moved'> {
+    const { rows } = await sql<{ last_edit: string | null }>`
+      select last_edit from config_states where stream_id = ${streamId} for update`.execute(tx);
+    if (rows[0] === undefined || rows[0].last_edit !== edit.lastEdit) return 'moved';
+    const { numAffectedRows } = await sql`
+      insert into config_edits (stream_id, id, owner, expires_at, dir, plan)
+      values (${streamId}, ${edit.id}, ${edit.owner}, ${until(seconds)}, ${edit.dir}, ${storedPlan(edit.plan)}::jsonb)
+      on conflict (stream_id) do nothing`.execute(tx);
+    return numAffectedRows === 1n ? 'taken' : 'busy';
   }
 
   readonly areOpen = sql<boolean>`exists (select from config_edits)`;

@@ -17,13 +17,13 @@ import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { DiskTree } from '../../files/composition/trees/disk-tree.js';
-import { errnoOf } from '../../files/composition/trees/paths.js';
 import { CityComposer } from './city-composer.js';
 import type { Composed } from './composed.js';
 import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
+import { AnswerLost, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
@@ -56,6 +56,20 @@ export interface EditAnswer<T> {
   readonly index?: number;
 }
 
+/** What an edit was about to write, and the edit that was the last one then. */
+interface Written {
+  readonly plan: EditPlan;
+  readonly lastEdit: string | null;
+}
+
+/** An edit that is going on; undefined `written` before it has touched a file. */
+interface Begun {
+  readonly id: string;
+  /** The id under which it is held: another one once it was held again. */
+  hold: string;
+  written?: Written;
+}
+
 /**
  * How long one edit may take from reading the files to the commit, and how long another one waits for it. Beyond `safeMs` the files
  * are not touched any more: somebody may be about to take the edit back.
@@ -64,7 +78,6 @@ const EDIT_LIMITS = { holdS: 30, waitMs: 5_000, safeMs: 15_000 };
 export type EditLimits = Readonly<typeof EDIT_LIMITS>;
 /** How long a failed edit tries to take itself back while the database does not answer; well within the hold. */
 const TAKE_BACK_MS = 8_000;
-const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP']);
 
 /**
  * Changes a city's configuration through the API: the files and the revision together, or neither. One edit a city at
@@ -108,12 +121,13 @@ export class ConfigEditsService {
     const replay = await this.#begin(request, id).catch((error: unknown) => {
       if (error instanceof ProblemError) throw error;
       // The hold may have been committed all the same.
-      return this.#takeBack<T>(request, id, undefined, error);
+      return this.#takeBack<T>(request, { id, hold: id }, error);
     });
     if (replay !== undefined) return replay as EditAnswer<T>;
     const deadline = performance.now() + this.limits.safeMs;
-    let plan: EditPlan | undefined;
+    const begun: Begun = { id, hold: id };
     try {
+      const lastEdit = await this.repository.lastEdit(city.streamId);
       const current = await this.reads.current(city);
       requireExpected(request.expected, current.revision);
       const draft = this.draft(city, current.config);
@@ -122,7 +136,7 @@ export class ConfigEditsService {
       const answer = await this.#composed(request, draft, async (composed) => {
         const compared = await this.revisions.compare(city, composed);
         await this.#announce(city, id, made, deadline);
-        plan = made;
+        begun.written = { plan: made, lastEdit };
         await this.#write(city, made, deadline);
         return this.#commit(request, id, composed, compared, edited);
       });
@@ -130,7 +144,7 @@ export class ConfigEditsService {
       await forgetRemoved(city.path, made).catch((error: unknown) => this.log.warn({ err: error }, 'a removed folder was left aside'));
       return answer;
     } catch (error) {
-      return await this.#takeBack<T>(request, id, plan, error);
+      return await this.#takeBack<T>(request, begun, error);
     }
   }
 
@@ -225,22 +239,22 @@ export class ConfigEditsService {
   }
 
   /** After any failure: nothing of the edit stays, unless it was committed and only the answer was lost. */
-  async #takeBack<T>(request: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T>> {
+  async #takeBack<T>(request: EditRequest, begun: Begun, error: unknown): Promise<EditAnswer<T>> {
     const until = performance.now() + TAKE_BACK_MS;
     for (;;) {
       try {
-        const made = await this.#undo<T>(request, id, plan, error);
+        const made = await this.#undo<T>(request, begun);
         if (made !== undefined) return made;
         break;
       } catch (failure) {
         if (failure instanceof AnswerLost) throw problem('unavailable', failure.message, { cause: error });
         // Left to whoever comes next, it would keep everybody from changing the city until the hold has ended.
-        if (performance.now() < until && !DISK_ERRORS.has(errnoOf(failure) ?? '')) {
+        if (performance.now() < until && !isOfDisk(failure)) {
           await sleep(100 + Math.random() * 100);
           continue;
         }
         const { name } = request.city;
-        this.log.warn({ err: failure, city: name, edit: id }, 'a failed edit could not be taken back; whoever comes next will');
+        this.log.warn({ err: failure, city: name, edit: begun.id }, 'a failed edit could not be taken back; whoever comes next will');
         break;
       }
     }
@@ -248,8 +262,9 @@ export class ConfigEditsService {
   }
 
   /** Answers what is stored when the edit was committed. @throws AnswerLost when it was, and nothing is stored */
-  async #undo<T>({ city, key }: EditRequest, id: string, plan: EditPlan | undefined, error: unknown): Promise<EditAnswer<T> | undefined> {
-    const holder = await this.repository.holderOf(city.streamId, id);
+  async #undo<T>({ city, key }: EditRequest, begun: Begun): Promise<EditAnswer<T> | undefined> {
+    const { id, written } = begun;
+    const holder = await this.repository.holderOf(city.streamId, id, begun.hold);
     // Two at the same files would take each other's last copy away.
     if (holder === 'another') throw new Error('the edit is being taken back by another process');
     const held = holder === 'own';
@@ -259,14 +274,22 @@ export class ConfigEditsService {
       throw new AnswerLost('the change was made, but its answer was lost');
     }
     // Whoever took the hold away has taken back what there was then; what was written since is still there.
-    if (plan !== undefined && (held || error instanceof HoldLost)) await undoPlan(city.path, plan);
+    if (written !== undefined && (held || (await this.#retake(city, begun, written)))) await undoPlan(city.path, written.plan);
     await this.transactions.run(async (tx) => {
       // The state before the edit, as every commit has them.
-      if (plan !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
-      await this.repository.end(tx, city.streamId, id);
+      if (written !== undefined) await this.repository.raiseAttempt(tx, city.streamId);
+      await this.repository.end(tx, city.streamId, begun.hold);
       if (key !== undefined) await this.idempotency.release(tx, key, id);
     }, PREPARES);
     return undefined;
+  }
+
+  /** False when somebody has made an edit since: that one stands, even where it has written the very same. @throws while one is going on */
+  async #retake({ streamId, path }: CityScope, begun: Begun, { plan, lastEdit }: Written): Promise<boolean> {
+    const edit = { id: (begun.hold = newId('edit')), owner: this.config.processId, dir: path, plan, lastEdit };
+    const outcome = await this.transactions.run((tx) => this.repository.retake(tx, streamId, edit, this.limits.holdS), PREPARES);
+    if (outcome === 'busy') throw new Error('another edit is going on');
+    return outcome === 'taken';
   }
 
   /** Whether anybody is at an edit, or has left one. */
@@ -289,24 +312,7 @@ export class ConfigEditsService {
   }
 }
 
-/** Somebody else has ended the edit: it is certain that nothing of it was committed. */
-class HoldLost extends Error {}
-
-/** The edit stands. */
-class AnswerLost extends Error {}
-
 function requireExpected(expected: Expected, revision: number): void {
   if (expected === undefined || expected === '*' || expected === revision) return;
   throw problem('revision_mismatch', `the configuration is at revision ${revision}, not ${expected}`);
-}
-
-/** The same error, unless it is one of the disk: those are nobody's fault. */
-function ofDisk(error: unknown): unknown {
-  const code = errnoOf(error);
-  if (code === undefined || !DISK_ERRORS.has(code)) return error;
-  return problem('dependency_missing', `the city's files cannot be written: ${code}`, { cause: error });
-}
-
-function tooSlow(): Error {
-  return problem('unavailable', 'the change took too long; nothing was changed, try again');
 }

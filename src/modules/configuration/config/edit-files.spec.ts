@@ -48,6 +48,7 @@ describe('a file that an edit takes away', () => {
 
   it('stays when somebody has saved it meanwhile', async () => {
     await expect(applyPlan(city, plan('a = 0\n'), () => Promise.resolve())).rejects.toThrow(EditConflict);
+    await undoPlan(city, plan('a = 0\n'));
     expect(await now('a.toml')).toBe('a = 1\n');
   });
 

@@ -6,7 +6,7 @@ import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
 import { hashAt, NO_FILE, place, swap } from './swap.js';
 
-/** The files are not what the edit was made from. Nothing of the edit is left in them. */
+/** The files are not what the edit was made from. */
 export class EditConflict extends Error {
   constructor(
     readonly path: string,
@@ -29,22 +29,18 @@ const MAX_LINKS = 64;
 const ASIDE = '.gc/cache/removed';
 
 /**
- * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. What
- * was done before a conflict is taken back. Whoever saves a file at the same moment wins.
+ * Carries out a plan: every file appears complete or not at all, and only while it still holds what the plan says. Whoever saves
+ * a file at the same moment wins.
  *
- * @throws EditConflict; errors of the disk go through, with everything taken back.
+ * @throws EditConflict; errors of the disk and of `between` go through. What was done until then stays: only who still has the edit may
+ * take it back, with `undoPlan`.
  */
 export async function applyPlan(dir: string, plan: EditPlan, between: () => Promise<void>): Promise<void> {
-  try {
-    for (const write of plan.writes) {
-      await writeFile(dir, plan.id, write);
-      await between();
-    }
-    for (const removal of plan.removals) await putAside(dir, plan, removal);
-  } catch (error) {
-    await undoPlan(dir, plan);
-    throw error;
+  for (const write of plan.writes) {
+    await writeFile(dir, plan.id, write);
+    await between();
   }
+  for (const removal of plan.removals) await putAside(dir, plan, removal);
 }
 
 /** Completes a plan with the folders that it is going to make, so that they can be taken back as well. */

@@ -1,3 +1,5 @@
+import { storableText } from '../../../contract/storable.js';
+
 /**
  * Something about the files of a city that their owner should know. Everything wrong is told at once, each at its
  * place; texts never repeat values, which may be secrets.
@@ -15,11 +17,11 @@ export interface Issue {
   readonly accepted?: readonly string[];
 }
 
-/** One line for people: `city.toml:12: agent[0].scope: must be one of city, rig`. */
+/** One line for people, which can be stored: `city.toml:12: agent[0].scope: must be one of city, rig`. */
 export function describeIssue({ file, line, key, message, accepted }: Issue): string {
   const place = line === undefined ? file : `${file}:${line}`;
   const list = accepted === undefined || accepted.length === 0 ? '' : ` (accepted: ${accepted.join(', ')})`;
-  return `${place}: ${key === '' ? '' : `${key}: `}${message}${list}`;
+  return storableText(`${place}: ${key === '' ? '' : `${key}: `}${message}${list}`);
 }
 
 export function errorsOf(issues: readonly Issue[]): Issue[] {

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { storableText } from '../../../contract/storable.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Transactions } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -10,6 +11,8 @@ import { READINESS_ITEMS, type ProbeResult } from './providers.catalogue.js';
 import { ProvidersRepository } from './providers.repository.js';
 
 const EVERY_MS = 60_000;
+/** Characters that are published of what a probe says: it quotes files that agents may write to. */
+const MAX_DETAIL = 200;
 
 /** Probes this host's providers each minute, and when asked to, and publishes what it found. */
 @Injectable()
@@ -65,7 +68,7 @@ export class ProviderProber implements OnApplicationBootstrap {
 }
 
 export async function probeAll(host: ProbeHost): Promise<Map<string, ProbeResult>> {
-  return new Map(await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, await probeOne(name, host)] as const)));
+  return new Map(await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, publishable(await probeOne(name, host))] as const)));
 }
 
 async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {
@@ -75,4 +78,9 @@ async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { status: 'probe_error', detail: `its files cannot be read (${code})` };
   }
+}
+
+/** All items are published in one statement: what one of them cannot store would keep back every other. */
+function publishable({ detail, ...result }: ProbeResult): ProbeResult {
+  return detail === undefined ? result : { ...result, detail: storableText(detail.slice(0, MAX_DETAIL)) };
 }

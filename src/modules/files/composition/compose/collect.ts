@@ -20,7 +20,10 @@ export interface CollectedSession {
   readonly pack: Pack;
 }
 
-/** Gathers what imports bring. The answer for a pack is the same in every place that imports it, so it is kept. */
+/**
+ * Gathers what imports bring. The answer for a pack is the same in every place that imports it, so it is kept. What is gone over is
+ * spent: packs that lie below each other bring the same agents to many imports, in files of a few characters.
+ */
 export class Collector {
   readonly #kept = new Map<string, Collected>();
 
@@ -30,11 +33,13 @@ export class Collector {
     const key = `${transitive ? 'all' : 'own'} ${pack.id}`;
     const kept = this.#kept.get(key) ?? this.#collect(pack, transitive);
     this.#kept.set(key, kept);
+    // Whoever asks goes over what there is.
+    this.run.spend('looks', kept.layers.length + kept.agents.length + kept.sessions.length);
     return kept;
   }
 
   #collect(pack: Pack, transitive: boolean): Collected {
-    const layers = postOrder(pack, transitive, false);
+    const layers = this.#postOrder(pack, transitive, false);
     const agents = new Map<string, AgentDefinition[]>();
     const sessions: CollectedSession[] = [];
     for (const layer of layers) {
@@ -44,7 +49,7 @@ export class Collector {
     }
     return {
       layers,
-      outermost: postOrder(pack, transitive, true).reverse(),
+      outermost: this.#postOrder(pack, transitive, true).reverse(),
       agents: layers.flatMap(({ id }) => agents.get(id)!),
       sessions,
     };
@@ -53,16 +58,20 @@ export class Collector {
   /** Applies a pack's patches to the agents and sessions of the pack and of those below it. */
   #patch(pack: Pack, transitive: boolean, agents: Map<string, AgentDefinition[]>, sessions: CollectedSession[]): void {
     const patches = pack.table.table('patches');
-    if (patches === undefined) return;
-    const reached = new Set(postOrder(pack, transitive, false).map(({ id }) => id));
+    const [ofAgents, named] = [patches?.tables('agent') ?? [], patches?.tables('named_session') ?? []];
+    if (ofAgents.length + named.length === 0) return;
+    const reached = new Set(this.#postOrder(pack, transitive, false).map(({ id }) => id));
     const byName = new Map<string, [list: AgentDefinition[], at: number][]>();
-    for (const id of reached)
-      for (const [at, { name }] of (agents.get(id) ?? []).entries()) {
+    for (const id of reached) {
+      const list = agents.get(id) ?? [];
+      this.run.spend('looks', list.length);
+      for (const [at, { name }] of list.entries()) {
         const places = byName.get(name) ?? [];
-        places.push([agents.get(id)!, at]);
+        places.push([list, at]);
         byName.set(name, places);
       }
-    for (const patch of patches.tables('agent')) {
+    }
+    for (const patch of ofAgents) {
       const places = byName.get(bareName(patch.text('name') ?? '')) ?? [];
       if (places.length === 0) this.run.error(patch.get('name')!, 'there is no agent of this name in the pack or in what it imports');
       for (const [list, at] of places) {
@@ -71,8 +80,8 @@ export class Collector {
         list[at] = { ...list[at]!, table: patchAgent(table, patch) };
       }
     }
-    const named = patches.tables('named_session');
     if (named.length === 0) return;
+    this.run.spend('looks', sessions.length);
     const places = new Map<string | undefined, number>();
     for (const [at, { table, pack: from }] of sessions.entries()) {
       const name = table.text('name') ?? table.text('template');
@@ -90,25 +99,26 @@ export class Collector {
       else if (mode !== undefined) sessions[at] = { ...sessions[at]!, table: sessions[at]!.table.with(['mode', mode]) };
     }
   }
+
+  /** A pack and those below it, each after everything that it imports. */
+  #postOrder(pack: Pack, transitive: boolean, reversed: boolean): Pack[] {
+    const order = new Map<string, Pack>();
+    const entered = new Set<string>();
+    const visit = (at: Pack, all: boolean): void => {
+      if (all && !entered.has(at.id)) {
+        entered.add(at.id);
+        this.run.spend('looks', at.imports.length);
+        const imports = reversed ? at.imports.toReversed() : at.imports;
+        for (const each of imports) visit(each.pack, each.transitive);
+      }
+      if (!order.has(at.id)) order.set(at.id, at);
+    };
+    visit(pack, transitive);
+    return [...order.values()];
+  }
 }
 
 /** Without rig and binding. */
 export function bareName(name: string): string {
   return name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('.')) + 1);
-}
-
-/** A pack and those below it, each after everything that it imports. */
-function postOrder(pack: Pack, transitive: boolean, reversed: boolean): Pack[] {
-  const order = new Map<string, Pack>();
-  const entered = new Set<string>();
-  const visit = (at: Pack, all: boolean): void => {
-    if (all && !entered.has(at.id)) {
-      entered.add(at.id);
-      const imports = reversed ? at.imports.toReversed() : at.imports;
-      for (const each of imports) visit(each.pack, each.transitive);
-    }
-    if (!order.has(at.id)) order.set(at.id, at);
-  };
-  visit(pack, transitive);
-  return [...order.values()];
 }

@@ -13,9 +13,12 @@ export interface Folders {
   readonly homes: readonly Home[];
 }
 
+/** What stands for a NUL, which PostgreSQL does not store: in a formula one that TOML has no place for either, so that it stays as unusable as its file. */
+const INSTEAD = { formula: '\u0001', description: '\ufffd' };
+
 /**
- * The texts of formulas and of the files that describe their steps, by SHA-256. They are kept with the revision: who asks
- * for a formula reads no disk.
+ * The texts of formulas and of the files that describe their steps, by the SHA-256 of their files. They are kept with the revision: who
+ * asks for a formula reads no disk. One that holds a NUL is kept with another character for it, and told.
  * @throws TooMuch
  */
 export async function readFormulaTexts(
@@ -26,13 +29,18 @@ export async function readFormulaTexts(
 ): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
   const homes = [...new Set(folders.flatMap((each) => each.homes))];
-  const keep = async (located: Located): Promise<string | undefined> => {
-    const sha256 = digestOf(fileName(located.tree, located.path));
+  const keep = async (located: Located, of: keyof typeof INSTEAD): Promise<string | undefined> => {
+    // One that names a file is looked for in every home, and mostly found in none.
+    run.spend('looks', 1);
+    const file = fileName(located.tree, located.path);
+    const sha256 = digestOf(file);
     if (sha256 === undefined) return undefined;
     const known = texts.get(sha256);
     if (known !== undefined) return known;
-    const text = await run.text(located);
-    if (text === undefined) return undefined;
+    const read = await run.text(located);
+    if (read === undefined) return undefined;
+    const text = read.replaceAll('\0', INSTEAD[of]);
+    if (text !== read) run.warn({ origin: { file }, at: '' }, 'has a NUL character, which cannot be stored: another one is kept for it');
     run.spend('texts', text.length);
     texts.set(sha256, text);
     return text;
@@ -40,15 +48,15 @@ export async function readFormulaTexts(
   const items = formulas.items.filter((item) => item instanceof Table);
   for (const item of items) {
     const located = run.sources.get(item.text('file') ?? '');
-    const text = located && (await keep(located));
+    const text = located && (await keep(located, 'formula'));
     if (located === undefined || text === undefined) continue;
     const { table } = checkedFiles.check(text, fileName(located.tree, located.path), FORMULA_FORMAT);
     for (const written of table === undefined ? [] : describedBy(table)) {
       const path = pathFrom(folderOf(located.path), written);
       if (path === undefined) continue;
-      await keep({ tree: located.tree, path });
+      await keep({ tree: located.tree, path }, 'description');
       const asset = /(?:^|\/)(assets\/.*)$/.exec(path)?.[1];
-      if (asset !== undefined) for (const home of homes) await keep({ tree: home.tree, path: below(home.path, asset) });
+      if (asset !== undefined) for (const home of homes) await keep({ tree: home.tree, path: below(home.path, asset) }, 'description');
     }
   }
   return texts;

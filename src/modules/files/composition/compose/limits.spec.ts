@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS } from './limits.js';
+import { Outgrown } from './run.js';
 import { DEEP } from '../../../../../test/support/depth.js';
 import { composeCity, configOf, errorsIn, packOf, START, type Files } from './testing/city.js';
 
@@ -111,5 +112,110 @@ describe('files that ask for too much', () => {
   it('are told of only so often', async () => {
     const sessions = Array.from({ length: LIMITS.issues * 2 }, () => '[[named_session]]\nname = "a b"\ntemplate = "a"\n').join('');
     expect(await errorsIn({ 'city.toml': START + sessions })).toHaveLength(LIMITS.issues);
+  });
+});
+
+/** `count` texts, one after the other. */
+function many(count: number, text: (n: number) => string): string {
+  return Array.from({ length: count }, (_, n) => text(n)).join('');
+}
+const imported = (name: string): string => `[imports.${name}]\nsource = "${name}"\n`;
+const ownAgent = (name: string): string => `[[agent]]\nname = "${name}"\nscope = "rig"\n`;
+
+/** Ten packs that import one, which imports 40 with a patch each; all of these import one more, and that one what is below it. */
+function layers(patch: (n: number) => string, below: string, packs: Record<string, Files> = {}): [Files, Record<string, Files>] {
+  const middles = Array.from({ length: 40 }, (_, n) => `m${n}`);
+  return [
+    { 'city.toml': START + many(10, (n) => imported(`t${n}`)) },
+    {
+      ...Object.fromEntries(Array.from({ length: 10 }, (_, n) => [`t${n}`, packOf(`t${n}`, imported('hub'))])),
+      hub: packOf('hub', middles.map(imported).join('')),
+      ...Object.fromEntries(middles.map((name, n) => [name, packOf(name, patch(n) + imported('bottom'))])),
+      bottom: packOf('bottom', below),
+      ...packs,
+    },
+  ];
+}
+
+const patchOwn = (n: number): string => `${ownAgent(`own${n}`)}[[patches.agent]]\nname = "own${n}"\ndescription = "x"\n`;
+const patchSession = (n: number): string =>
+  `[[named_session]]\nname = "s${n}"\ntemplate = "a"\nscope = "rig"\n[[patches.named_session]]\nname = "s${n}"\nmode = "always"\n`;
+const leaves = Object.fromEntries(Array.from({ length: 150 }, (_, n) => [`leaf${n}`, packOf(`leaf${n}`, '')]));
+const described = many(100, (n) => `[[steps]]\nid = "s${n}"\ntitle = "t"\ndescription_file = "../assets/${n}.md"\n`);
+
+/** Little text of which the same is gone over many times, each for one reason. */
+const AMPLIFIED: [what: string, files: Files, packs?: Record<string, Files>][] = [
+  [
+    'agents below many packs that patch one',
+    ...layers(
+      patchOwn,
+      many(150, (n) => ownAgent(`a${n}`)),
+    ),
+  ],
+  ['imports below many packs that patch one', ...layers(patchOwn, Object.keys(leaves).map(imported).join(''), leaves)],
+  [
+    'sessions below many packs that patch one',
+    ...layers(
+      patchSession,
+      many(120, (n) => `[[named_session]]\nname = "x${n}"\ntemplate = "a"\nscope = "rig"\n`),
+    ),
+  ],
+  [
+    'agents of one pack that is imported under many names',
+    { 'city.toml': START + many(50, (n) => `[imports.d${n}]\nsource = "desk"\n`) },
+    {
+      desk: packOf(
+        'desk',
+        many(200, (n) => ownAgent(`a${n}`)),
+      ),
+    },
+  ],
+  [
+    'files of formulas that each pack may have',
+    {
+      'city.toml': START + imported('hub'),
+      ...Object.fromEntries(Array.from({ length: 5 }, (_, n) => [`formulas/f${n}.toml`, `formula = "f${n}"\n${described}`])),
+    },
+    { hub: packOf('hub', Object.keys(leaves).map(imported).join('')), ...leaves },
+  ],
+  [
+    'agents that a pack needs in every rig',
+    {
+      'city.toml': START + rigs(300),
+      'agents/a/agent.toml': 'scope = "rig"\n',
+      'agents/a/prompt.md': 'Do it.',
+      'pack.toml': `[pack]\nname = "harbor"\nschema = 2\n${'[[pack.requires]]\nagent = "a"\nscope = "rig"\n'.repeat(200)}`,
+    },
+  ],
+  [
+    'patches of a provider',
+    {
+      'city.toml': `${START}[providers.p]\ncommand = "x"\n${env(500, 'V')}${'[[patches.providers]]\nname = "p"\nenv = { A = "1" }\n'.repeat(30)}`,
+    },
+  ],
+  [
+    'patches of a rig',
+    {
+      'city.toml': `${START}${rigs(1, env(500, 'V').replace('env', 'formula_vars'))}${'[[patches.rigs]]\nname = "r0"\nformula_vars = { A = "1" }\n'.repeat(30)}`,
+    },
+  ],
+];
+
+// Guard: what is gone over is spent, so that no few characters keep the event loop busy.
+describe('files of which little is gone over often', () => {
+  it.each(AMPLIFIED)('are composed in a thread: %s', async (_what, files, packs = {}) => {
+    await expect(composeCity(files, packs, true)).rejects.toThrow(Outgrown);
+  });
+
+  it('have nothing else that is wrong', async () => {
+    for (const [what, files, packs] of AMPLIFIED) expect([what, await errorsIn(files, packs)]).toEqual([what, []]);
+  });
+
+  it('are none where a table of patches is empty', async () => {
+    const [files, packs] = layers(
+      () => '[patches]\n',
+      many(150, (n) => ownAgent(`a${n}`)),
+    );
+    expect((await composeCity(files, packs, true)).config).toBeDefined();
   });
 });

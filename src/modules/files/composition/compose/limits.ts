@@ -48,4 +48,6 @@ export const SMALL = {
   result: 1280 * 1024,
   /** Agents, sessions, rigs and imports, each wherever it comes to stand. */
   steps: 1_500,
+  /** Packs, agents and sessions that are gone over for an import or a patch, once for each, and whatever else is looked up for many places. */
+  looks: 50_000,
 } as const;

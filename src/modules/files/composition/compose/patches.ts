@@ -91,11 +91,13 @@ export function patchRigs(run: Run, rigs: readonly Rig[], patches: readonly Tabl
   for (const patch of patches) {
     const rig = byName.get(patch.text('name')!);
     if (rig === undefined) run.error(patch.get('name')!, `there is no rig "${patch.text('name')}"`);
-    else
+    else {
+      run.spend('copies', costOf(rig.table, patch));
       rig.table = rig.table.with(...patch.without('name', 'formula_vars').entries, [
         'formula_vars',
         overlaid(rig.table.get('formula_vars'), patch.get('formula_vars')),
       ]);
+    }
   }
 }
 
@@ -109,10 +111,11 @@ export function patchProviders(run: Run, catalogue: Table, patches: readonly Tab
       run.error(patch.get('name')!, `there is no provider "${name}" in the city; add [providers.${name}]`);
       continue;
     }
+    run.spend('copies', costOf(base, patch));
     const from = patch.flag('_replace') === true ? new Table(new Map(), patch.origin, patch.at) : base;
     const merged = mergeProvider(from, patch.without('name', '_replace', 'env_remove'));
-    const env = merged.get('env');
-    entries.set(name, env instanceof Table ? merged.with(['env', env.without(...(patch.texts('env_remove') ?? []))]) : merged);
+    const [env, removed] = [merged.get('env'), patch.texts('env_remove') ?? []];
+    entries.set(name, env instanceof Table && removed.length > 0 ? merged.with(['env', env.without(...removed)]) : merged);
   }
   return new Table(entries, catalogue.origin, catalogue.at);
 }
@@ -124,7 +127,10 @@ export function patchMonitors(run: Run, github: Table | undefined, patches: read
     const name = patch.text('name')!;
     const monitor = monitors.get(name);
     if (monitor === undefined) run.error(patch.get('name')!, `there is no monitor "${name}"`);
-    else monitors.set(name, patchAgent(monitor, patch));
+    else {
+      run.spend('copies', costOf(monitor, patch));
+      monitors.set(name, patchAgent(monitor, patch));
+    }
   }
   return patches.length === 0 ? github : github?.with(['pr_monitor', listFrom([...monitors.values()])]);
 }

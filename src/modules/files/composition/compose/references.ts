@@ -62,6 +62,7 @@ export function checkRequirements(
     for (const needed of table.table('pack')?.tables('requires') ?? []) {
       const name = needed.text('agent')!;
       const dirs = needed.text('scope') === 'rig' ? rigs : [''];
+      run.spend('looks', dirs.length);
       const missing = dirs.filter((dir) => !has(agents, name, dir));
       if (missing.length > 0)
         run.error(

@@ -48,10 +48,11 @@ interface Budget extends Allowance {
   values: number;
   result: number;
   steps: number;
+  looks: number;
 }
 
-/** What is stepped through has limits of its own, each with its own words. */
-const WHOLE: Readonly<Budget> = { ...LIMITS, files: LIMITS.digested, steps: Infinity };
+/** What is stepped through has limits of its own, each with its own words; what is gone over, those of a thread's time and memory. */
+const WHOLE: Readonly<Budget> = { ...LIMITS, files: LIMITS.digested, steps: Infinity, looks: Infinity };
 
 const WORDS: Readonly<Record<keyof Budget, string>> = {
   files: 'the city and its packs have, in all folders together, more files than',
@@ -62,6 +63,7 @@ const WORDS: Readonly<Record<keyof Budget, string>> = {
   values: 'the composed result has more values than',
   result: 'the composed result has more characters than',
   steps: 'composing takes more steps than',
+  looks: 'composing goes over more than',
 };
 
 /** One composing: what it reads from and what it has to say. Texts of issues name keys and names, never values. */

@@ -68,6 +68,13 @@ describe('probes', () => {
     expect(await status('codex')).toBe(expected);
   });
 
+  it('say of a file what can be stored, and not all of it', async () => {
+    await program('codex');
+    await put('.codex/auth.json', JSON.stringify({ auth_mode: `\0${'x'.repeat(1_000)}` }));
+    const { detail } = (await probeAll(host)).get('codex')!;
+    expect(detail).toBe(`auth mode \ufffd${'x'.repeat(189)}`);
+  });
+
   it.each([
     [undefined, undefined, 'needs_auth'],
     ['{}', undefined, 'needs_auth'],

@@ -34,8 +34,9 @@ export function packOf(name: string, text: string, agents: readonly string[] = [
 
 export const START = '[workspace]\nstart_command = "bin/agent"\n';
 
-export function composeCity(files: Files, packs: Readonly<Record<string, Files>> = {}): Promise<Composition> {
-  return compose({ tree: new MemoryTree(files), packs: new NamedPacks(packs), cityName: 'harbor' });
+/** @param small as in `ComposeInput` */
+export function composeCity(files: Files, packs: Readonly<Record<string, Files>> = {}, small = false): Promise<Composition> {
+  return compose({ tree: new MemoryTree(files), packs: new NamedPacks(packs), cityName: 'harbor', small });
 }
 
 /** The composed result as plain values; fails with what is wrong when there is none. */

@@ -1,0 +1,25 @@
+import { problem } from '../../../contract/problems.js';
+import { errnoOf } from '../../files/composition/trees/paths.js';
+
+const DISK_ERRORS = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOSPC', 'EDQUOT', 'EIO', 'ESTALE', 'ENOTDIR', 'EISDIR', 'EEXIST', 'ELOOP']);
+
+/** Somebody else has ended the edit: it is certain that nothing of it was committed. */
+export class HoldLost extends Error {}
+
+/** The edit stands. */
+export class AnswerLost extends Error {}
+
+/** Whether the disk has refused something: trying again soon helps nobody. */
+export function isOfDisk(error: unknown): boolean {
+  return DISK_ERRORS.has(errnoOf(error) ?? '');
+}
+
+/** The same error, unless it is one of the disk: those are nobody's fault. */
+export function ofDisk(error: unknown): unknown {
+  return isOfDisk(error) ? problem('dependency_missing', `the city's files cannot be written: ${errnoOf(error)}`, { cause: error }) : error;
+}
+
+/** The answer to an edit that has lost its time, or its hold. */
+export function tooSlow(): Error {
+  return problem('unavailable', 'the change took too long; nothing was changed, try again');
+}
