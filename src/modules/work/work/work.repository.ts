@@ -311,6 +311,18 @@ export class WorkRepository {
     );
   }
 
+  /** Edges to closed ones of these beads that a fan-out has not come to yet, from `issues` or from all others. */
+  async untold(tx: Tx, streamId: number, ids: readonly string[], issues: readonly string[] | undefined): Promise<Edge[]> {
+    const { rows } = await sql<Edge>`
+      select d.issue_id, d.depends_on_id, d.type from bead_fan_outs f
+      join beads b on b.stream_id = f.stream_id and b.id = f.bead_id and b.status = 'closed'
+      join bead_dependencies d on d.stream_id = f.stream_id and d.depends_on_id = f.bead_id and (d.type, d.issue_id) > (f.after_type, f.after_id)
+      where f.stream_id = ${streamId} and f.bead_id = any(${[...ids]}::text[]) and d.issue_id <> all(${[...ids]}::text[])
+        and (${issues === undefined} or d.issue_id = any(${[...(issues ?? [])]}::text[]))
+      order by d.depends_on_id, d.type, d.issue_id`.execute(tx);
+    return rows;
+  }
+
   /** Of these beads those whose open blockers are not what they count, by id: they count anew. `flips`: it is blocked now, or no longer. */
   async recountWrong(tx: Tx, streamId: number, ids: readonly string[]): Promise<{ readonly row: BeadRecord; readonly flips: boolean }[]> {
     const { rows } = await sql<BeadRecord & { flips: boolean }>`
