@@ -187,6 +187,14 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
   },
   {
+    guard: 'The walk that looks for cycles of slung beads has an end.',
+    file: 'src/modules/work/dependencies/dependencies.repository.ts',
+    find: 'limit ${most}`',
+    replace: 'limit ${most + 1_000}`',
+    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
+    name: 'are found in one walk',
+  },
+  {
     guard: 'Work changes in a running city only.',
     file: 'src/modules/work/work/work.service.ts',
     find: 'if (!(await this.repository.begin(tx, city.streamId)))',
