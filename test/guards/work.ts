@@ -241,6 +241,14 @@ export const WORK: readonly Guard[] = [
     name: '(it among many beads)',
   },
   {
+    guard: 'What was launched for a bead ends with it also where many are closed at once.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: " or coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is not null)",
+    replace: ')',
+    test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',
+    name: 'also where that is closed with its run',
+  },
+  {
     guard: 'A fan-out begins anew where its bead changes again.',
     file: 'src/modules/work/work/work.repository.ts',
     find: "do update set after_type = '', after_id = '', told = 0",

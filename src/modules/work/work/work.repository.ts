@@ -236,8 +236,8 @@ export class WorkRepository {
   }
 
   /**
-   * Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. The root of a run looks at its steps
-   * through the run, and at thousands of them at once.
+   * Of beads, those that another one looks at: it depends on it in whichever way, is its parent, or is the root of what was launched for it. The root of a
+   * run looks at its steps through the run, and at thousands of them at once.
    */
   async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
     const all = [...ids];
@@ -249,7 +249,8 @@ export class WorkRepository {
       select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
       where b.stream_id = ${streamId} and b.id = any(${all}::text[])
       union
-      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[]) and b.issue_type = 'convoy'
+      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[])
+        and (b.issue_type = 'convoy' or coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is not null)
       order by id`.execute(tx);
     return rows.map((row) => row.id);
   }
