@@ -128,9 +128,25 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   {
     guard: 'Only its holder releases a key.',
     file: 'src/platform/idempotency/idempotency.repository.ts',
-    find: 'and (${owner ?? null}::text is null or owner = ${owner ?? null})',
-    replace: 'and (${owner ?? null}::text is null or true)',
+    find: 'and owner = ${owner} and progress is null`',
+    replace: 'and ${owner}::text is not null and progress is null`',
     test: KEYS,
+  },
+  {
+    guard: 'A part of an effect counts only while its key is held for it.',
+    file: 'src/platform/idempotency/idempotency.ts',
+    find: 'if (!(await this.repository.keep(tx, ref, owner, progress, ms))) throw inFlight();',
+    replace: 'await this.repository.keep(tx, ref, owner, progress, ms);',
+    test: KEYS,
+    name: 'counts no part of a holder that has lost the key',
+  },
+  {
+    guard: 'What was kept under a key is of no other request.',
+    file: 'src/platform/idempotency/idempotency.repository.ts',
+    find: 'case when h.body_hash = excluded.body_hash and',
+    replace: 'case when',
+    test: KEYS,
+    name: 'keeps for a day',
   },
   {
     guard: 'A hold on a key runs out.',

@@ -101,4 +101,12 @@ export const MAINTENANCE: readonly Guard[] = [
     test: 'src/modules/configuration/config/retention.db-spec.ts',
     name: 'says how long the history of orders is kept',
   },
+  {
+    guard: 'A pass archives all mail that is due, however much there is.',
+    file: 'src/modules/work/mail/mail-retention.ts',
+    find: 'inBatches(SWEEP_MESSAGES, () => this.sweep(city), signal)',
+    replace: 'this.sweep(city)',
+    test: 'src/modules/work/mail/mail-races.db-spec.ts',
+    name: 'archives all that is due in one pass',
+  },
 ];

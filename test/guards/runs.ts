@@ -160,6 +160,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: BATCH,
   },
   {
+    guard: 'A repeat of a batch that broke off slings nothing a second time.',
+    file: 'src/modules/orchestration/sling/sling-batch.service.ts',
+    find: 'await keep(work.tx, [...results, ...some]);',
+    replace: 'await keep(work.tx, results);',
+    test: 'src/modules/orchestration/sling/sling-batch.db-spec.ts',
+    name: 'takes nothing from who works on a bead by now',
+  },
+  {
     guard: 'A step of a batch of slings is done once, whoever thinks that the batch is his.',
     file: 'src/modules/orchestration/sling/sling-batches.reconciler.ts',
     find: 'if (now === undefined || now.canceled || now.done !== done) return;',

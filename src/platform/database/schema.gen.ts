@@ -467,10 +467,18 @@ export interface ExtmsgParticipants {
 }
 
 export interface IdempotencyHolds {
+  /**
+   * Of the request that holds the key, or held it last.
+   */
+  body_hash: Buffer | null;
   expires_at: Timestamp;
   key: string;
   operation: string;
   owner: string;
+  /**
+   * What the request has come to, as its holders say it. It stays a day after the hold has ended.
+   */
+  progress: Json | null;
   scope: string;
 }
 

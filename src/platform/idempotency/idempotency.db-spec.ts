@@ -178,6 +178,47 @@ describe('idempotency keys', () => {
       expect(await regained).toBeUndefined();
     });
 
+    it('keeps for a day what parts of the effect have come to, for who goes on with the same request', async () => {
+      const r = ref();
+      const held = (owner: string, as = r): Promise<unknown> =>
+        transactions.run(async (tx) => {
+          expect(await other.hold(tx, as, owner)).toBeUndefined();
+          return other.kept(tx, as);
+        });
+      expect(await held('req-a')).toBeUndefined();
+      await transactions.run((tx) => keys.keep(tx, r, 'req-a', ['one']));
+      await transactions.run((tx) => keys.keep(tx, r, 'req-a', ['one', 'two']));
+      await expect(held('req-b')).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+      const end = (owner: string): Promise<void> => transactions.run((tx) => keys.release(tx, r, owner));
+      await end('req-a');
+      expect(await held('req-b')).toEqual(['one', 'two']);
+      await end('req-b');
+      const ended = (before: string): Promise<unknown> =>
+        sql`update idempotency_holds set expires_at = now() - ${before}::interval where key = ${r.key}`.execute(db);
+      await ended('23 hours');
+      await transactions.run((tx) => keys.purge(tx, 10));
+      expect(await held('req-c')).toEqual(['one', 'two']);
+      await ended('24 hours');
+      expect(await held('req-d')).toBeUndefined();
+      await transactions.run((tx) => keys.keep(tx, r, 'req-d', ['one']));
+      await end('req-d');
+      expect(await held('req-e', { ...r, body: {} })).toBeUndefined();
+    });
+
+    it('counts no part of a holder that has lost the key, and every one beside a repeat that only looks', async () => {
+      const r = ref();
+      await transactions.run((tx) => keys.hold(tx, r, 'req-a'));
+      await transactions.run(async (tx) => {
+        await expect(other.hold(tx, r, 'req-b')).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+        // The repeat has the key's lock.
+        await transactions.run((own) => keys.keep(own, r, 'req-a', 1));
+      });
+      await sql`update idempotency_holds set expires_at = now() where key = ${r.key}`.execute(db);
+      await transactions.run((tx) => other.hold(tx, r, 'req-b'));
+      await expect(transactions.run((tx) => keys.keep(tx, r, 'req-a', 2))).rejects.toMatchObject({ problem: 'idempotency_in_flight' });
+      expect(await transactions.run((tx) => other.kept(tx, r))).toBe(1);
+    });
+
     it('lets only one of two late holders have its effect', async () => {
       const r = ref();
       await transactions.run((tx) => keys.hold(tx, r, 'req-a', 1));

@@ -80,23 +80,53 @@ export class IdempotencyRepository {
     return rows[0]?.owner;
   }
 
-  async hold(tx: Tx, at: KeyAddress, owner: string, ms: number): Promise<void> {
+  /** What was kept under the key stays where it is of the same request. */
+  async hold(tx: Tx, at: KeyAddress, owner: string, bodyHash: Buffer, ms: number): Promise<void> {
     await sql`
-      insert into idempotency_holds (scope, operation, key, owner, expires_at)
-      values (${at.scope}, ${at.operation}, ${at.key}, ${owner}, clock_timestamp() + ${ms / 1000} * interval '1 second')
-      on conflict (scope, operation, key) do update set owner = excluded.owner, expires_at = excluded.expires_at`.execute(tx);
+      insert into idempotency_holds as h (scope, operation, key, owner, body_hash, expires_at)
+      values (${at.scope}, ${at.operation}, ${at.key}, ${owner}, ${bodyHash}, clock_timestamp() + ${ms / 1000} * interval '1 second')
+      on conflict (scope, operation, key) do update set owner = excluded.owner, body_hash = excluded.body_hash, expires_at = excluded.expires_at,
+        progress = case when h.body_hash = excluded.body_hash and h.expires_at > now() - ${LIFE}::interval then h.progress end`.execute(tx);
   }
 
-  async release(tx: Tx, at: KeyAddress, owner: string | undefined): Promise<void> {
+  /** Keeps how far its owner has come, and holds the key for so long from now on. False when it is another's. */
+  async keep(tx: Tx, at: KeyAddress, owner: string, progress: unknown, ms: number): Promise<boolean> {
+    const { rows } = await sql`
+      update idempotency_holds
+      set progress = ${JSON.stringify(progress)}::json, expires_at = clock_timestamp() + ${ms / 1000} * interval '1 second'
+      where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key} and owner = ${owner}
+      returning 1`.execute(tx);
+    return rows.length === 1;
+  }
+
+  async progress(db: Kysely<Database>, at: KeyAddress): Promise<unknown> {
+    const { rows } = await sql<{ progress: unknown }>`
+      select progress from idempotency_holds where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}`.execute(db);
+    return rows[0]?.progress ?? undefined;
+  }
+
+  /** Ends the hold of an owner. Where something was kept its row stays, as one that has run out. */
+  async release(tx: Tx, at: KeyAddress, owner: string): Promise<void> {
+    await sql`
+      with ended as (
+        update idempotency_holds set expires_at = clock_timestamp()
+        where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key} and owner = ${owner} and progress is not null)
+      delete from idempotency_holds
+      where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key} and owner = ${owner} and progress is null`.execute(tx);
+  }
+
+  /** Ends any hold, with what was kept: there is an answer. */
+  async endHold(tx: Tx, at: KeyAddress): Promise<void> {
+    await sql`delete from idempotency_holds where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}`.execute(tx);
+  }
+
+  /** Deletes up to `limit` answers whose life is over, and holds that ran out, those with something kept after the same time. Returns how many answers went. */
+  async purge(tx: Tx, limit: number): Promise<number> {
     await sql`
       delete from idempotency_holds
-      where scope = ${at.scope} and operation = ${at.operation} and key = ${at.key}
-        and (${owner ?? null}::text is null or owner = ${owner ?? null})`.execute(tx);
-  }
-
-  /** Deletes up to `limit` answers whose life is over, and holds that ran out. Returns how many answers went. */
-  async purge(tx: Tx, limit: number): Promise<number> {
-    await sql`delete from idempotency_holds where expires_at < clock_timestamp() - interval '1 hour'`.execute(tx);
+      where expires_at < clock_timestamp() - interval '1 hour' and (progress is null or expires_at < now() - ${LIFE}::interval)`.execute(
+      tx,
+    );
     const { numAffectedRows } = await sql`
       delete from idempotency_keys where ctid = any(array(
         select ctid from idempotency_keys

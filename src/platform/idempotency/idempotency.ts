@@ -79,7 +79,7 @@ export class Idempotency {
   /** Stores the answer in the transaction of the effect and ends a hold on the key. Call after `guard`. */
   async store(tx: Tx, ref: IdempotencyRef, answer: StoredAnswer): Promise<void> {
     if (!(await this.repository.store(tx, ref, bodyHash(ref.body), answer.status, answer.body))) throw inFlight();
-    await this.repository.release(tx, ref, undefined);
+    await this.repository.endHold(tx, ref);
   }
 
   /** Guard, work and store in the caller's transaction; without a reference only the work. */
@@ -98,12 +98,27 @@ export class Idempotency {
 
   /**
    * For an effect that spans transactions: guards, then holds the key for `owner` beyond this transaction, at most
-   * `ms`. The transaction of the effect calls `regain` and `store`; a failed effect calls `release`.
+   * `ms`. Where parts of the effect count each for itself, the transaction of each calls `keep`, and who holds the key next goes on behind `kept`. The
+   * transaction of the whole, or of the last of it, calls `regain` and `store`; a failed effect calls `release`.
    */
   async hold(tx: Tx, ref: IdempotencyRef, owner: string, ms = DEFAULT_HOLD_MS): Promise<StoredAnswer | undefined> {
     const stored = await this.guard(tx, ref, owner);
-    if (stored === undefined) await this.repository.hold(tx, ref, owner, ms);
+    if (stored === undefined) await this.repository.hold(tx, ref, owner, bodyHash(ref.body), ms);
     return stored;
+  }
+
+  /** What the same request has come to under the key, as `keep` was told last, for a day; undefined when that is nothing. Call after `hold`. */
+  async kept(tx: Tx, ref: IdempotencyRef): Promise<unknown> {
+    return this.repository.progress(tx, ref);
+  }
+
+  /**
+   * Keeps what the effect has come to with this transaction, and holds the key for another `ms`. Repeats that look at the key do not get in its way.
+   *
+   * @throws ProblemError idempotency_in_flight when the hold has run out and another has the key: then this part must not count
+   */
+  async keep(tx: Tx, ref: IdempotencyRef, owner: string, progress: unknown, ms = DEFAULT_HOLD_MS): Promise<void> {
+    if (!(await this.repository.keep(tx, ref, owner, progress, ms))) throw inFlight();
   }
 
   /**
@@ -114,6 +129,7 @@ export class Idempotency {
     return this.repository.lastHolder(db, ref);
   }
 
+  /** Gives the key back without an answer. What was kept stays for who repeats the request. */
   async release(tx: Tx, ref: IdempotencyRef, owner: string): Promise<void> {
     await this.repository.release(tx, ref, owner);
   }

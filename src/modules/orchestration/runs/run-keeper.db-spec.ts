@@ -146,6 +146,16 @@ describe('a tree', () => {
     expect(await runs.run(wisp.id)).toMatchObject({ status: 'completed', closed: 1, active: 0 });
   });
 
+  it('ends with the step that it is for, also where that is closed with its run', async () => {
+    const graph = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor' });
+    const { a, d } = await stepsOf(graph);
+    const tree = await runs.launch({ recipe: recipeOf(TREE), source: a! });
+    const wisp = await runs.launch({ recipe: recipeOf(WISP), source: d! });
+    await runs.work.run(fixture.city, 'tester', (w) => runs.endings.end(w, graph, { outcome: 'canceled', reason: 'over' }));
+    for (const { id } of [tree, wisp]) expect(await runs.run(id)).toMatchObject({ status: 'completed', active: 0 });
+    expect((await h.bead((await stepsOf(tree)).c!)).status).toBe('closed');
+  });
+
   it('is over when somebody closes its root', async () => {
     const run = await runs.launch({ recipe: recipeOf(TREE) });
     await close(run.id, { 'gc.outcome': 'fail', 'gc.failure_reason': 'no_luck', close_reason: 'it broke' });

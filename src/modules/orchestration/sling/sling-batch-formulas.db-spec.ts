@@ -200,18 +200,20 @@ describe('two processes with the same beads', () => {
     expect(both.flatMap(({ value }) => value.results).filter(({ changed }) => changed)).toHaveLength(6);
   });
 
-  it('that break off find what was launched under the same key', async () => {
+  it('that break off launch nothing a second time under the same key, also where they may end what is there', async () => {
     const [one, two] = [await h.create(), await h.create()];
+    const body = { target, beads: [one, two], force: true };
     let commits = 0;
     fixture.failpoints.arm('tx.before_commit', () => {
       if (++commits === 3) throw new Error('planted');
     });
-    await expect(a.batch({ target, beads: [one, two] }, 'k')).rejects.toThrow('planted');
+    await expect(a.batch(body, 'k')).rejects.toThrow('planted');
     fixture.failpoints.disarm();
     const first = await live();
     expect(Object.keys(first)).toEqual([one]);
-    expect((await b.batch({ target, beads: [one, two] }, 'k')).value).toMatchObject({
-      results: [{ changed: false, workflow_id: first[one] }, { changed: true }],
+    expect((await b.batch(body, 'k')).value).toMatchObject({
+      results: [{ changed: true, workflow_id: first[one] }, { changed: true }],
     });
+    expect(await live()).toMatchObject(first);
   });
 });

@@ -146,21 +146,59 @@ describe('a batch', () => {
     await expect(service.batch({ ...body, force: true }, 'k')).rejects.toMatchObject({ problem: 'idempotency_mismatch' });
   });
 
-  it('that breaks off gives its key back: what was slung stays, and the repeat finds it so', async () => {
-    const [a, b] = [await h.create(), await h.create()];
-    service = slings(fixture, fixture.work, undefined, { step: 1 });
-    let commits = 0;
-    fixture.failpoints.arm('tx.before_commit', () => {
-      if (++commits === 3) throw new Error('planted');
+  describe('that breaks off', () => {
+    /** Its first bead is slung, and the transaction of the second fails. */
+    const breakOff = async (body: Parameters<Slings['batch']>[0]): Promise<void> => {
+      service = slings(fixture, fixture.work, undefined, { step: 1 });
+      let commits = 0;
+      fixture.failpoints.arm('tx.before_commit', () => {
+        if (++commits === 3) throw new Error('planted');
+      });
+      await expect(service.batch(body, 'k')).rejects.toThrow('planted');
+      fixture.failpoints.disarm();
+    };
+
+    it('gives its key back; its repeat slings the rest, and takes nothing from who works on a bead by now', async () => {
+      const [a, b] = [await h.create({ assignee: 'deacon' }), await h.create()];
+      const body = { target, beads: [a, b], reassign: true };
+      await breakOff(body);
+      await h.change(a, { status: 'in_progress', assignee: target, lease: { ms: 60_000 } });
+      const { value } = await service.batch(body, 'k');
+      expect(value).toMatchObject({
+        status: 'slung',
+        results: [
+          { bead: a, changed: true },
+          { bead: b, changed: true },
+        ],
+        slung: 2,
+      });
+      expect(await h.bead(a)).toMatchObject({ status: 'in_progress', assignee: target });
+      expect((await service.batch(body, 'k')).value).toEqual(value);
     });
-    await expect(service.batch({ target, beads: [a, b] }, 'k')).rejects.toThrow('planted');
-    fixture.failpoints.disarm();
-    expect((await service.batch({ target, beads: [a, b] }, 'k')).value).toMatchObject({
-      status: 'slung',
-      results: [
-        { bead: a, changed: false },
-        { bead: b, changed: true },
-      ],
+
+    it('of a convoy answers a member as slung that has been closed since', async () => {
+      const [a, b] = [await h.create(), await h.create()];
+      const body = { target, convoy: await convoyOf([a, b]) };
+      await breakOff(body);
+      await h.close(a);
+      const { value } = await service.batch(body, 'k');
+      expect(value).toMatchObject({ status: 'slung', slung: 2, skipped: 0 });
+      expect(value.results.map(({ bead, status }) => [bead, status])).toEqual([
+        [a, 'slung'],
+        [b, 'slung'],
+      ]);
+    });
+
+    it('is begun anew by another request under its key', async () => {
+      const [a, b] = [await h.create(), await h.create()];
+      await breakOff({ target, beads: [a, b] });
+      const { value } = await service.batch({ target, beads: [b, a] }, 'k');
+      expect(value).toMatchObject({
+        results: [
+          { bead: b, changed: true },
+          { bead: a, changed: false },
+        ],
+      });
     });
   });
 });

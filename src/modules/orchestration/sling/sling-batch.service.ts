@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
-import { PREPARES, Transactions } from '../../../platform/database/transactions.js';
+import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Idempotency, type IdempotencyRef } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
@@ -26,13 +26,15 @@ import {
 } from './sling.schemas.js';
 
 export const SLING_BATCH = 'sling-batch';
-/** A process that dies leaves its key locked this long. While it lives it holds it anew after so many beads. */
+/** A process that dies leaves its key locked this long from its last step on. */
 const HOLD_MS = 60_000;
-const HELD_ANEW = 100;
 
 interface Going {
   readonly ready: Ready | undefined;
-  readonly hold: () => Promise<void>;
+  /** What became of the beads of earlier tries. */
+  readonly before: readonly SlingBatchResult[];
+  /** Keeps what became of all beads so far, in the transaction of a step. */
+  readonly keep: (tx: Tx, results: readonly SlingBatchResult[]) => Promise<void>;
   readonly actor: string;
   /** The position of the log before. */
   readonly from: number;
@@ -104,7 +106,10 @@ export class SlingBatchService {
     return batchAnswer(plan, results, dry, dry ? eventsOf(work) : undefined);
   }
 
-  /** In steps, a transaction each, so that other writers of the city get in between. The key is held from the first to the last. */
+  /**
+   * In steps, a transaction each, so that other writers of the city get in between. The key is held from the first to the last, and with each step goes
+   * what has become of the beads: a repeat of a batch that broke off slings the rest, and takes nothing from who works on one by now.
+   */
   async #eachForItself(
     city: CityScope,
     body: SlingBatchInputBody,
@@ -118,20 +123,22 @@ export class SlingBatchService {
       async (work) => {
         const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
         if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
-        return { plan: await this.plans.read(work, body) };
+        const kept = ref && ((await this.idempotency.kept(work.tx, ref)) as SlingBatchResult[] | undefined);
+        return { plan: await this.plans.read(work, body), before: kept ?? [] };
       },
       PREPARES,
     );
     if (begun.value.plan === undefined) return { value: begun.value.answer, index: begun.index };
-    const { plan } = begun.value;
+    const { before } = begun.value;
+    const plan = without(begun.value.plan, before);
     try {
-      const chosen = await this.formulas.choose(city, body);
-      const ready = chosen && (await this.batch.ready(city, chosen, plan.beads, MAX_BATCH_STEPS));
+      const chosen = plan.beads.length === 0 ? undefined : await this.formulas.choose(city, body);
+      const ready = chosen && (await this.#ready(city, chosen, plan, before.length > 0));
       if (plan.beads.length > this.atOnce) return await this.#accept(city, body, { plan, chosen, ref, owner, actor });
-      const hold = async (): Promise<void> => {
-        if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.hold(tx, ref, owner, HOLD_MS), PREPARES);
+      const keep = async (tx: Tx, results: readonly SlingBatchResult[]): Promise<void> => {
+        if (ref !== undefined) await this.idempotency.keep(tx, ref, owner, results, HOLD_MS);
       };
-      const done = await this.#slingAll(city, plan, { ready, hold, actor, from: begun.index });
+      const done = await this.#slingAll(city, plan, { ready, before, keep, actor, from: begun.index });
       if (ref !== undefined) await this.#store(ref, owner, done.value);
       return done;
     } catch (error) {
@@ -140,18 +147,23 @@ export class SlingBatchService {
     }
   }
 
-  async #slingAll(city: CityScope, plan: BatchPlan, { ready, hold, actor, from }: Going): Promise<Done<SlingBatchResponse>> {
-    const results: SlingBatchResult[] = [];
+  #ready(city: CityScope, chosen: ChosenFormula, { beads }: BatchPlan, begun: boolean): Promise<Ready> {
+    return begun ? this.batch.readyFor(city, chosen, beads, MAX_BATCH_STEPS) : this.batch.ready(city, chosen, beads, MAX_BATCH_STEPS);
+  }
+
+  async #slingAll(city: CityScope, plan: BatchPlan, { ready, before, keep, actor, from }: Going): Promise<Done<SlingBatchResponse>> {
+    const results = [...before];
     let index = from;
     const step = ready === undefined ? this.step : 1;
-    for (let heldFor = 0; results.length < plan.beads.length;) {
-      if (results.length - heldFor >= HELD_ANEW) {
-        await hold();
-        heldFor = results.length;
-      }
-      const next = plan.beads.slice(results.length, results.length + step);
+    for (let at = 0; at < plan.beads.length; at += step) {
+      const next = plan.beads.slice(at, at + step);
       const one = ready && (await this.batch.readyAhead(city, next, ready, plan.order.force));
-      const done = await this.work.run(city, actor, (work) => this.batch.sling(work, next, plan, one), { ahead: aheadFor(next, one) });
+      const sling = async (work: Work): Promise<SlingBatchResult[]> => {
+        const some = await this.batch.sling(work, next, plan, one);
+        await keep(work.tx, [...results, ...some]);
+        return some;
+      };
+      const done = await this.work.run(city, actor, sling, { ahead: aheadFor(next, one) });
       index = done.index;
       results.push(...done.value);
     }
@@ -188,8 +200,15 @@ export class SlingBatchService {
     });
   }
 
-  /** What has been slung stays: the repeat finds it so. A hold that cannot be given back ends by itself. */
+  /** What has been slung stays: the repeat goes on behind it. A hold that cannot be given back ends by itself. */
   async #release(ref: IdempotencyRef | undefined, owner: string): Promise<void> {
     if (ref !== undefined) await this.transactions.run((tx) => this.idempotency.release(tx, ref, owner), PREPARES).catch(() => undefined);
   }
+}
+
+/** What is left of a batch of which some was slung or refused before. */
+function without(plan: BatchPlan, before: readonly SlingBatchResult[]): BatchPlan {
+  const known = new Set(before.map(({ bead }) => bead));
+  const isLeft = (bead: string): boolean => !known.has(bead);
+  return { ...plan, beads: plan.beads.filter(isLeft), skipped: plan.skipped.filter(isLeft) };
 }

@@ -92,7 +92,7 @@ describe('changing a bead', () => {
   });
 
   it('closes whatever way it becomes closed, and says so once', async () => {
-    const [one, two, three, four] = [await create(), await create(), await create(), await create()];
+    const [one, two, three, four] = [await create({ assignee: 'mayor' }), await create(), await create(), await create()];
     await changes.update(target(one), { status: 'closed' });
     await changes.close(target(two), 'done');
     await changes.close(target(two), 'again');
@@ -106,6 +106,7 @@ describe('changing a bead', () => {
     expect(await stored(four)).toBeUndefined();
     await expect(changes.update(target(one), { status: 'in_progress' })).rejects.toMatchObject({ problem: 'wrong_state' });
     await changes.reopen(target(one));
+    expect(await stored(one)).toMatchObject({ status: 'open', assignee: 'mayor' });
     await expect(changes.reopen(target(one))).rejects.toMatchObject({ detail: `conflict: bead ${one} is not closed (status: open)` });
   });
 

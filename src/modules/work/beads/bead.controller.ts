@@ -150,7 +150,7 @@ export class BeadController {
     needs: 'operate',
     summary: 'Open a closed bead again',
     description:
-      'It is open again and nobody has it. What waited for it to be closed waits again; where many depend on it, in steps, as after `close`.',
+      'It is open again; whoever it was assigned to stays its assignee. What waited for it to be closed waits again; where many depend on it, in steps, as after `close`.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['ETag', 'X-SVC-Index'],

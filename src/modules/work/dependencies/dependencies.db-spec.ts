@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import type { Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
+import type { Work } from '../work/work.js';
 import { DependenciesRepository } from './dependencies.repository.js';
 import type { DependencyAddInput } from './dependencies.schemas.js';
 import { DependenciesService } from './dependencies.service.js';
@@ -185,6 +189,27 @@ describe('cycles', () => {
     expect(
       (await fixture.work.run(fixture.city, 'tester', (w) => service.findCycle(w, ids[0]!, ids[38]!, 'blocking'))).value,
     ).toBeUndefined();
+  });
+
+  it('through many beads are found in one walk, in which each edge is read twice', async () => {
+    const ids = await create(41);
+    await fixture.work.run(fixture.city, 'tester', async (w) => {
+      for (let i = 0; i + 1 < ids.length; i++) await w.putEdges(ids[i]!, [ids[i + 1]!], 'blocks');
+    });
+    const through = async (db: Kysely<Database>): Promise<ReadonlyMap<string, string>> =>
+      service.cyclesThrough({ tx: db as Tx, city: fixture.city } as Work, ids);
+    expect(await through(fixture.db)).toEqual(new Map());
+    expect(rowsRead(await plansOf(fixture.pool, through, 'only'), 'bead_dependencies')).toBeLessThanOrEqual(4 * 40);
+    await fixture.work.run(fixture.city, 'tester', (w) => w.putEdges(ids[1]!, [ids[0]!], 'blocks'));
+    const [a, b] = ids as [string, string];
+    expect(await through(fixture.db)).toEqual(
+      new Map([
+        [a, `${a} → ${b} → ${a}`],
+        [b, `${b} → ${a} → ${b}`],
+      ]),
+    );
+    const steps = await new DependenciesRepository(fixture.db).stepsBelow(fixture.db as unknown as Tx, fixture.city.streamId, [a], 3);
+    expect(steps).toHaveLength(3);
   });
 
   /** Both processes close the same cycles from either side, all at once. Returns how many pairs ended up in one. */

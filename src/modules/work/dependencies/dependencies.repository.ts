@@ -113,4 +113,21 @@ export class DependenciesRepository {
     );
     return rows;
   }
+
+  /** Blocking steps on all ways from these beads, the nearest first, so many at the most. Each bead is visited once. */
+  async stepsBelow(tx: Tx, streamId: number, ids: readonly string[], most: number): Promise<Step[]> {
+    const { rows } = await sql<Step>`
+      with recursive walk (id) as (
+        select i.id collate "C" from unnest(${[...ids]}::text[]) i (id)
+        union
+        select next.id from walk w cross join lateral (
+          select d.depends_on_id as id from bead_dependencies d
+          where d.stream_id = ${streamId} and d.issue_id = w.id and d.blocking offset 0) next
+      )
+      select next.id, w.id as via from walk w cross join lateral (
+        select d.depends_on_id as id from bead_dependencies d
+        where d.stream_id = ${streamId} and d.issue_id = w.id and d.blocking offset 0) next
+      limit ${most}`.execute(tx);
+    return rows;
+  }
 }

@@ -6,11 +6,13 @@ import { formatPlace, parsePlace } from '../work/page-token.js';
 import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
-import { formatCycle, shortestPath } from './cycles.js';
+import { formatCycle, shortestCycles, shortestPath } from './cycles.js';
 import { DependenciesRepository, type Relation } from './dependencies.repository.js';
 import type { BeadDependenciesBody, BeadDependency, DependenciesQuery, DependencyAddInput } from './dependencies.schemas.js';
 
 const PAGE = 100;
+/** Edges. */
+const WALKED = 20_000;
 const BLOCKING = new Set<string>(['blocks', 'waits-for', 'conditional-blocks']);
 
 /** An epic may be blocked by its own children: the two relations may cross. */
@@ -75,21 +77,15 @@ export class DependenciesService {
     return back && [issue, ...back];
   }
 
-  /** Of each of these beads the shortest cycle of blocking edges that it is part of, as `a → b → a`: there is one only when edges were written past `add`. */
+  /**
+   * Of each of these beads the shortest cycle of blocking edges that it is part of, as `a → b → a`: there is one only when edges were written past `add`. One
+   * walk for all of them, which ends after `WALKED` edges: the city's other writers wait for it. A cycle beyond is not seen.
+   */
   async cyclesThrough(work: Work, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
-    const cycles = new Map<string, string>();
-    for (const id of await this.repository.between(work.tx, work.city.streamId, ids)) {
-      const cycle = await this.#cycleThrough(work, id);
-      if (cycle !== undefined) cycles.set(id, cycle);
-    }
-    return cycles;
-  }
-
-  async #cycleThrough(work: Work, id: string): Promise<string | undefined> {
-    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, id, id, 'blocking');
-    const ways = steps.filter((step) => step.via === id).map((step) => shortestPath(steps, step.id, id) ?? []);
-    const [back] = ways.filter((way) => way.length > 0).sort((a, b) => a.length - b.length);
-    return back && formatCycle([id, ...back]);
+    const some = await this.repository.between(work.tx, work.city.streamId, ids);
+    if (some.length === 0) return new Map();
+    const steps = await this.repository.stepsBelow(work.tx, work.city.streamId, some, WALKED);
+    return new Map([...shortestCycles(steps, some)].map(([id, cycle]) => [id, formatCycle(cycle)]));
   }
 
   async #requireOwn(work: Work, issue: BeadRecord, dependsOn: string): Promise<void> {

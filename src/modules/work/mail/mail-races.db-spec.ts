@@ -164,11 +164,21 @@ describe('retention', () => {
     ]);
   });
 
-  it('takes no more than a pass may, and nothing of a city that has stopped', async () => {
-    await sql`insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, read_at)
-      select ${fixture.city.streamId}, 'old-' || n, 't', 'human', 'human', 's', 's', '', now() - interval '2 hours' from generate_series(1, 620) n`.execute(
+  const readLongAgo = (n: number): Promise<unknown> =>
+    sql`insert into messages (stream_id, id, thread_id, principal, recipient, sender, subject, body, read_at)
+      select ${fixture.city.streamId}, 'old-' || n, 't', 'human', 'human', 's', 's', '', now() - interval '2 hours' from generate_series(1, ${n}::integer) n`.execute(
       fixture.db,
     );
+
+  it('archives all that is due in one pass, some in each transaction', async () => {
+    await readLongAgo(620);
+    await a.retention.pass();
+    expect(await kinds()).toHaveLength(620);
+    expect(await a.retention.sweep(fixture.city)).toBe(0);
+  });
+
+  it('takes no more than a transaction may, and nothing of a city that has stopped', async () => {
+    await readLongAgo(620);
     expect([await a.retention.sweep(fixture.city), await b.retention.sweep(fixture.city), await a.retention.sweep(fixture.city)]).toEqual([
       500, 120, 0,
     ]);

@@ -6,13 +6,14 @@ import { eachAlone } from '../../../platform/health/each-alone.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { inBatches } from '../../../platform/time/in-batches.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { WorkService } from '../work/work.service.js';
 import { MailRetentionRepository } from './mail-retention.repository.js';
 import { MailSync } from './mail-sync.js';
 
 const EVERY_MS = 5 * 60_000;
-/** Of one city in one pass: its other writers wait meanwhile. */
+/** Of one city in one transaction: its other writers wait meanwhile. */
 const SWEEP_MESSAGES = 500;
 const PURGE_MESSAGES = 1_000;
 
@@ -36,11 +37,14 @@ export class MailRetention implements OnApplicationBootstrap {
   async pass(signal?: AbortSignal): Promise<void> {
     while (signal?.aborted !== true && (await this.sync.follow(signal)) > 0);
     const alone = { failed: 'mail could not be swept', about: ({ name: city }: CityScope) => ({ city }), signal };
-    await eachAlone(await this.repository.due(), this.log, alone, (city) => this.sweep(city));
-    while (signal?.aborted !== true && (await this.purge()) === PURGE_MESSAGES);
+    await eachAlone(await this.repository.due(), this.log, alone, async (city) => {
+      await inBatches(SWEEP_MESSAGES, () => this.sweep(city), signal);
+      return true;
+    });
+    await inBatches(PURGE_MESSAGES, () => this.purge(), signal);
   }
 
-  /** Returns how many messages it has archived. @throws ProblemError as `WorkService.run`. */
+  /** Archives some of what is due in a city. Returns how many messages. @throws ProblemError as `WorkService.run`. */
   async sweep(city: CityScope): Promise<number> {
     const { value } = await this.work.run(city, 'reconciler', async (work) => {
       const swept = await this.repository.sweep(work.tx, city.streamId, SWEEP_MESSAGES);

@@ -175,6 +175,23 @@ describe('a bead with many dependents', () => {
     await expectSettled();
   });
 
+  it.each([
+    ['an edge', async (w: Work, bead: string, [first]: string[]) => w.deleteEdge(first!, bead)],
+    ['the bead', (w: Work, bead: string) => w.remove(bead)],
+    ['some edges to it', (w: Work, bead: string) => w.removeSome(bead)],
+    ['it among many beads', (w: Work, bead: string) => w.removeAll([bead])],
+  ])('tells those first that lose their edges to it meanwhile (%s)', async (_, take) => {
+    const [followed, awaited] = [await fan('tracks'), await fan('waits-for')];
+    for (const { bead, dependents } of [followed, awaited]) {
+      await closed(bead);
+      await run<unknown>((w) => take(w, bead, dependents));
+    }
+    await keeperOf().turn();
+    expect((await run((w) => w.findAll(followed.dependents))).filter(({ status }) => status !== 'closed')).toEqual([]);
+    expect((await run((w) => w.findAll(awaited.dependents))).filter(({ metadata }) => metadata.state !== 'ready')).toEqual([]);
+    await expectSettled();
+  });
+
   it('is told of by closing many at once, too', async () => {
     const { bead, dependents } = await fan();
     const { bead: small, dependents: few } = await fan('blocks', 2);

@@ -236,8 +236,8 @@ export class WorkRepository {
   }
 
   /**
-   * Of beads, those that another one looks at: it depends on it in whichever way, or is its parent. The root of a run looks at its steps
-   * through the run, and at thousands of them at once.
+   * Of beads, those that another one looks at: it depends on it in whichever way, is its parent, or is the root of what was launched for it. The root of a
+   * run looks at its steps through the run, and at thousands of them at once.
    */
   async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
     const all = [...ids];
@@ -249,7 +249,8 @@ export class WorkRepository {
       select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
       where b.stream_id = ${streamId} and b.id = any(${all}::text[])
       union
-      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[]) and b.issue_type = 'convoy'
+      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[])
+        and (b.issue_type = 'convoy' or coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is not null)
       order by id`.execute(tx);
     return rows.map((row) => row.id);
   }
@@ -309,6 +310,18 @@ export class WorkRepository {
       on conflict (stream_id, bead_id) do update set after_type = '', after_id = '', told = 0, changed = 0, begun_at = clock_timestamp()`.execute(
       tx,
     );
+  }
+
+  /** Edges to closed ones of these beads that a fan-out has not come to yet, from `issues` or from all others. */
+  async untold(tx: Tx, streamId: number, ids: readonly string[], issues: readonly string[] | undefined): Promise<Edge[]> {
+    const { rows } = await sql<Edge>`
+      select d.issue_id, d.depends_on_id, d.type from bead_fan_outs f
+      join beads b on b.stream_id = f.stream_id and b.id = f.bead_id and b.status = 'closed'
+      join bead_dependencies d on d.stream_id = f.stream_id and d.depends_on_id = f.bead_id and (d.type, d.issue_id) > (f.after_type, f.after_id)
+      where f.stream_id = ${streamId} and f.bead_id = any(${[...ids]}::text[]) and d.issue_id <> all(${[...ids]}::text[])
+        and (${issues === undefined} or d.issue_id = any(${[...(issues ?? [])]}::text[]))
+      order by d.depends_on_id, d.type, d.issue_id`.execute(tx);
+    return rows;
   }
 
   /** Of these beads those whose open blockers are not what they count, by id: they count anew. `flips`: it is blocked now, or no longer. */

@@ -241,6 +241,7 @@ export class Work {
 
   /** Removes a bead and its edges in both directions; children stay. */
   async remove(id: string): Promise<void> {
+    await this.#tellBefore([id]);
     const before = await this.require(id);
     const up = await this.edges(id, 'up');
     await this.findAll(up.map((edge) => edge.issue_id));
@@ -264,15 +265,12 @@ export class Work {
       await this.remove(id);
       return true;
     }
-    const bead = await this.require(id);
     const some = up.slice(0, limits.step);
-    await this.findAll(some.map((edge) => edge.issue_id));
-    await repository.deleteEdgesTo(
-      tx,
-      streamId,
-      id,
-      some.map((edge) => edge.issue_id),
-    );
+    const issues = some.map((edge) => edge.issue_id);
+    await this.#tellBefore([id], issues);
+    const bead = await this.require(id);
+    await this.findAll(issues);
+    await repository.deleteEdgesTo(tx, streamId, id, issues);
     await this.#recount(some);
     for (const react of this.reactions.bereft) await react(this, bead, some);
     return false;
@@ -282,6 +280,7 @@ export class Work {
   async removeAll(ids: readonly string[]): Promise<void> {
     const { tx, repository } = this;
     const { streamId } = this.city;
+    await this.#tellBefore(ids);
     const beads = await this.findAll(ids);
     const gone = new Set(beads.map(({ id }) => id));
     const watched = (await repository.watched(tx, streamId, [...gone])).filter((id) => gone.has(id));
@@ -335,6 +334,7 @@ export class Work {
 
   /** Takes away many edges of one bead at once; false when none of them was there. */
   async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<boolean> {
+    await this.#tellBefore(dependsOn, [issue]);
     const before = await this.require(issue);
     if ((await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
     this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
@@ -409,6 +409,15 @@ export class Work {
     for (const { row, flips } of counted) this.#account.changed(flips ? { ...row, revision: row.revision - 1 } : row, row);
     if (bead.status === 'closed') for (const react of this.reactions.dependents) await react(this, bead, edges);
     return counted.length;
+  }
+
+  /**
+   * Before edges to these beads go, from `issues` or from all: what a fan-out of a closed one has yet to tell them it tells now. It finds its dependents by
+   * their edges, and without them a convoy would stay open for ever and a wait would fail. Those that go with the beads hear nothing.
+   */
+  async #tellBefore(ids: readonly string[], issues?: readonly string[]): Promise<void> {
+    const untold = await this.repository.untold(this.tx, this.city.streamId, ids, issues);
+    for (const [id, edges] of Map.groupBy(untold, (edge) => edge.depends_on_id)) await this.tell(id, edges);
   }
 
   /** Has those that have lost these edges count anew. */
