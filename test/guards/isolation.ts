@@ -307,6 +307,13 @@ export const ISOLATION: readonly Guard[] = [
     name: 'more and more processes',
   },
   {
+    guard: 'What git has started keeps nobody waiting for the answer.',
+    file: 'src/platform/git/git-process.ts',
+    find: 'await atMost(LAST_WORDS_MS, closed);',
+    replace: 'await closed;',
+    test: 'src/platform/git/git-process.spec.ts',
+  },
+  {
     guard: 'What a lent user leaves running is ended.',
     file: 'src/platform/isolation/lent-user.ts',
     find: '      await users.end(user);\n      for',
