@@ -314,6 +314,14 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/git-process.spec.ts',
   },
   {
+    guard: 'What forges the markers of a command of another city is not taken for its own, where users are the walls.',
+    file: 'src/platform/isolation/users.ts',
+    find: ' && entry.userGroup?.() === group',
+    replace: '',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'are told by what they run as',
+  },
+  {
     guard: 'What a lent user leaves running is ended.',
     file: 'src/platform/isolation/lent-user.ts',
     find: '    await ended(users, user, leave);\n',
