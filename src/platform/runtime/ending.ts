@@ -63,15 +63,17 @@ async function climb({ pid, birth, markers, closeInput, hurry, limits, table = l
 /**
  * Ends processes that nobody supervises any more and answers how many there were.
  *
+ * @param which of those with the markers; all unless given
  * @throws UnconfirmedDead when one of them is still there after all.
  */
 export async function endOrphans(
   markers: Markers,
   limits: Partial<EndingLimits> = {},
   table: ProcessTable = listProcesses,
+  which: (found: FoundProcess) => boolean = () => true,
 ): Promise<number> {
   const known = new Map<number, FoundProcess>();
-  return endFound(() => findProcesses(markers, table, known), limits);
+  return endFound(async () => (await findProcesses(markers, table, known)).filter(which), limits);
 }
 
 /** The same for those that a look finds, which is asked again after each step. */

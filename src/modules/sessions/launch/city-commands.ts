@@ -3,9 +3,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { endFound, type EndingLimits } from '../../../platform/runtime/ending.js';
+import { endOrphans, type EndingLimits } from '../../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
-import { findProcesses, type FoundProcess } from '../../../platform/runtime/process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
 import { Tail } from '../../../platform/runtime/tail.js';
 import { atMost, sleep } from '../../../platform/time/clock.js';
@@ -164,8 +163,7 @@ export class CityCommands {
   async #endLeft({ name, streamId }: About['city'], which: (mark?: string) => boolean, limits?: Partial<EndingLimits>): Promise<void> {
     const marks = { deployment: await this.deployment.id(), city: name, session: '' };
     const table = await this.sandboxes.tableOf(streamId);
-    const known = new Map<number, FoundProcess>();
-    await endFound(async () => (await findProcesses(marks, table, known)).filter(({ generation }) => which(generation)), limits);
+    await endOrphans(marks, limits, table, ({ generation }) => which(generation));
   }
 
   async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
