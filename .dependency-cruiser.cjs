@@ -31,7 +31,7 @@ const rooms = {
   page: ['http'],
   embedded: ['time', 'logging'],
   outgoing: ['config'],
-  git: ['config', 'logging', 'outgoing', 'isolation', 'runtime'],
+  git: ['config', 'logging', 'outgoing', 'isolation', 'runtime', 'time'],
   runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };

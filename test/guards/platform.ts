@@ -241,6 +241,22 @@ export const PLATFORM: readonly Guard[] = [
     test: PROCESSES,
   },
   {
+    guard: 'What others make to look like a leftover does not keep it from ending.',
+    file: 'src/platform/runtime/ending.ts',
+    find: 'isFirst || this.#known.has(keyOf(each))',
+    replace: 'isFirst || keyOf(each) !== undefined',
+    test: PROCESSES,
+    name: 'holds up nothing',
+  },
+  {
+    guard: 'What a leftover starts is one of its own.',
+    file: 'src/platform/runtime/ending.ts',
+    find: 'if (own.has(each.parent))',
+    replace: 'if (own.has(each.pid))',
+    test: PROCESSES,
+    name: 'holds up nothing',
+  },
+  {
     guard: 'A process looks for leftovers, and not for itself.',
     file: 'src/platform/runtime/process-table.ts',
     find: 'if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];',

@@ -38,6 +38,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'however much it hears of one',
   },
   {
+    guard: 'What cannot be ended keeps no runner from starting sessions of others.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: 'if (!(error instanceof UnconfirmedDead)) {',
+    replace: 'if (error !== undefined) {',
+    test: 'src/modules/runners/runners/fencing.db-spec.ts',
+    name: 'once its next runner has registered',
+  },
+  {
     guard: 'A session of a city that does not run is not told.',
     file: 'src/modules/sessions/sessions/session-by-id.repository.ts',
     find: 'where c.name = asked.city and c.running limit 1',

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import type { Program } from '../runtime/port.js';
+import { atMost } from '../time/clock.js';
 import { HEARS } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 import type { SshLine } from './ssh-line.js';
@@ -14,6 +15,8 @@ const MAX_WORDS = 64 * 1024;
 const MAX_MEMORY = 2 * 1024 * 1024;
 const LIMITED = 'ulimit -v "$0" 2>/dev/null; exec git "$@"';
 const NOT_FOUND = 127;
+/** For output that is on its way when git has ended. */
+const LAST_WORDS_MS = 1_000;
 const BESIDE = ['pipe', 'pipe'] as const;
 
 export interface GitRun {
@@ -48,53 +51,61 @@ export interface Beside {
 }
 
 /**
- * Runs git in a process group of its own. The answer comes when nothing of it is left, also after an abort.
+ * Runs git in a process group of its own, of which nothing is left when the answer comes. What git has started outside of that group may
+ * live on, and keep pipes of git's open: nobody waits for it.
  *
  * @param program what to start, when that is not git itself
- * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable
+ * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable; failed where somebody else may still write
  */
 export async function runGit(run: GitRun, program: Program = gitProgram(run), { line, told }: Beside = {}): Promise<GitExit> {
   const { signal } = run;
   if (signal.aborted) throw abortion(signal);
-  return new Promise((resolve, reject) => {
-    const child = spawn(program.command, program.args, {
-      cwd: program.cwd,
-      env: program.env,
-      detached: true,
-      stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined && told === undefined ? [] : BESIDE)],
-    });
-    line?.connect(child);
-    if (told !== undefined) tell(child, told);
-    let failure: GitFailure | undefined;
-    const end = (why: GitFailure): void => {
-      failure ??= why;
-      killGroup(child);
-    };
-    const onAbort = (): void => end(abortion(signal));
-    signal.addEventListener('abort', onAbort, { once: true });
-    const out: Buffer[] = [];
-    let bytes = 0;
-    let words = '';
-    child.stdout!.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (bytes > MAX_OUTPUT) end(new GitFailure('too_large', 'git has more to say than fits'));
-      else out.push(chunk);
-    });
-    child.stderr!.on('data', (chunk: Buffer) => {
-      words = (words + chunk.toString('utf8')).slice(-MAX_WORDS);
-    });
-    child.once('error', (error) => {
-      signal.removeEventListener('abort', onAbort);
-      reject(unavailable(error));
-    });
-    child.once('close', (code) => {
-      signal.removeEventListener('abort', onAbort);
-      killGroup(child);
-      if (failure !== undefined) reject(failure);
-      else if (code === NOT_FOUND) reject(unavailable());
-      else resolve({ code: code ?? -1, stdout: Buffer.concat(out), stderr: words });
-    });
+  const child = spawn(program.command, program.args, {
+    cwd: program.cwd,
+    env: program.env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined && told === undefined ? [] : BESIDE)],
   });
+  let failure: GitFailure | undefined;
+  let stop = (): void => undefined;
+  const over = new Promise<void>((resolve, reject) => {
+    stop = resolve;
+    child.once('exit', () => resolve());
+    child.once('error', (error) => reject(unavailable(error)));
+  });
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
+  const end = (why: GitFailure): void => {
+    failure ??= why;
+    killGroup(child);
+    stop();
+  };
+  const onAbort = (): void => end(abortion(signal));
+  signal.addEventListener('abort', onAbort, { once: true });
+  line?.connect(child);
+  if (told !== undefined) tell(child, told);
+  const out: Buffer[] = [];
+  let bytes = 0;
+  let words = '';
+  child.stdout!.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > MAX_OUTPUT) end(new GitFailure('too_large', 'git has more to say than fits'));
+    else out.push(chunk);
+  });
+  child.stderr!.on('data', (chunk: Buffer) => {
+    words = (words + chunk.toString('utf8')).slice(-MAX_WORDS);
+  });
+  try {
+    await over;
+    await atMost(LAST_WORDS_MS, closed);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    killGroup(child);
+    for (const pipe of child.stdio) pipe?.destroy();
+  }
+  if (failure !== undefined) throw failure;
+  if (child.exitCode === NOT_FOUND) throw unavailable();
+  if (!child.stdout!.readableEnded) throw new GitFailure('failed', 'what git has started keeps its output open');
+  return { code: child.exitCode ?? -1, stdout: Buffer.concat(out), stderr: words };
 }
 
 /** Whoever comes first in there reads it, once. */

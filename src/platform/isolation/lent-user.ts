@@ -2,13 +2,15 @@ import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, rm, w
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError, type Sandbox } from '../runtime/port.js';
+import { StartError, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
 
 const WAIT_MS = 30_000;
 const AGAIN_MS = 100;
+/** Until what could not be ended is ended once more. */
+const LATER_MS = 60_000;
 /** Of files that are copied: how many, and bytes of one. */
 const MAX_COPIED = 200;
 const MAX_SIZE = 1024 * 1024;
@@ -34,7 +36,8 @@ export interface LentWork {
  * Runs something as a user whom nobody else on this host has meanwhile: it reaches the folders that it is given, a home of its own and what
  * everybody may. Afterwards nothing runs as that user any more, and the folders are the service's again.
  *
- * @throws StartError unsupported when too many others are at it, or a folder is a link; what `work` throws
+ * @throws StartError unsupported when too many others are at it, or a folder is a link; UnconfirmedDead when something of it cannot be
+ * ended: the folders are the service's once it has gone; what `work` throws
  */
 export async function asLentUser<T>(
   users: Users,
@@ -42,10 +45,16 @@ export async function asLentUser<T>(
   work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
   const { user, giveBack } = await lend(users, what);
-  const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
+  const undo: (() => Promise<void>)[] = [];
+  const leave = async (): Promise<void> => {
+    const results = await Promise.allSettled(undo.map((each) => each()));
+    giveBack();
+    const failed = results.find((result) => result.status === 'rejected');
+    if (failed !== undefined) throw failed.reason;
+  };
   try {
-    // What a process left that was killed.
-    await users.end(user);
+    const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
+    undo.push(() => rm(home, { recursive: true, force: true }));
     const count = { left: MAX_COPIED };
     for (const file of files) await copied(path.join(homedir(), file), path.join(home, file), count);
     if (tree !== undefined) await copyTree(tree.from, path.join(home, COPY), tree.limits);
@@ -53,39 +62,70 @@ export async function asLentUser<T>(
     // Git takes no repository of another user for safe, and asks no variable when it serves one.
     await writeFile(path.join(home, '.gitconfig'), '[safe]\n\tdirectory = *\n');
     await chmod(path.join(home, '.gitconfig'), 0o644);
-    try {
-      for (const folder of folders) {
-        for (let at = path.dirname(folder); at !== below && at !== path.dirname(at); at = path.dirname(at)) await pass(at);
-        await give(folder, user, user, 0o750);
-      }
-      return await work(users.sandbox({ user, group: group ?? user }, { home, tmp: home, insteadOf: homedir() }), home);
-    } finally {
-      await users.end(user);
-      for (const folder of folders) await regain(folder, user);
+    for (const folder of folders) {
+      undo.push(() => regain(folder, user));
+      for (let at = path.dirname(folder); at !== below && at !== path.dirname(at); at = path.dirname(at)) await pass(at);
+      await give(folder, user, user, 0o750);
     }
+    return await work(users.sandbox({ user, group: group ?? user }, { home, tmp: home, insteadOf: homedir() }), home);
   } finally {
-    await rm(home, { recursive: true, force: true });
-    giveBack();
+    await ended(users, user, leave);
+    await leave();
   }
 }
 
 /** Those that this process has: it need not ask for their locks. */
 const lent = new Set<number>();
 
-/** Among the processes of the host a lock says who has one: it ends with its process. */
+/** Among the processes of the host a lock says who has one: it ends with its process. Nothing runs as the one who is lent. */
 async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => void }> {
-  for (const until = performance.now() + WAIT_MS; performance.now() < until; await sleep(AGAIN_MS))
+  const until = performance.now() + WAIT_MS;
+  for (; performance.now() < until; await sleep(AGAIN_MS))
     for (const user of users.lentTo(what)) {
-      if (lent.has(user)) continue;
+      if (lent.has(user) || performance.now() > until) continue;
       lent.add(user);
       const unlock = await users.lock(user).catch((error: unknown) => {
         lent.delete(user);
         throw error;
       });
-      if (unlock !== undefined) return { user, giveBack: () => (lent.delete(user), unlock()) };
-      lent.delete(user);
+      const giveBack = (): void => (lent.delete(user), unlock?.());
+      if (unlock === undefined) giveBack();
+      else if (await isFree(users, user, giveBack)) return { user, giveBack };
     }
   throw new StartError('unsupported', 'too much is run outside of sessions at once; try again');
+}
+
+/** Ends what a process left that was killed. One of whom something cannot be ended is given back later, and another one lent. */
+async function isFree(users: Users, user: number, giveBack: () => void): Promise<boolean> {
+  try {
+    await ended(users, user, giveBack);
+    return true;
+  } catch (error) {
+    if (error instanceof UnconfirmedDead) return false;
+    throw error;
+  }
+}
+
+/** Ends what runs as a user. One of whom something is left is nobody's until that has gone: `later` is called then. @throws UnconfirmedDead */
+async function ended(users: Users, user: number, later: () => void | Promise<void>): Promise<void> {
+  try {
+    await users.end(user);
+  } catch (error) {
+    void gone(users, user)
+      .then(later)
+      .catch(() => undefined);
+    throw error;
+  }
+}
+
+async function gone(users: Users, user: number): Promise<void> {
+  for (;;) {
+    try {
+      return await users.end(user);
+    } catch {
+      await sleep(LATER_MS, undefined, { ref: false });
+    }
+  }
 }
 
 /** No link is followed, and nothing waited for. */

@@ -103,6 +103,18 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
     expect(() => users.end(0)).toThrow('0 is no user of a session');
   });
 
+  it('are told by what they run as where they are lent to a city, and not by their variables', async () => {
+    // Others of this host that are tested meanwhile begin with the first ones.
+    const [lent, group] = [users.lentTo('services').at(-1)!, CITIES.first + CITIES.count - 2];
+    const as = (uid: number, gid: number) => spawn('sleep', ['600'], { uid, gid });
+    const ran = [as(lent, group), as(lent, group - 1), as(PORT.user, group)];
+    try {
+      expect((await users.runningFor(group)).map(({ pid }) => pid)).toEqual([ran[0]!.pid]);
+    } finally {
+      for (const each of ran) each.kill('SIGKILL');
+    }
+  });
+
   it('have numbers that are nobody elses, and no more of them than the operator has named', async () => {
     expect(users.identityOf(1, 11)).toEqual(PORT);
     expect(() => users.identityOf(1, SESSIONS.count)).toThrow(

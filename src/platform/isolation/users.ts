@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
-import { listProcesses } from '../runtime/process-table.js';
+import { listProcesses, type TableEntry } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import type { HostRules, Range } from './host-file.js';
 import { hostLock } from './host-lock.js';
@@ -109,6 +109,12 @@ export class Users {
   lentTo(what: LentFor): readonly number[] {
     const before = { host: 0, commands: LENT.host, services: LENT.host + LENT.commands }[what];
     return this.#last(before, LENT[what]);
+  }
+
+  /** What runs on this host as one of them for the city with this group, whatever its variables say. */
+  async runningFor(group: number): Promise<readonly TableEntry[]> {
+    const lent = new Set(this.#last(0, KEPT));
+    return (await listProcesses()).filter((entry) => lent.has(entry.user?.() ?? -1) && entry.userGroup?.() === group);
   }
 
   /** Undefined when another process of the host has it. */

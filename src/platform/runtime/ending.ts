@@ -47,8 +47,9 @@ export async function endProcess(ending: Ending): Promise<void> {
 async function climb({ pid, birth, markers, closeInput, hurry, limits, table = listProcesses }: Ending): Promise<void> {
   const { inputMs, termMs, confirmMs } = { ...ENDING_LIMITS, ...limits };
   const known = new Map<number, FoundProcess>();
+  const own = new Own();
   const look = (): Promise<Remains> =>
-    remainsOf(pid, birth, async () => (markers === undefined ? [] : findProcesses(markers, table, known)), table);
+    remainsOf(pid, birth, async () => (markers === undefined ? [] : findProcesses(markers, table, known)), own, table);
   if (closeInput !== undefined && hurry?.aborted !== true) {
     closeInput();
     await until(async () => !(await look()).leader, inputMs, hurry);
@@ -62,41 +63,70 @@ async function climb({ pid, birth, markers, closeInput, hurry, limits, table = l
 /**
  * Ends processes that nobody supervises any more and answers how many there were.
  *
+ * @param which of those with the markers; all unless given
  * @throws UnconfirmedDead when one of them is still there after all.
  */
 export async function endOrphans(
   markers: Markers,
   limits: Partial<EndingLimits> = {},
   table: ProcessTable = listProcesses,
+  which: (found: FoundProcess) => boolean = () => true,
 ): Promise<number> {
   const known = new Map<number, FoundProcess>();
-  return endFound(() => findProcesses(markers, table, known), limits);
+  return endFound(async () => (await findProcesses(markers, table, known)).filter(which), limits);
 }
 
 /** The same for those that a look finds, which is asked again after each step. */
-export async function endFound(
-  find: () => Promise<readonly { readonly pid: number }[]>,
-  limits: Partial<EndingLimits> = {},
-): Promise<number> {
+export async function endFound(find: () => Promise<readonly Left[]>, limits: Partial<EndingLimits> = {}): Promise<number> {
   const { inputMs, confirmMs } = { ...ENDING_LIMITS, ...limits };
-  const look = async (): Promise<Remains> => ({ leader: false, group: undefined, others: await find() });
+  const own = new Own();
+  const look = async (): Promise<Remains> => {
+    const others = await find();
+    return { leader: false, group: undefined, others, own: own.among(others) };
+  };
   const { others } = await look();
   if (others.length > 0 && !(await until(asked(look), inputMs))) await kill(look, confirmMs);
   return others.length;
 }
+
+type Left = Pick<FoundProcess, 'pid' | 'parent' | 'birth'>;
+
+/**
+ * Tells what is to end, the first that is found and what that starts, from what carries the same markers: they are variables, and
+ * whoever starts processes may give them those of somebody else, of whom something would be left for ever.
+ */
+class Own {
+  readonly #known = new Set<string>();
+
+  among(found: readonly Left[]): readonly Left[] {
+    const isFirst = this.#known.size === 0;
+    const own = new Map(found.filter((each) => isFirst || this.#known.has(keyOf(each))).map((each) => [each.pid, each]));
+    for (let before = 0; before !== own.size;) {
+      before = own.size;
+      for (const each of found) if (own.has(each.parent)) own.set(each.pid, each);
+    }
+    for (const each of own.values()) this.#known.add(keyOf(each));
+    return [...own.values()];
+  }
+}
+
+const keyOf = ({ pid, birth }: Left): string => `${pid} ${birth}`;
 
 interface Remains {
   readonly leader: boolean;
   /** Present when it has a living member. */
   readonly group: number | undefined;
   /** Not in the group. */
-  readonly others: readonly { readonly pid: number }[];
+  readonly others: readonly Left[];
+  /** Those of them that count. */
+  readonly own: readonly Left[];
 }
 
 async function remainsOf(
   pid: number,
   birth: string | undefined,
   marked: () => Promise<readonly FoundProcess[]>,
+  own: Own,
   table: ProcessTable,
 ): Promise<Remains> {
   // One system call tells most of the time that the group is gone; zombies and a number given again need the table.
@@ -104,9 +134,9 @@ async function remainsOf(
   const leader = members.find((entry) => entry.pid === pid);
   const ours = leader === undefined || birth === undefined || leader.birth === birth;
   const group = ours && members.length > 0 ? pid : undefined;
-  if (group !== undefined) return { leader: leader !== undefined, group, others: [] };
+  if (group !== undefined) return { leader: leader !== undefined, group, others: [], own: [] };
   const others = (await marked()).filter((entry) => ours || entry.group !== pid);
-  return { leader: false, group: undefined, others };
+  return { leader: false, group: undefined, others, own: own.among(others) };
 }
 
 function isEmpty(remains: Remains): boolean {
@@ -126,7 +156,7 @@ function asked(look: () => Promise<Remains>): () => Promise<boolean> {
   };
 }
 
-/** Again and again: what is being killed may be making more of itself. */
+/** Again and again: what is being killed may be making more of itself. What only looks like it is killed as well, and not waited for any longer. */
 async function kill(look: () => Promise<Remains>, confirmMs: number): Promise<void> {
   let left = await look();
   const gone = await until(async () => {
@@ -135,8 +165,8 @@ async function kill(look: () => Promise<Remains>, confirmMs: number): Promise<vo
     left = await look();
     return isEmpty(left);
   }, confirmMs);
-  if (gone) return;
-  const numbers = [...(left.group === undefined ? [] : [`group ${left.group}`]), ...left.others.map(({ pid }) => String(pid))];
+  if (gone || (left.group === undefined && left.own.length === 0)) return;
+  const numbers = [...(left.group === undefined ? [] : [`group ${left.group}`]), ...left.own.map(({ pid }) => String(pid))];
   throw new UnconfirmedDead(`processes are still there after SIGKILL: ${numbers.join(', ')}`);
 }
 

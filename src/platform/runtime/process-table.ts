@@ -6,6 +6,8 @@ import { promisify } from 'node:util';
 /** Looks at the processes of this machine by number, knowing that numbers are used again. Zombies are not listed. */
 export interface TableEntry {
   readonly pid: number;
+  /** Of what started it, as long as that lives. */
+  readonly parent: number;
   readonly group: number;
   /** A text that a later process of the same number does not share: when it started. */
   readonly birth: string;
@@ -13,6 +15,8 @@ export interface TableEntry {
   environment(): ReadonlyMap<string, string> | undefined;
   /** The number of the user that it runs as; undefined where that is not asked for, or when it has gone. */
   user?(): number | undefined;
+  /** The number of the group that it runs as, likewise. */
+  userGroup?(): number | undefined;
 }
 
 /** What every process of an agent carries in its environment; absent members match everything. */
@@ -25,6 +29,7 @@ export interface Markers {
 
 export interface FoundProcess {
   readonly pid: number;
+  readonly parent: number;
   readonly group: number;
   readonly birth: string;
   readonly city: string | undefined;
@@ -66,13 +71,13 @@ export async function findProcesses(
   });
   return (await table()).flatMap((entry) => {
     if (entry.pid === process.pid) return [];
-    const { pid, group, birth } = entry;
+    const { pid, parent, group, birth } = entry;
     const before = known.get(pid);
     if (before?.birth === birth) return [before];
     const env = entry.environment();
     if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];
     const [city, session, generation] = [env.get(VARIABLES.city), env.get(VARIABLES.session), env.get(VARIABLES.generation)];
-    const found = { pid, group, birth, city, session, generation };
+    const found = { pid, parent, group, birth, city, session, generation };
     known.set(pid, found);
     return [found];
   });
@@ -118,24 +123,27 @@ function readEntry(pid: number): TableEntry | undefined {
   if (stat === undefined) return undefined;
   // Field 2, the name, may hold blanks and parentheses; what follows it begins with field 3.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const [state, , group] = fields;
+  const [state, parent, group] = fields;
   if (state === 'Z' || state === 'X') return undefined;
   // Ticks since boot, which alone would be the same again after the next boot.
   boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
   let environment: { readonly map: Map<string, string> | undefined } | undefined;
-  let user: { readonly id: number | undefined } | undefined;
+  let status: { readonly text: string | undefined } | undefined;
+  // The owner of the folder is root's where a program may not be looked into.
+  const real = (kind: 'Uid' | 'Gid'): number | undefined => realOf(kind, (status ??= { text: read(`/proc/${pid}/status`) }).text);
   return {
     pid,
+    parent: Number(parent),
     group: Number(group),
     birth: `${boot}/${fields[19]}`,
     environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`)) }).map,
-    // The owner of the folder is root's where a program may not be looked into.
-    user: () => (user ??= { id: realUser(read(`/proc/${pid}/status`)) }).id,
+    user: () => real('Uid'),
+    userGroup: () => real('Gid'),
   };
 }
 
-function realUser(status: string | undefined): number | undefined {
-  const found = /^Uid:\t(\d+)/m.exec(status ?? '')?.[1];
+function realOf(kind: 'Uid' | 'Gid', status: string | undefined): number | undefined {
+  const found = (kind === 'Uid' ? /^Uid:\t(\d+)/m : /^Gid:\t(\d+)/m).exec(status ?? '')?.[1];
   return found === undefined ? undefined : Number(found);
 }
 
@@ -154,15 +162,16 @@ function read(path: string): string | undefined {
   }
 }
 
-export const PS_FORMAT = 'pid=,pgid=,stat=,lstart=,command=';
-const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s(.*)$/;
+export const PS_FORMAT = 'pid=,ppid=,pgid=,stat=,lstart=,command=';
+const PS_LINE = /^\s*(\d+)\s+(\d+)\s+(\d+)\s+(\S+)\s+(\S+\s+\S+\s+\d+\s+[\d:]+\s+\d+)\s(.*)$/;
 
 /** Where there is no /proc: a line has the command with its environment behind it, all of it separated by blanks. */
 export function parsePs(text: string): TableEntry[] {
   return text.split('\n').flatMap((line) => {
-    const [, pid, group, state, birth, command] = PS_LINE.exec(line) ?? [];
+    const [, pid, parent, group, state, birth, command] = PS_LINE.exec(line) ?? [];
     if (command === undefined || state!.startsWith('Z')) return [];
-    return [{ pid: Number(pid), group: Number(group), birth: birth!, environment: () => wordsWithValues(command) }];
+    const environment = (): ReadonlyMap<string, string> => wordsWithValues(command);
+    return [{ pid: Number(pid), parent: Number(parent), group: Number(group), birth: birth!, environment }];
   });
 }
 

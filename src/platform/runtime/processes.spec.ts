@@ -4,7 +4,7 @@ import { removeFolders } from '../../../test/support/folders.js';
 import { eventually } from '../../../test/support/sse.js';
 import { endFound, endOrphans, endProcess } from './ending.js';
 import { StartError, UnconfirmedDead, type Program } from './port.js';
-import { birthOf, findProcesses, listProcesses, markersOf, parsePs, type TableEntry } from './process-table.js';
+import { birthOf, findProcesses, listProcesses, markersOf, parsePs, PS_FORMAT, type TableEntry } from './process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
 import { Tail } from './tail.js';
 import { PATH, script, uniqueMarkers } from './testing/scripted-agent.js';
@@ -189,7 +189,13 @@ process.stdin.resume().on('end', () => process.exit(0));`;
 
   it('is not believed while something is left', async () => {
     const env = { PATH, ...uniqueMarkers() };
-    const ghost: TableEntry = { pid: 2 ** 22 + 5, group: 2 ** 22 + 5, birth: 'ghost', environment: () => new Map(Object.entries(env)) };
+    const ghost: TableEntry = {
+      pid: 2 ** 22 + 5,
+      parent: 1,
+      group: 2 ** 22 + 5,
+      birth: 'ghost',
+      environment: () => new Map(Object.entries(env)),
+    };
     const haunted = { limits: { ...QUICK, confirmMs: 50 }, table: async () => [...(await listProcesses()), ghost] };
     const agent = await spawnAgent(await script(STAYS, { env }), haunted);
     await expect(agent.end({ hard: true })).rejects.toThrow(UnconfirmedDead);
@@ -206,7 +212,7 @@ process.stdin.resume().on('end', () => process.exit(0));`;
       let asked = false;
       let left = looks;
       const environment = () => new Map(asked ? [] : ((asked = true), Object.entries(env)));
-      const dying: TableEntry = { pid: 2 ** 22 + 6, group: 2 ** 22 + 6, birth: 'dying', environment };
+      const dying: TableEntry = { pid: 2 ** 22 + 6, parent: 1, group: 2 ** 22 + 6, birth: 'dying', environment };
       return { table: async () => [...(await listProcesses()), ...(asked && --left < 0 ? [] : [dying])], left: () => left };
     };
     const leftover = dyingIn(5);
@@ -235,6 +241,21 @@ describe('leftovers', () => {
     expect(await endOrphans({ deployment })).toBe(0);
   });
 
+  it('are those that are found first and what they start: whoever makes others look like them holds up nothing', async () => {
+    const env = uniqueMarkers();
+    const marked = (n: number, parent = 1): TableEntry => {
+      const pid = 2 ** 22 + n;
+      return { pid, parent, group: pid, birth: 'a', environment: () => new Map(Object.entries(env)) };
+    };
+    const limits = { inputMs: 0, confirmMs: 50 };
+    let n = 10;
+    expect(await endOrphans(markersOf(env)!, limits, async () => [marked(n++)])).toBe(1);
+    const [own, child] = [marked(1), marked(2, 2 ** 22 + 1)];
+    const looks = [[own], [child, own]];
+    const dying = endOrphans(markersOf(env)!, limits, async () => looks.shift() ?? [child, marked(n++)]);
+    await expect(dying).rejects.toThrow(new UnconfirmedDead(`processes are still there after SIGKILL: ${child.pid}`));
+  });
+
   it('need a deployment, a city and a session to be told apart', () => {
     expect(markersOf({ SVC_CITY: 'a', SVC_SESSION_ID: 'b' })).toBeUndefined();
     expect(markersOf({ ...uniqueMarkers(), SVC_DEPLOYMENT: 'd' })).toEqual({
@@ -250,16 +271,18 @@ describe('the table without /proc', () => {
   it('is read from ps', async () => {
     const env = { PATH, ...uniqueMarkers(), SVC_CITY: 'alpha' };
     const agent = await spawnAgent(await script(STAYS, { env }));
-    const text = execFileSync('ps', ['axeww', '-o', 'pid=,pgid=,stat=,lstart=,command='], { encoding: 'utf8', env: { PATH, LC_ALL: 'C' } });
+    const text = execFileSync('ps', ['axeww', '-o', PS_FORMAT], { encoding: 'utf8', env: { PATH, LC_ALL: 'C' } });
     const table = async (): Promise<TableEntry[]> => parsePs(text);
     const found = await findProcesses({ deployment: env.SVC_DEPLOYMENT, city: 'alpha' }, table);
-    expect(found).toEqual([{ pid: agent.pid, group: agent.pid, birth: found[0]!.birth, city: 'alpha', session: 'al-1', generation: '1' }]);
+    expect(found).toEqual([
+      { pid: agent.pid, parent: process.pid, group: agent.pid, birth: found[0]!.birth, city: 'alpha', session: 'al-1', generation: '1' },
+    ]);
     expect(Date.parse(found[0]!.birth)).not.toBeNaN();
     await agent.end({ hard: true });
   });
 
   it('has no zombies and no lines that are something else', () => {
-    const line = (state: string): string => ` 12  12 ${state}   Tue Oct  7 12:34:56 2025 agent --x SVC_CITY=fake SVC_CITY=real`;
+    const line = (state: string): string => ` 12   1  12 ${state}   Tue Oct  7 12:34:56 2025 agent --x SVC_CITY=fake SVC_CITY=real`;
     expect(parsePs(`${line('Ss')}\n${line('Z+')}\nnonsense\n`).map((entry) => [entry.pid, entry.environment()!.get('SVC_CITY')])).toEqual([
       [12, 'real'],
     ]);

@@ -273,34 +273,36 @@ describe('a runner that was paused', () => {
 });
 
 describe('leftovers', () => {
-  it.each([
-    ['it is claimed', { reason: 'unconfirmed-dead', generation: 2 }],
-    ['its next runner has registered', { reason: 'runner-lost', generation: 1 }],
-  ])('are ended before a session is started again, and a start waits until they are: once %s', async (when, waits) => {
-    const { pk, id } = await a.create(fixture.city);
-    await fixture.until(pk, 'active');
-    const early = when === 'it is claimed' ? await fixture.runner('b') : undefined;
-    // It takes what is wanted: it has looked for leftovers, and found none.
-    if (early !== undefined)
-      expect(await fixture.until((await a.create(fixture.city)).pk, 'active')).toMatchObject({ runner_id: early.runner.runnerId });
-    fixture.host.immortal = true;
-    a.kill();
-    if (early === undefined) {
-      await fixture.runner('sweeps', { capacity: 0 });
-      await fixture.until(pk, 'asleep');
-    }
-    const b = early ?? (await fixture.runner('b'));
-    await fixture.when(pk, ({ reason }) => reason === waits.reason);
-    const tried = fixture.host.inVain;
-    await eventually(() => fixture.host.inVain > tried + 3);
-    expect(alive(id)).toEqual(['1']);
-    expect(await fixture.row(pk)).toMatchObject({ ...waits, live: false });
-    fixture.host.immortal = false;
-    if (early !== undefined) await fixture.unpause(pk);
-    await fixture.when(pk, ({ live, runner_id }) => live && runner_id === b.runner.runnerId);
-    expect(alive(id)).toHaveLength(1);
-    expect(alive(id)).not.toEqual(['1']);
-  });
+  it.each(['it is claimed', 'its next runner has registered'])(
+    'are ended before their session is started again, and others wait for none of it: once %s',
+    async (when) => {
+      const waits = { reason: 'unconfirmed-dead', generation: 2 };
+      const { pk, id } = await a.create(fixture.city);
+      await fixture.until(pk, 'active');
+      const early = when === 'it is claimed' ? await fixture.runner('b') : undefined;
+      // It takes what is wanted: it has looked for leftovers, and found none.
+      if (early !== undefined)
+        expect(await fixture.until((await a.create(fixture.city)).pk, 'active')).toMatchObject({ runner_id: early.runner.runnerId });
+      fixture.host.immortal = true;
+      a.kill();
+      if (early === undefined) {
+        await fixture.runner('sweeps', { capacity: 0 });
+        await fixture.until(pk, 'asleep');
+      }
+      const b = early ?? (await fixture.runner('b'));
+      await fixture.when(pk, ({ reason }) => reason === waits.reason);
+      const tried = fixture.host.inVain;
+      await eventually(() => fixture.host.inVain > tried + 3);
+      expect(alive(id)).toEqual(['1']);
+      expect(await fixture.row(pk)).toMatchObject({ ...waits, live: false });
+      expect(await fixture.until((await b.create(fixture.city)).pk, 'active')).toMatchObject({ runner_id: b.runner.runnerId });
+      fixture.host.immortal = false;
+      await fixture.unpause(pk);
+      await fixture.when(pk, ({ live, runner_id }) => live && runner_id === b.runner.runnerId);
+      expect(alive(id)).toHaveLength(1);
+      expect(alive(id)).not.toEqual(['1']);
+    },
+  );
 
   it('of nobody are ended when a runner registers, and those of live runners are left alone', async () => {
     const { pk, id } = await a.create(fixture.city);

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { endOrphans } from '../../../platform/runtime/ending.js';
-import { findProcesses } from '../../../platform/runtime/process-table.js';
+import { findProcesses, listProcesses } from '../../../platform/runtime/process-table.js';
 import { DeploymentService } from '../../sessions/launch/deployment.service.js';
 import { HostProcesses, type FoundProcess, type ProcessMarkers } from './ports.js';
 
@@ -15,7 +15,7 @@ export class MarkedProcesses extends HostProcesses {
     return findProcesses({ ...markers, deployment: await this.deployment.id() });
   }
 
-  async end(markers: ProcessMarkers): Promise<number> {
-    return endOrphans({ ...markers, deployment: await this.deployment.id() });
+  async end(markers: ProcessMarkers, which?: (found: FoundProcess) => boolean): Promise<number> {
+    return endOrphans({ ...markers, deployment: await this.deployment.id() }, {}, listProcesses, which);
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
-import { PREPARES, Transactions } from '../../../platform/database/transactions.js';
+import { PREPARES, Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { HostProcesses } from './ports.js';
+import { UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { HostProcesses, type FoundProcess, type ProcessMarkers } from './ports.js';
 import { SessionWorkRepository } from './session-work.repository.js';
 
 /** Processes of agents that outlived their runner. */
@@ -21,10 +22,11 @@ export class OrphanReaper {
   /**
    * Ends those of this database on this host whose sessions nobody has. Returns how many sessions they were of.
    *
-   * @throws UnconfirmedDead when one cannot be confirmed to be gone.
+   * @throws UnconfirmedDead when one cannot be confirmed to be gone: all of them have been tried by then.
    */
   async end(host: string): Promise<number> {
-    return (await this.#endMarked(host)) + (await this.#endUsers(host));
+    // First what nobody can forge: it may be what makes others look like leftovers.
+    return allOf([() => this.#endUsers(host), () => this.#endMarked(host)]);
   }
 
   async #endMarked(host: string): Promise<number> {
@@ -32,16 +34,16 @@ export class OrphanReaper {
     const found = await this.processes.find({});
     if (found.length === 0) return 0;
     const held = await this.repository.heldOnHost(this.db, host);
-    const left = new Map<string, { city: string; session: string; generation: string }>();
-    for (const { city, session, generation } of found) {
+    const left = new Map<string, ProcessMarkers>();
+    for (const each of found) {
+      const { city, session, generation } = each;
       if (city === undefined || session === undefined || generation === undefined) continue;
-      const key = `${city}/${session}/${generation}`;
-      if (!held.has(key)) left.set(key, { city, session, generation });
+      if (!held.has(keyOf(each))) left.set(keyOf(each), { city, session, generation });
     }
-    for (const markers of left.values()) {
-      this.log.warn(markers, 'ending processes of a session that nobody runs any more');
-      await this.processes.end(markers);
-    }
+    if (left.size === 0) return 0;
+    for (const markers of left.values()) this.log.warn(markers, 'ending processes of a session that nobody runs any more');
+    // Together: an agent may forge as many as it likes, and each would take its time.
+    await this.processes.end({}, (each) => left.has(keyOf(each)));
     return left.size;
   }
 
@@ -51,16 +53,31 @@ export class OrphanReaper {
     const found = [...((await users?.running()) ?? [])];
     if (users === undefined || found.length === 0) return 0;
     const held = await this.repository.heldNumbers(this.db, host, found);
-    let ended = 0;
-    for (const session of found.filter((number) => !held.has(number))) {
+    const endOne = async (tx: Tx, session: number): Promise<number> => {
       // Nobody starts it meanwhile: whatever runs as its user is left over.
-      await this.transactions.run(async (tx) => {
-        if (!(await this.repository.holdIdle(tx, host, session))) return;
-        this.log.warn({ session_pk: session }, 'ending what runs as the user of a session that nobody runs any more');
-        await users.endSession(session);
-        ended++;
-      }, PREPARES);
-    }
-    return ended;
+      if (!(await this.repository.holdIdle(tx, host, session))) return 0;
+      this.log.warn({ session_pk: session }, 'ending what runs as the user of a session that nobody runs any more');
+      await users.endSession(session);
+      return 1;
+    };
+    const left = found.filter((session) => !held.has(session));
+    return allOf(left.map((session) => () => this.transactions.run((tx) => endOne(tx, session), PREPARES)));
   }
+}
+
+const keyOf = ({ city, session, generation }: FoundProcess): string => `${city}/${session}/${generation}`;
+
+/** One after the other: what cannot be ended keeps no other from being ended. Returns the sum. @throws UnconfirmedDead */
+async function allOf(ends: readonly (() => Promise<number>)[]): Promise<number> {
+  let sum = 0;
+  let failed: UnconfirmedDead | undefined;
+  for (const end of ends)
+    try {
+      sum += await end();
+    } catch (error) {
+      if (!(error instanceof UnconfirmedDead)) throw error;
+      failed ??= error;
+    }
+  if (failed !== undefined) throw failed;
+  return sum;
 }

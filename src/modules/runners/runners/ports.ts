@@ -32,6 +32,6 @@ export interface FoundProcess {
 /** Processes of agents on this host that belong to this database, found by what their environment says. */
 export abstract class HostProcesses {
   abstract find(markers: ProcessMarkers): Promise<readonly FoundProcess[]>;
-  /** Ends all of them. @throws UnconfirmedDead when one cannot be confirmed to be gone. */
-  abstract end(markers: ProcessMarkers): Promise<number>;
+  /** Ends all of them, or those of `which`. @throws UnconfirmedDead when one cannot be confirmed to be gone. */
+  abstract end(markers: ProcessMarkers, which?: (found: FoundProcess) => boolean): Promise<number>;
 }

@@ -6,6 +6,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals, type Signalled } from '../../../platform/streams/signals.js';
+import { UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { toldSessions, WANTED_TOPIC } from '../../sessions/session-store/topics.js';
 import { ClaimsRepository } from './claims.repository.js';
@@ -131,23 +132,30 @@ export class Runner implements OnApplicationBootstrap {
     void this.#cleanUp(lease);
   }
 
-  /** Before anything is started here, what nobody of this host runs any more is ended; after that, what others leave. */
+  /**
+   * Before anything is started here, what nobody of this host runs any more is ended; after that, what others leave. What cannot be ended
+   * keeps nothing else from starting: whoever starts something ends first what is left of it.
+   */
   async #cleanUp(lease: RunnerLease): Promise<void> {
     const { unconfirmedMs, leftoversMs } = this.context.timings;
+    let again = true;
     while (!lease.signal.aborted && !this.#handing) {
       try {
-        const first = !this.#clean;
-        if (first || (await this.registry.hasNeighbours(lease))) await this.orphans.end(this.registry.host);
-        this.#clean = true;
-        if (first) this.#claims.ask();
-        await sleep(leftoversMs, lease.signal);
+        if (again || (await this.registry.hasNeighbours(lease))) await this.orphans.end(this.registry.host);
+        again = false;
       } catch (error) {
-        this.log.warn(
-          { err: error },
-          'processes that nobody runs could not be ended; it is tried again, and a runner that has just registered starts nothing before',
-        );
-        await sleep(unconfirmedMs, lease.signal);
+        again = true;
+        this.log.warn({ err: error }, 'processes that nobody runs could not be ended; it is tried again');
+        if (!(error instanceof UnconfirmedDead)) {
+          await sleep(unconfirmedMs, lease.signal);
+          continue;
+        }
       }
+      if (!this.#clean) {
+        this.#clean = true;
+        this.#claims.ask();
+      }
+      await sleep(again ? unconfirmedMs : leftoversMs, lease.signal);
     }
   }
 

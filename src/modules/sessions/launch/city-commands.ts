@@ -3,9 +3,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
-import { endFound, endOrphans } from '../../../platform/runtime/ending.js';
+import { endOrphans, type EndingLimits } from '../../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
-import { findProcesses } from '../../../platform/runtime/process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
 import { Tail } from '../../../platform/runtime/tail.js';
 import { atMost, sleep } from '../../../platform/time/clock.js';
@@ -125,10 +124,7 @@ export class CityCommands {
    */
   async hold<T>(service: CityService, work: (process: AgentProcess) => Promise<T>): Promise<T> {
     const { city, id, argv } = service;
-    const deployment = await this.deployment.id();
-    // Whatever a worker of this host has left of it that was killed: nobody else has it.
-    const marks = { deployment, city: city.name, session: '' };
-    await endFound(async () => (await findProcesses(marks)).filter(({ generation }) => generation?.startsWith(`${id}.`)), ENDING);
+    await this.#endLeft(city, (generation) => generation?.startsWith(`${id}.`) ?? false, ENDING);
     const planned = await this.#surroundings({ ...service, rig: '' }, '');
     const { directories, places } = planned.place;
     const stateRoot = await makeStateRoot(directories, service.stateRoot);
@@ -157,11 +153,17 @@ export class CityCommands {
     });
   }
 
-  /** What a worker of this host has left that was killed while it carried the same thing out. @throws UnconfirmedDead */
   async #endEarlier({ city, id, attempt }: CityCommand): Promise<void> {
     if (attempt === 1) return;
-    const deployment = await this.deployment.id();
-    for (let n = 1; n < attempt; n++) await endOrphans({ deployment, city: city.name, session: '', generation: markOf(id, n) });
+    const earlier = new Set(Array.from({ length: attempt - 1 }, (_, n) => markOf(id, n + 1)));
+    await this.#endLeft(city, (generation) => earlier.has(generation ?? ''));
+  }
+
+  /** What a worker of this host has left that was killed while it carried the same thing out: nobody else has it. @throws UnconfirmedDead */
+  async #endLeft({ name, streamId }: About['city'], which: (mark?: string) => boolean, limits?: Partial<EndingLimits>): Promise<void> {
+    const marks = { deployment: await this.deployment.id(), city: name, session: '' };
+    const table = await this.sandboxes.tableOf(streamId);
+    await endOrphans(marks, limits, table, ({ generation }) => which(generation));
   }
 
   async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {

@@ -9,6 +9,7 @@ import { covers, existing, type Mount } from '../../../platform/isolation/mounts
 import type { Identity } from '../../../platform/isolation/reach.js';
 import type { Users } from '../../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
+import { listProcesses, type ProcessTable } from '../../../platform/runtime/process-table.js';
 import type { WayOut } from '../../../platform/isolation/network/inside.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
@@ -107,6 +108,18 @@ export class SessionSandboxes {
     const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
     const id = `${COMMANDS}/${command.owner}`;
     return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))), SOCKETS);
+  }
+
+  /**
+   * Where what commands of a city have left is looked for: where users are the walls, among what runs as one that it is lent.
+   *
+   * @throws StartError as `aroundCommand`
+   */
+  async tableOf(streamId: number): Promise<ProcessTable> {
+    const { users } = await this.isolation.found();
+    if (users === undefined) return listProcesses;
+    const { group } = await this.#identity(users, streamId, 0);
+    return () => users.runningFor(group);
   }
 
   async #asLentUser<T>(users: Users, command: CommandPlace, work: (sandbox: Sandbox | undefined) => Promise<T>): Promise<T> {

@@ -133,7 +133,7 @@ describe('a start', () => {
 
   it('says when it cannot tell that nothing is left', async () => {
     const spec = await loopback(['--fail-initialize']);
-    const ghost = { pid: 2 ** 22 + 7, group: 2 ** 22 + 7, birth: 'ghost', environment: () => new Map(Object.entries(spec.env)) };
+    const ghost = { pid: 2 ** 22 + 7, parent: 1, group: 2 ** 22 + 7, birth: 'ghost', environment: () => new Map(Object.entries(spec.env)) };
     const table = async (): Promise<(typeof ghost)[]> => [...(await listProcesses()), ghost] as (typeof ghost)[];
     const haunted = new AcpRuntime({ limits: { ...QUICK, confirmMs: 50 }, table });
     expect(await failureOf(spec, never, haunted)).toMatchObject({

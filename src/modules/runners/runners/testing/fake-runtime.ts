@@ -92,18 +92,18 @@ export class FakeProcesses extends HostProcesses {
   }
 
   async find(markers: ProcessMarkers): Promise<readonly FoundProcess[]> {
-    return this.host.alive
-      .filter((process) => fits(process, markers))
-      .map(({ city, session, generation }, pid) => ({ pid, city, session, generation }));
+    return this.host.alive.filter((process) => fits(process, markers)).map(asFound);
   }
 
-  async end(markers: ProcessMarkers): Promise<number> {
-    const found = this.host.alive.filter((process) => fits(process, markers));
+  async end(markers: ProcessMarkers, which: (found: FoundProcess) => boolean = () => true): Promise<number> {
+    const found = this.host.alive.filter((process, pid) => fits(process, markers) && which(asFound(process, pid)));
     if (found.length > 0 && this.host.immortal) throw this.host.survived();
     for (const process of found) process.die({ code: null, signal: 'SIGKILL', cause: 'crashed', stderrTail: '' });
     return found.length;
   }
 }
+
+const asFound = ({ city, session, generation }: FakeAgent, pid: number): FoundProcess => ({ pid, city, session, generation });
 
 function fits(process: FakeAgent, { city, session, generation }: ProcessMarkers): boolean {
   return (

@@ -1,0 +1,76 @@
+import { access, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/sse.js';
+import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
+import { UnconfirmedDead } from '../runtime/port.js';
+import { asLentUser } from './lent-user.js';
+import type { Users } from './users.js';
+
+/** The first two that are lent. */
+const [FIRST, SECOND] = [USER_NUMBERS.sessions.first + 1, USER_NUMBERS.sessions.first + 2];
+let below: string;
+let folder: string;
+beforeEach(async () => {
+  below = await mkdtemp(path.join(tmpdir(), 'svc-lent-to-'));
+  folder = path.join(below, 'folder');
+  await mkdir(folder);
+});
+afterEach(() => rm(below, { recursive: true, force: true }));
+
+/** Of what runs as them nothing can be ended as long as the host says so. */
+class Stuck {
+  readonly locked = new Set<number>();
+  readonly stuck = new Set<number>();
+  #freed = Promise.withResolvers<void>();
+  #tries = new Map<number, number>();
+
+  readonly users = {
+    lentTo: () => [FIRST, SECOND],
+    lock: async (user: number) => (this.locked.add(user), () => void this.locked.delete(user)),
+    end: (user: number) => this.#end(user),
+    sandbox: ({ user }: { user: number }) => ({ user }),
+  } as unknown as Users;
+
+  free(): void {
+    this.stuck.clear();
+    this.#freed.resolve();
+  }
+
+  /** It is told at once, and whoever tries it once more waits. */
+  async #end(user: number): Promise<void> {
+    if (!this.stuck.has(user)) return;
+    const tries = (this.#tries.get(user) ?? 0) + 1;
+    this.#tries.set(user, tries);
+    if (tries > 1) return this.#freed.promise;
+    throw new UnconfirmedDead('it does not die');
+  }
+}
+
+(process.getuid?.() === 0 ? describe : describe.skip)('a user that is lent (skipped: not root)', () => {
+  const lentTo = (host: Stuck, then?: (home: string) => void, folders: string[] = []): Promise<number> =>
+    asLentUser(host.users, { folders, below }, async (sandbox, home) => (then?.(home), (sandbox as unknown as { user: number }).user));
+
+  it('is another one while what was left as one cannot be ended', async () => {
+    const host = new Stuck();
+    host.stuck.add(FIRST);
+    expect([await lentTo(host), await lentTo(host)]).toEqual([SECOND, SECOND]);
+    expect([...host.locked]).toEqual([FIRST]);
+    host.free();
+    await eventually(() => host.locked.size === 0);
+    expect(await lentTo(host)).toBe(FIRST);
+  });
+
+  it('is kept, with what it was given, until nothing runs as it any more', async () => {
+    const host = new Stuck();
+    let home = '';
+    const work = lentTo(host, (own) => ((home = own), host.stuck.add(FIRST)), [folder]);
+    await expect(work).rejects.toThrow(UnconfirmedDead);
+    expect([await lentTo(host), [...host.locked], (await stat(folder)).uid]).toEqual([SECOND, [FIRST], FIRST]);
+    host.free();
+    await eventually(() => host.locked.size === 0);
+    expect([await lentTo(host), (await stat(folder)).uid]).toEqual([FIRST, 0]);
+    await expect(access(home)).rejects.toThrow('ENOENT');
+  });
+});
