@@ -96,7 +96,8 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run), { 
   });
   try {
     await over;
-    await atMost(LAST_WORDS_MS, closed);
+    // Twice: where this process was kept from its turn, the first one is over before it has read what is there.
+    for (let n = 0; n < 2; n++) await atMost(LAST_WORDS_MS, closed);
   } finally {
     signal.removeEventListener('abort', onAbort);
     killGroup(child);
