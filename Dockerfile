@@ -23,7 +23,7 @@ ENV NODE_ENV=production SVC_HOST=0.0.0.0 SVC_PORT=8372 SVC_DATA_DIR=/data
 WORKDIR /app
 # Packs and rigs come from repositories; agents run in sandboxes.
 RUN apt-get update \
- && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client \
+ && apt-get install -y --no-install-recommends bubblewrap ca-certificates git openssh-client tini \
  && rm -rf /var/lib/apt/lists/*
 RUN mkdir /data && chown node:node /data && ln -s /app/bin/svc.js /usr/local/bin/svc
 COPY --from=build /app/package.json ./
@@ -37,4 +37,6 @@ VOLUME /data
 EXPOSE 8372
 HEALTHCHECK --interval=5s --timeout=4s --start-period=30s --retries=3 \
   CMD ["node", "dist/src/entry/probe.js"]
+# What an agent leaves behind becomes a child of the first process, and stays a zombie where that is Node: it waits for its own children alone.
+ENTRYPOINT ["/usr/bin/tini", "-s", "--"]
 CMD ["node", "dist/src/entry/serve.js"]

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { constants } from 'node:os';
+import { join } from 'node:path';
 import tls from 'node:tls';
 import { fileURLToPath } from 'node:url';
 
@@ -18,8 +19,18 @@ if (!existsSync(main)) refuse('not built yet: run `npm run build` first');
 
 // An older Node cannot be told of an authority while it runs; the one that the project brings can.
 const pinned = fileURLToPath(new URL('../node_modules/.bin/node', import.meta.url));
-const names = (process.env.SVC_CA_CERT ?? '') !== '' || process.argv.some((arg) => /^--ca-cert(=|$)/.test(arg));
-if (names && typeof tls.setDefaultCACertificates !== 'function' && existsSync(pinned)) {
+const { SVC_CA_CERT, XDG_CONFIG_HOME, HOME } = process.env;
+/** Whether a context has an authority of its own (`src/cli/contexts/file.ts`): which one counts is found out later. */
+const ofContext = () => {
+  try {
+    return readFileSync(join(XDG_CONFIG_HOME || join(HOME, '.config'), 'svc', 'contexts.json'), 'utf8').includes('"ca_cert"');
+  } catch {
+    return false;
+  }
+};
+const isOld = typeof tls.setDefaultCACertificates !== 'function';
+const names = isOld && (!!SVC_CA_CERT || process.argv.some((arg) => /^--ca-cert(=|$)/.test(arg)) || ofContext());
+if (names && existsSync(pinned)) {
   const child = spawn(pinned, process.argv.slice(1), { stdio: 'inherit' });
   // Ctrl-C at a terminal reaches both by itself.
   const relay = (signal) => (signal !== 'SIGINT' || process.stdin.isTTY !== true) && child.kill(signal);

@@ -8,16 +8,19 @@ import type { Io } from './io.js';
 import type { Target, TargetOptions } from './target.js';
 
 /**
- * Trusts, beside the authorities that Node knows, the one that `--ca-cert` or `SVC_CA_CERT` names, for this process. Nothing
+ * Trusts, beside the authorities that Node knows, the one that `--ca-cert`, `SVC_CA_CERT` or the context names, for this process. Nothing
  * turns the verification off.
  *
  * @throws CliError when the file is none of a certificate, or this Node cannot be told of authorities while it runs
  */
 export function trustAuthority({ url }: Target, options: TargetOptions, io: Io): void {
-  const own = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context)?.ca_cert : undefined;
-  const named = options.caCert ?? (io.env.SVC_CA_CERT || undefined) ?? own;
+  const own = options.api === undefined && !io.env.SVC_API_URL ? contextInUse(io, options.context) : undefined;
+  const [source, named] = [
+    ['--ca-cert', options.caCert] as const,
+    ['SVC_CA_CERT', io.env.SVC_CA_CERT || undefined] as const,
+    [`the ca_cert of the context ${own?.name}`, own?.ca_cert] as const,
+  ].find(([, path]) => path !== undefined) ?? ['', undefined];
   if (named === undefined || !url.startsWith('https:')) return;
-  const source = options.caCert === undefined ? 'SVC_CA_CERT' : '--ca-cert';
   const file = resolve(io.cwd, named);
   const pem = certificates(file, source);
   // Since Node 22.19 and 24.5.

@@ -9,7 +9,7 @@ try {
   config = loadConfig(env, process.cwd());
   if (config.databaseUrl === undefined) throw new ConfigError('SVC_DATABASE_URL is not set');
   const done = await prepareDatabase(config, config.databaseUrl);
-  const newer = await checkSchema(config.databaseUrl);
+  const newer = await checkSchema(config, config.databaseUrl);
   const said = newer === undefined ? done : [...done, newer];
   console.log(said.length === 0 ? 'the database is up to date' : said.join('\n'));
 } catch (error) {

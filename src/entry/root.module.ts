@@ -4,6 +4,7 @@ import { KeysModule } from '../modules/administration/keys/keys.module.js';
 import { WorkerModule } from '../modules/worker.module.js';
 import { ConfigModule } from '../platform/config/config.module.js';
 import type { AppConfig } from '../platform/config/config.js';
+import { pastPooler } from '../platform/config/database-address.js';
 import { DatabaseModule } from '../platform/database/database.module.js';
 import type { Failpoints } from '../platform/failpoints/failpoints.js';
 import { toProblem } from '../platform/database/pg-errors.js';
@@ -31,7 +32,7 @@ export class RootModule {
           beside: config.cityConnections,
           pooled: config.databaseListenUrl !== undefined,
         }),
-        NotifierModule.forRoot(config.databaseListenUrl ?? databaseUrl),
+        NotifierModule.forRoot(pastPooler(config, databaseUrl)),
         ProcessesModule,
         ...(config.role === 'worker' ? [] : [{ ...StreamsModule.forRoot([KeysModule]), global: true }, ApiModule]),
         ...(config.role === 'api' ? [] : [WorkerModule]),

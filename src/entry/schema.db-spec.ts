@@ -3,6 +3,7 @@ import { adminAt, cloneDatabase, type TestDatabase } from '../../test/support/da
 import { spawnSupervisor } from '../../test/support/supervisor-process.js';
 import { checkSchema } from './schema.js';
 
+const direct = { databaseListenUrl: undefined };
 let database: TestDatabase;
 beforeEach(async () => {
   database = await cloneDatabase();
@@ -11,12 +12,17 @@ afterEach(() => database.drop());
 
 describe('the schema that a process finds at its start', () => {
   it('is the one of its release', async () => {
-    expect(await checkSchema(database.url)).toBeUndefined();
+    expect(await checkSchema(direct, database.url)).toBeUndefined();
+  });
+
+  // Guard: a pooler refuses the options that this connection sends, and then no process starts.
+  it('is asked of the server itself where there is a pooler before it', async () => {
+    expect(await checkSchema({ databaseListenUrl: database.url }, 'postgres://svc@127.0.0.1:1/svc')).toBeUndefined();
   });
 
   it('may be that of a newer release, which is told', async () => {
     await adminAt(database.url, `insert into kysely_migration (name, timestamp) values ('9999_tomorrow', '')`);
-    expect(await checkSchema(database.url)).toContain('a newer release has changed the database (9999_tomorrow)');
+    expect(await checkSchema(direct, database.url)).toContain('a newer release has changed the database (9999_tomorrow)');
   });
 
   it('ends the start where the migrate step was left out: what is asked would be answered with 500', async () => {
@@ -31,7 +37,7 @@ describe('the schema that a process finds at its start', () => {
     await adminAt(spoilt.url, `delete from kysely_migration where name = '0002_create_operations'`);
     await spoilt.drop();
     const next = await cloneDatabase();
-    expect(await checkSchema(next.url)).toBeUndefined();
+    expect(await checkSchema(direct, next.url)).toBeUndefined();
     await next.drop();
   });
 });

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { ensureBootstrapKey } from '../modules/administration/keys/bootstrap-key.js';
 import type { AppConfig } from '../platform/config/config.js';
+import { pastPooler } from '../platform/config/database-address.js';
 import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/database.js';
 import { compareSchema, migrate } from '../platform/database/migrator.js';
 import { Transactions } from '../platform/database/transactions.js';
@@ -21,8 +22,8 @@ export async function migrateAll(url: string): Promise<string[]> {
  *
  * @throws Error where the database has to be migrated first
  */
-export async function checkSchema(url: string): Promise<string | undefined> {
-  const { missing, unknown } = await compareSchema(url);
+export async function checkSchema(config: Pick<AppConfig, 'databaseListenUrl'>, given: string): Promise<string | undefined> {
+  const { missing, unknown } = await compareSchema(pastPooler(config, given));
   if (missing.length > 0)
     throw new Error(
       `the database of SVC_DATABASE_URL has not all of the schema of this release: run the migrate step first (${missing.length} migrations are missing, from ${missing[0]} on)`,
@@ -57,7 +58,7 @@ export async function buryProcesses(url: string): Promise<void> {
 
 /** Migrates, keeps the epoch of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
-  const url = config.databaseListenUrl ?? given;
+  const url = pastPooler(config, given);
   const applied = await migrateAll(url);
   // Its files may be put aside, or lost, without anybody asking it once more.
   if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));

@@ -80,7 +80,7 @@ export class Supervisor implements Service {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
-    const newer = await checkSchema(url);
+    const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
     const { failpoints, listens } = this.options;
     this.#application = await startApplication(this.config.with({ databaseUrl: url, alone: this.config.databaseUrl === undefined }), {

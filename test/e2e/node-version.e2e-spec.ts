@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { Authority } from '../support/authority.js';
@@ -49,16 +49,20 @@ describe('a Node that is too old', () => {
     const { file } = await Authority.in(dir);
     const tls = `import tls from 'node:tls';import {syncBuiltinESMExports as s} from 'node:module';delete tls.setDefaultCACertificates;s()`;
     const older = ['--import', `data:text/javascript,${encodeURIComponent(tls)}`];
+    let flags = ['--ca-cert', file];
+    let env: NodeJS.ProcessEnv = unreachable;
     const said = (...args: string[]): Promise<string> =>
       new Promise((resolve) =>
-        execFile(
-          process.execPath,
-          [...older, ...args, 'city', 'list', '--ca-cert', file],
-          { cwd: dir, env: unreachable },
-          (_error, _out, err) => resolve(err),
-        ),
+        execFile(process.execPath, [...older, ...args, 'city', 'list', ...flags], { cwd: dir, env }, (_error, _out, err) => resolve(err)),
       );
     expect(await said(`${root}dist/src/cli/main.js`)).toContain('--ca-cert needs Node 22.19');
+    expect(await said(`${root}bin/svc.js`)).toContain('cannot reach the supervisor at https://127.0.0.1:9');
+    await mkdir(`${dir}/svc`);
+    const contexts = { current: 'work', contexts: { work: { server: 'https://127.0.0.1:9', ca_cert: file } } };
+    await writeFile(`${dir}/svc/contexts.json`, JSON.stringify(contexts));
+    flags = [];
+    env = { ...foreignEnvironment(), XDG_CONFIG_HOME: dir };
+    expect(await said(`${root}dist/src/cli/main.js`)).toContain('the ca_cert of the context work needs Node 22.19');
     expect(await said(`${root}bin/svc.js`)).toContain('cannot reach the supervisor at https://127.0.0.1:9');
   });
 

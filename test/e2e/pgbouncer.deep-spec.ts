@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { api, type Api } from '../support/http.js';
 import { pgbouncerPath, startPgbouncer, type Pgbouncer } from '../support/pgbouncer.js';
 import { eventually, openStream } from '../support/sse.js';
+import { spawnSupervisor } from '../support/supervisor-process.js';
 
 const CITY = '/v0/city/alpha';
 const AT_ONCE = 24;
@@ -64,6 +68,17 @@ const CONNECTIONS = 6;
   it('runs a session from its first message to its end', async () => {
     expect((await a.post(`${CITY}/session/mayor/messages`, { message: 'hello' })).status).toBe(202);
     await eventually(async () => (await b.get(`${CITY}/session/mayor/transcript`)).text.includes('echo: hello'));
+  });
+
+  it('has its migrate step and its processes start, as commands', async () => {
+    const env = { SVC_DATABASE_URL: pooled, SVC_DATABASE_LISTEN_URL: stack.databaseUrl };
+    const migrate = ['../../scripts/typescript.mjs', '../../src/entry/migrate.ts'].map((at) => fileURLToPath(new URL(at, import.meta.url)));
+    const { stdout } = await promisify(execFile)(process.execPath, ['--import', ...migrate], { env: { PATH: process.env.PATH, ...env } });
+    expect(stdout).toBe('the database is up to date\n');
+    const started = spawnSupervisor({ ...env, SVC_ROLE: 'api' });
+    expect((await fetch(`${await started.ready()}/ready`)).status).toBe(200);
+    started.child.kill('SIGTERM');
+    expect((await started.exited).code).toBe(0);
   });
 
   it('has a lock that is waited for too long end the same', async () => {

@@ -13,6 +13,7 @@ import { EXTMSG } from './extmsg.js';
 import { ORDERS } from './orders.js';
 import { PAGE } from './page.js';
 import { DATABASE } from './database.js';
+import { DEPLOYMENT } from './deployment.js';
 import { EVENT_LOG_GUARDS } from './event-log.js';
 import { PLATFORM } from './platform.js';
 import { STREAMS } from './streams.js';
@@ -32,6 +33,7 @@ export const GUARDS: readonly Guard[] = [
   ...EVENT_LOG_GUARDS,
   ...STREAMS,
   ...DATABASE,
+  ...DEPLOYMENT,
   ...PLATFORM,
   ...WORK,
   ...SESSIONS,

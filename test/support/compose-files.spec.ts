@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -67,6 +68,8 @@ describe('docker-compose.ha.yml', () => {
       expect.arrayContaining(settings),
     );
     expect(ha.services.postgres!.volumes).toBeUndefined();
+    // Guard: a dump of a standby, as the guide has it, is cancelled after half a minute.
+    expect(patroni.bootstrap.dcs.postgresql.parameters).toMatchObject({ hot_standby_feedback: 'on' });
   });
 
   it('has an odd number of nodes that know each other, each with files of its own and of one image', () => {
@@ -109,6 +112,25 @@ describe('docker-compose.ha.yml', () => {
     const copied = [...text('deploy/patroni.Dockerfile').matchAll(/^COPY (\S+)/gm)].map(([, file]) => file!);
     expect(copied).toEqual(['deploy/patroni.yml']);
     for (const file of copied) expect(text('.dockerignore').split('\n')).toContain(`!${file}`);
+  });
+});
+
+// Guard: Node waits for no children but its own, and what agents leave behind stays until no process can begin any more.
+it('has a first process in the image that reaps, before whatever is run', () => {
+  const image = text('Dockerfile');
+  const entry = /^ENTRYPOINT (\[.*\])$/m.exec(image)?.[1] ?? '[]';
+  expect(JSON.parse(entry)).toEqual(['/usr/bin/tini', '-s', '--']);
+  expect(image).toMatch(/apt-get install .*\btini\b/);
+  expect(text('deploy/worker.Dockerfile')).not.toContain('ENTRYPOINT');
+  for (const service of Object.values(base.services)) expect(service).not.toHaveProperty('entrypoint');
+  expect(text('deploy/helm/supervisor-control-plane/templates/worker.yaml')).not.toMatch(/^ +command:/m);
+});
+
+describe('docs/how-to/upgrade.md', () => {
+  it('waits until a replica is healthy, and takes none that is not for one', () => {
+    const counts = /\| (grep [^)]*)\)"/.exec(text('docs/how-to/upgrade.md'))![1]!;
+    const states = ['healthy', 'unhealthy', 'starting'].map((state) => `${state}\n`).join('');
+    expect(execFileSync('sh', ['-c', counts], { input: states, encoding: 'utf8' })).toBe('1\n');
   });
 });
 

@@ -27,7 +27,7 @@ export const PASSWORD = 'password';
 export const KEY = 'admin.key';
 
 /** Packs a prepared folder and the cities into `file`, which is there only once it is whole. Nobody else may read it. */
-export async function pack(file: string, folder: string, manifest: Manifest): Promise<number> {
+export async function pack(file: string, folder: string, manifest: Manifest, signal?: AbortSignal): Promise<number> {
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`);
   const { citiesRoot, cities } = manifest;
   const part = `${resolve(file)}.part`;
@@ -37,7 +37,7 @@ export async function pack(file: string, folder: string, manifest: Manifest): Pr
     await chmod(part, 0o600);
     const args = ['-czf', part, '-C', folder, ...members];
     // A file that changes while it is read is noticed by its city after the restore: tar says so with 1.
-    await run('tar', [...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])]).catch((error: Error) => {
+    await run('tar', [...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], { signal }).catch((error: Error) => {
       if (!/failed \(1\)/.test(error.message) || /Cannot|Error is not/.test(error.message)) throw error;
     });
     await rename(part, resolve(file));
@@ -48,11 +48,12 @@ export async function pack(file: string, folder: string, manifest: Manifest): Pr
 }
 
 /** Unpacks `file` into a new folder beside the data. @throws Error for what is none */
-export async function unpack(file: string, folder: string): Promise<Manifest> {
+export async function unpack(file: string, folder: string, signal?: AbortSignal): Promise<Manifest> {
   if (!existsSync(file)) throw new Error(`there is no file ${file}`);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  await run('tar', ['-xzf', resolve(file), '-C', folder]).catch((error: Error) => {
+  await run('tar', ['-xzf', resolve(file), '-C', folder], { signal }).catch((error: Error) => {
+    signal?.throwIfAborted();
     throw new Error(`${file} is no backup of svc, or it is cut off: ${error.message}`);
   });
   const text = await readFile(join(folder, MANIFEST), 'utf8').catch(() => '{}');

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
+import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
@@ -17,32 +18,40 @@ const WHY: Readonly<Record<string, string>> = {
 
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
- * after it, since a file that is newer than the database is noticed and read. Returns what to say.
+ * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
+ * Returns what to say.
  */
-export async function backUp(config: AppConfig, file: string, tell: (line: string) => void): Promise<string> {
+export async function backUp(config: AppConfig, file: string, tell: (line: string) => void, signal?: AbortSignal): Promise<string> {
   const into = dirname(resolve(file));
   const folder = await mkdtemp(join(into, '.svc-backup-')).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot write ${file}: ${WHY[error.code ?? ''] ?? error.message}: ${into}`, { cause: error });
   });
   try {
     const at = new Date().toISOString();
-    const database = config.databaseUrl === undefined ? await ofEmbedded(config, folder, tell) : await ofServer(config.databaseUrl, folder);
+    // pg_dump sets what outlives its transactions: through a pooler others would get connections that find no table.
+    const url = pastPooler(config, config.databaseUrl);
+    const database = url === undefined ? await ofEmbedded(config, folder, tell, signal) : await ofServer(url, folder, signal);
     const key = join(config.dataDir, KEY);
     if (existsSync(key)) await copyFile(key, join(folder, KEY));
-    const size = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) });
+    const size = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) }, signal);
     return `${file}: the database and the cities of ${config.citiesRoot}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-async function ofEmbedded(config: AppConfig, folder: string, tell: (line: string) => void): Promise<Pick<Manifest, 'database' | 'server'>> {
+async function ofEmbedded(
+  config: AppConfig,
+  folder: string,
+  tell: (line: string) => void,
+  signal: AbortSignal | undefined,
+): Promise<Pick<Manifest, 'database' | 'server'>> {
   const home = join(config.dataDir, 'postgres');
   const data = join(home, 'data');
   if (!existsSync(join(data, 'PG_VERSION')))
     throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
   const copy = async (url: string): Promise<number> => {
-    const server = await copyRunning(url, data, join(folder, FILES));
+    const server = await copyRunning(url, data, join(folder, FILES), signal);
     await copyFile(join(home, 'password'), join(folder, PASSWORD));
     return server;
   };
@@ -61,14 +70,18 @@ async function ofEmbedded(config: AppConfig, folder: string, tell: (line: string
   }
 }
 
-async function ofServer(databaseUrl: string, folder: string): Promise<Pick<Manifest, 'database' | 'server'>> {
+async function ofServer(
+  databaseUrl: string,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<Pick<Manifest, 'database' | 'server'>> {
   const url = await serversOf(databaseUrl).current();
   const server = await versionOf(url);
   const { address, env } = connectionOf(url);
   await run(
     await programFor('pg_dump', server),
     ['--format=custom', '--no-owner', `--exclude-schema=*${ASIDE}*`, `--file=${join(folder, DUMP)}`, address],
-    env,
+    { env, signal },
   );
   return { database: 'dump', server };
 }

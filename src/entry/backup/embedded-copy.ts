@@ -13,7 +13,7 @@ const SLOT = 'svc_backup';
  * Copies the files of a server that runs, as its manual has it: between the two calls they may change under the copy, and the log of
  * that time, which goes with it, brings them to one moment. A slot of this connection keeps the log meanwhile.
  */
-export async function copyRunning(url: string, data: string, into: string): Promise<number> {
+export async function copyRunning(url: string, data: string, into: string, signal?: AbortSignal): Promise<number> {
   const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
   client.on('error', () => undefined);
   await client.connect();
@@ -24,7 +24,7 @@ export async function copyRunning(url: string, data: string, into: string): Prom
     if (rows[0]!.level === 'minimal') throw new Error('the server was started by an earlier release: start it again, then back it up');
     await client.query('select pg_create_physical_replication_slot($1, true, true)', [SLOT]);
     await client.query("select pg_backup_start('svc backup', true)");
-    await copyFolder(data, into, 0);
+    await copyFolder(data, into, 0, signal);
     const { rows: ended } = await client.query<{ labelfile: string }>('select labelfile from pg_backup_stop(false)');
     await writeFile(join(into, 'backup_label'), ended[0]!.labelfile, { mode: 0o600 });
     for (const name of await readdir(join(data, 'pg_wal')))
@@ -35,14 +35,15 @@ export async function copyRunning(url: string, data: string, into: string): Prom
   }
 }
 
-async function copyFolder(from: string, into: string, depth: number): Promise<void> {
+async function copyFolder(from: string, into: string, depth: number, signal: AbortSignal | undefined): Promise<void> {
   await mkdir(into, { mode: 0o700 });
   for (const entry of await readdir(from, { withFileTypes: true })) {
     const [source, target] = [join(from, entry.name), join(into, entry.name)];
+    signal?.throwIfAborted();
     if (LEFT_OUT.test(entry.name)) continue;
     if (entry.isDirectory()) {
       if (depth === 0 && EMPTY.has(entry.name)) await mkdir(target, { mode: 0o700 });
-      else await copyFolder(source, target, depth + 1);
+      else await copyFolder(source, target, depth + 1, signal);
     } else if (entry.isFile()) await copyIfThere(source, target);
   }
 }

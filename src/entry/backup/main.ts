@@ -1,16 +1,30 @@
+import { constants } from 'node:os';
 import { loadConfig } from '../../platform/config/config.js';
 import { backUp } from './backing-up.js';
 import { restore } from './restoring.js';
 
+/** Whoever stops it gets what a program says that a signal has ended: 128 and the number of it. */
+class Interrupted extends Error {
+  constructor(readonly signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') {
+    super(`interrupted (${signal})`);
+  }
+}
+
 /** Arguments: `backup` or `restore`, the file, and `--replace`. */
 const [what, file, replace] = process.argv.slice(2) as [string, string, string | undefined];
 const tell = (line: string): void => console.error(line);
+// Ended at once it would leave a copy of the database with its password, and the server that it has started for it.
+const interruption = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(new Interrupted(signal)));
+const { signal } = interruption;
 try {
   const config = loadConfig(process.env, process.cwd());
-  console.log(what === 'backup' ? await backUp(config, file, tell) : await restore(config, file, replace !== undefined, tell));
+  console.log(
+    what === 'backup' ? await backUp(config, file, tell, signal) : await restore(config, file, replace !== undefined, tell, signal),
+  );
 } catch (error) {
   console.error(`svc ${what}: ${error instanceof Error ? error.message : String(error)}`);
-  process.exitCode = 1;
+  process.exitCode = error instanceof Interrupted ? 128 + constants.signals[error.signal] : 1;
 }
 // What a failed attempt has left open shall not keep it.
 process.exit();

@@ -3,16 +3,33 @@ import { existsSync, readdirSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import pg from 'pg';
 
-/** Runs a program to its end; what it writes is shown when it fails. @throws Error */
-export function run(program: string, args: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<string> {
+export interface Running {
+  readonly env?: NodeJS.ProcessEnv;
+  /** Ends the program. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Runs a program to its end; what it writes is shown when it fails.
+ *
+ * @throws Error; the reason of `signal` where that has ended it, once it is gone
+ */
+export function run(program: string, args: readonly string[], { env = process.env, signal }: Running = {}): Promise<string> {
   return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
     const child = spawn(program, [...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
+    const end = (): void => void child.kill();
+    signal?.addEventListener('abort', end, { once: true });
     let out = '';
     let err = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
     child.stderr.on('data', (chunk: Buffer) => (err = (err + chunk.toString()).slice(-4_000)));
     child.once('error', reject);
-    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(`${program} failed (${code}):\n${err.trim()}`))));
+    child.once('close', (code) => {
+      signal?.removeEventListener('abort', end);
+      if (code === 0) resolve(out);
+      else reject(signal?.aborted === true ? (signal.reason as Error) : new Error(`${program} failed (${code}):\n${err.trim()}`));
+    });
   });
 }
 

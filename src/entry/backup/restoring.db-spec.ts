@@ -1,12 +1,15 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from '@jest/globals';
-import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { admin, adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf, knownEpoch } from '../known-epoch.js';
 import { pack, DUMP } from './archive.js';
-import { withClient } from './programs.js';
+import { backUp } from './backing-up.js';
+import { connectionOf, withClient } from './programs.js';
 import { restore } from './restoring.js';
 
 let database: TestDatabase;
@@ -31,19 +34,6 @@ async function backupOf(server: number): Promise<string> {
   await pack(file, made, { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server, citiesRoot: config.citiesRoot });
   return file;
 }
-/** `pg_restore` is a script meanwhile. */
-async function withProgram<T>(script: string, work: () => Promise<T>): Promise<T> {
-  const program = join(folder, 'pg_restore');
-  await writeFile(program, `#!/bin/sh\ntest "$1" = --version && echo "pg_restore (PostgreSQL) 1000" && exit\n${script}\n`);
-  await chmod(program, 0o755);
-  const { PATH } = process.env;
-  process.env.PATH = `${folder}:${PATH}`;
-  try {
-    return await work();
-  } finally {
-    process.env.PATH = PATH;
-  }
-}
 const kept = async (): Promise<string[]> =>
   withClient(database.url, async (client) =>
     (await client.query<{ schema: string }>(`select schemaname as schema from pg_tables where tablename = 'kept'`)).rows.map(
@@ -56,10 +46,44 @@ it('touches nothing where it could not load what it has', async () => {
   expect(await kept()).toEqual(['public']);
 });
 
+const CONTENT = `1; 2615 1 SCHEMA - bullmq svc
+2; 3079 2 EXTENSION - btree_gin 
+3; 3079 3 EXTENSION - no_such_one 
+4; 0 0 COMMENT - EXTENSION btree_gin 
+5; 0 0 COMMENT - SCHEMA public postgres
+6; 1259 4 TABLE public kept svc
+7; 0 0 COMMENT public TABLE kept svc`;
+
+/** A pg_restore that knows what is in a dump, notes how it is called to load it, and then does this. */
+async function withPrograms(loads: string, work: () => Promise<void>): Promise<string> {
+  const program = join(folder, 'pg_restore');
+  await writeFile(
+    program,
+    `#!/bin/sh
+case "$1" in
+--version) echo "pg_restore (PostgreSQL) 1000"; exit;;
+--list) cat '${program}.content'; exit;;
+esac
+for arg; do echo "$arg"; case "$arg" in --use-list=*) cat "\${arg#*=}"; echo;; esac; done > '${program}.called'
+${loads}
+`,
+  );
+  await writeFile(`${program}.content`, CONTENT);
+  await chmod(program, 0o755);
+  const { PATH } = process.env;
+  process.env.PATH = `${folder}:${PATH}`;
+  try {
+    await work();
+  } finally {
+    process.env.PATH = PATH;
+  }
+  return readFile(`${program}.called`, 'utf8');
+}
+
 // Guard: what is replaced is the only copy of what came after the backup.
 it('moves aside what the database has, says where to, and leaves it there also when the backup cannot be loaded', async () => {
   const told: string[] = [];
-  await withProgram('exit 1', async () => {
+  await withPrograms('exit 1', async () => {
     const file = await backupOf(12);
     await expect(restore(config, file, false, () => undefined)).rejects.toThrow('the database is not empty');
     expect(await kept()).toEqual(['public']);
@@ -74,9 +98,12 @@ it('moves aside what the database has, says where to, and leaves it there also w
 it('begins an epoch above the one of what it replaces, also when the backup could be loaded only later', async () => {
   await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
   const file = await backupOf(12);
-  await withProgram('exit 1', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('pg_restore failed'));
+  await withPrograms('exit 1', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('pg_restore failed'));
   expect(await epochOf(database.url)).toBe(0);
-  const said = await withProgram('exit 0', () => restore(config, file, true, () => undefined));
+  let said: unknown;
+  await withPrograms('exit 0', async () => {
+    said = await restore(config, file, true, () => undefined);
+  });
   expect(said).toContain('the log is in epoch 5');
   expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
 });
@@ -87,4 +114,63 @@ it('leaves a database alone that has no tables, whatever else it has', async () 
   const told: string[] = [];
   await expect(restore(config, await backupOf(12), false, (line) => told.push(line))).rejects.toThrow(/pg_restore/);
   expect(told).toEqual([]);
+});
+
+it('leaves to administrators what is theirs: extensions, what is said of them, and what others may', async () => {
+  // Not the owner of the server, as on a service of a cloud.
+  const role = `svc_restore_${randomBytes(4).toString('hex')}`;
+  await admin(`create role ${role} login password 'svc'`);
+  await admin(`alter database ${new URL(database.url).pathname.slice(1)} owner to ${role}`);
+  await adminAt(database.url, 'create extension btree_gin');
+  const own = new URL(database.url);
+  [own.username, own.password] = [role, 'svc'];
+  const told: string[] = [];
+  const called = await withPrograms('exit 1', async () => {
+    const owner = { ...config, databaseUrl: own.href } as AppConfig;
+    await expect(restore(owner, await backupOf(12), true, (line) => told.push(line))).rejects.toThrow('pg_restore failed');
+  });
+  await admin(`alter database ${own.pathname.slice(1)} owner to current_user`);
+  await adminAt(database.url, `drop owned by ${role}`);
+  await admin(`drop role ${role}`);
+  expect(called.split('\n').filter((line) => /^\d/.test(line))).toEqual([
+    '1; 2615 1 SCHEMA - bullmq svc',
+    '6; 1259 4 TABLE public kept svc',
+    '7; 0 0 COMMENT public TABLE kept svc',
+  ]);
+  expect(called).toContain('--no-privileges\n');
+  expect(told.join('\n')).toMatch(/the extension btree_gin is an administrator's, and now in "public_before_/);
+  expect(told.join('\n')).toMatch(/the extension no_such_one of the backup is not in this database: /);
+});
+
+describe('past a pooler of transactions', () => {
+  // Nobody answers at the pooler's own address.
+  const pooler = (): AppConfig =>
+    ({ ...config, databaseUrl: 'postgres://svc@127.0.0.1:1/svc', databaseListenUrl: database.url }) as AppConfig;
+
+  it('is what is loaded, and what is asked whether the service runs: the pooler keeps connections that had its name', async () => {
+    const as = async (name: string): Promise<pg.Client> => {
+      const client = new pg.Client({ connectionString: database.url, application_name: name });
+      await client.connect();
+      return client;
+    };
+    const [file, pooled] = [await backupOf(12), await as('svc-api')];
+    await expect(restore(config, file, true, () => undefined)).rejects.toThrow('the service runs on this database');
+    const called = await withPrograms('exit 1', async () => {
+      await expect(restore(pooler(), file, true, () => undefined)).rejects.toThrow('pg_restore failed');
+    });
+    expect(called).toContain(`--dbname=${connectionOf(database.url).address}\n`);
+    const listening = await as('svc-listen');
+    await expect(restore(pooler(), file, true, () => undefined)).rejects.toThrow('the service runs on this database');
+    for (const client of [pooled, listening]) await client.end();
+  });
+
+  it('is what is dumped', async () => {
+    const program = join(folder, 'pg_dump');
+    await writeFile(program, `#!/bin/sh\ntest "$1" = --version && echo "pg_dump (PostgreSQL) 1000" && exit\necho "$@" >&2\nexit 1\n`);
+    await chmod(program, 0o755);
+    await withPrograms('exit 1', async () => {
+      await writeFile(join(folder, 'pg_restore.called'), '');
+      await expect(backUp(pooler(), join(folder, 'new.tgz'), () => undefined)).rejects.toThrow(connectionOf(database.url).address);
+    });
+  });
 });

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
+import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { chooseAccount } from '../../platform/embedded/account.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
@@ -10,13 +11,21 @@ import { lockDirectory } from '../../platform/embedded/lock.js';
 import { epochOf, keepEpoch, knownEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
-import { connectionOf, programFor, run, versionOf, withClient } from './programs.js';
+import { loader } from './loading.js';
+import { run, withClient } from './programs.js';
 
 /**
  * Puts back what `backUp` has written, and begins a new epoch of the log: what came after the backup may have been read. Nothing may run
- * meanwhile. What is there already stays unless it shall be replaced; it is then moved aside, files and schemas. Returns what to say.
+ * meanwhile. What is there already stays unless it shall be replaced; it is then moved aside, files and schemas. `signal` ends it as long as
+ * nothing has been touched, and in the middle of a dump. Returns what to say.
  */
-export async function restore(config: AppConfig, file: string, replace: boolean, tell: (line: string) => void): Promise<string> {
+export async function restore(
+  config: AppConfig,
+  file: string,
+  replace: boolean,
+  tell: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<string> {
   await makeWay(config.dataDir, undefined);
   const lock = await lockDirectory(config.dataDir);
   const folder = join(config.dataDir, 'restore.new');
@@ -26,7 +35,7 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
     locked = false;
   };
   try {
-    const manifest = await unpack(file, folder);
+    const manifest = await unpack(file, folder, signal);
     assertFits(config, manifest);
     const stamp = new Date().toISOString().replace(/[:.]/g, '-');
     const aside = async (path: string): Promise<void> => {
@@ -34,10 +43,13 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
       await rename(path, `${path}.before-${stamp}`);
       tell(`${path} is now ${path}.before-${stamp}`);
     };
-    const isUsed = await assertFree(config, replace);
-    const load = manifest.database === 'dump' ? await loader(config, manifest) : undefined;
+    // The programs of PostgreSQL set what outlives their transactions: a pooler would give that to others.
+    const database = pastPooler(config, config.databaseUrl);
+    const isUsed = await assertFree(config, database, replace);
+    const load = database === undefined ? undefined : await loader(database, manifest, join(folder, DUMP), signal);
+    signal?.throwIfAborted();
     let epoch: number;
-    if (config.databaseUrl === undefined) {
+    if (database === undefined) {
       await aside(join(config.dataDir, 'postgres'));
       await placeFiles(config, folder);
       await putCities(config, manifest, folder, aside);
@@ -50,12 +62,12 @@ export async function restore(config: AppConfig, file: string, replace: boolean,
         await server.stop();
       }
     } else {
-      const url = await serversOf(config.databaseUrl).current();
+      const url = await serversOf(database).current();
       if (isUsed) {
         await keepEpoch(config.dataDir, await epochOf(url));
         await schemasAside(url, stamp, tell);
       }
-      await load!(url, join(folder, DUMP));
+      await load!(url, tell);
       await putCities(config, manifest, folder, aside);
       epoch = await beginEpoch(config, url);
     }
@@ -79,19 +91,24 @@ function assertFits(config: AppConfig, { database, citiesRoot }: Manifest): void
     throw new Error(`its cities were in ${citiesRoot}, and are known by that: restore it there (SVC_CITIES_ROOT or SVC_DATA_DIR)`);
 }
 
+/** Connections of the service. */
+const OURS = `application_name like 'svc-%' and application_name not like 'svc-backup%'`;
+/** The same behind a pooler, which keeps its connections, under the name of whom it had last: each process listens past it. */
+const OURS_PAST_POOLER = `application_name in ('svc-listen', 'svc-queue', 'svc-migrate')`;
+
 /** Answers whether there are tables in a database of one's own. @throws Error where something is there that is not to be replaced */
-async function assertFree(config: AppConfig, replace: boolean): Promise<boolean> {
+async function assertFree(config: AppConfig, database: string | undefined, replace: boolean): Promise<boolean> {
   let isUsed = false;
   const refuse = (what: string): never => {
     throw new Error(`${what}; --replace takes the place of it`);
   };
-  if (config.databaseUrl === undefined) {
+  if (database === undefined) {
     if (!replace && existsSync(join(config.dataDir, 'postgres', 'data'))) refuse(`there is a database in ${config.dataDir}`);
   } else {
-    await withClient(await serversOf(config.databaseUrl).current(), async (client) => {
+    await withClient(await serversOf(database).current(), async (client) => {
       const { rows } = await client.query<{ used: boolean; there: boolean }>(
-        `select exists (select from pg_stat_activity where datname = current_database() and application_name like 'svc-%'
-            and application_name not like 'svc-backup%') as used, exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
+        `select exists (select from pg_stat_activity where datname = current_database()
+            and ${config.databaseListenUrl === undefined ? OURS : OURS_PAST_POOLER}) as used, exists (select from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace) as there`,
       );
       if (rows[0]!.used) throw new Error('the service runs on this database: stop all of it first');
       isUsed = rows[0]!.there;
@@ -127,22 +144,13 @@ async function move(from: string, to: string): Promise<void> {
   });
 }
 
-/**
- * How a dump is loaded. Found out before anything is touched.
- *
- * @throws Error where the program is missing, or the server is older than the one that the dump is of
- */
-async function loader(config: AppConfig, { server }: Manifest): Promise<(url: string, dump: string) => Promise<void>> {
-  const there = await versionOf(await serversOf(config.databaseUrl!).current());
-  if (there < server) throw new Error(`the backup is of PostgreSQL ${server}, and the server is of version ${there}: it may not take it`);
-  const program = await programFor('pg_restore', Math.max(there, server));
-  return async (url, dump) => {
-    const { address, env } = connectionOf(url);
-    await run(program, ['--no-owner', '--exit-on-error', `--dbname=${address}`, dump], env);
-  };
-}
+/** Its SQLSTATE. */
+const INSUFFICIENT_PRIVILEGE = '42501';
 
-/** What the database has stays, under another name, until somebody drops it. Extensions stay where they are: what is dumped later names their schema. */
+/**
+ * What the database has stays, under another name, until somebody drops it. Extensions stay where they are: what is dumped later names their
+ * schema. Those of an administrator he alone may put back there.
+ */
 async function schemasAside(url: string, stamp: string, tell: (line: string) => void): Promise<void> {
   await withClient(url, async (client) => {
     const { rows: extensions } = await client.query<{ name: string }>(
@@ -155,10 +163,22 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
     await client.query('begin');
     for (const { name } of schemas) await client.query(`alter schema ${name} rename to ${kept(name)}`);
     await client.query('create schema public');
-    for (const { name } of extensions) await client.query(`alter extension ${name} set schema public`);
+    const left: string[] = [];
+    for (const { name } of extensions) {
+      await client.query('savepoint extension');
+      await client.query(`alter extension ${name} set schema public`).catch(async (error: Error) => {
+        if ((error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+        await client.query('rollback to savepoint extension');
+        left.push(name);
+      });
+    }
     await client.query('commit');
     for (const { name } of schemas)
       tell(`the schema ${name} is now ${kept(name)}; drop it when it is not needed any more: drop schema ${kept(name)} cascade`);
+    for (const name of left)
+      tell(
+        `the extension ${name} is an administrator's, and now in ${kept('public')}; before that is dropped he may say: alter extension ${name} set schema public`,
+      );
   });
 }
 

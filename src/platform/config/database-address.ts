@@ -18,6 +18,17 @@ function withoutAttrs(url: string): string {
   return address.href;
 }
 
+/**
+ * The server itself, past a pooler of transactions (`SVC_DATABASE_LISTEN_URL`): for LISTEN, migrations, jobs, programs of PostgreSQL, and whatever
+ * else says at its start how its connection shall be, or sets what outlives a transaction.
+ */
+export function pastPooler<T extends string | undefined>(
+  config: { readonly databaseListenUrl: string | undefined },
+  databaseUrl: T,
+): string | T {
+  return config.databaseListenUrl ?? databaseUrl;
+}
+
 /** What is wrong with an address; undefined when nothing is. */
 export function faultOf(url: string): string | undefined {
   const [, scheme = '', user = '', hosts = '', rest = ''] = ADDRESS.exec(url) ?? [];

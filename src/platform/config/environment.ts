@@ -96,7 +96,7 @@ export const EnvSchema = z.object({
   SVC_DATABASE_LISTEN_URL: database
     .optional()
     .describe(
-      'The server itself, when `SVC_DATABASE_URL` is a pooler of transactions such as PgBouncer: for LISTEN, migrations and jobs on Postgres.',
+      'The server itself, when `SVC_DATABASE_URL` is a pooler of transactions such as PgBouncer: for LISTEN, migrations, backups and jobs on Postgres.',
     ),
   SVC_REDIS_URL: z
     .url({ protocol: /^rediss?$/ })

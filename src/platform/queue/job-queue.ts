@@ -1,7 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { Gauge } from 'prom-client';
 import { AppConfig } from '../config/config.js';
-import { addressesOf } from '../config/database-address.js';
+import { addressesOf, pastPooler } from '../config/database-address.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
@@ -15,7 +15,7 @@ export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl' |
   const { redisUrl, databaseUrl } = config;
   const database = databaseUrl === undefined ? '' : new URL(addressesOf(databaseUrl)[0]!).pathname.slice(1);
   // BullMQ listens on PostgreSQL, too.
-  return { redisUrl, databaseUrl: config.databaseListenUrl ?? databaseUrl, prefix: `svc-${database || 'default'}` };
+  return { redisUrl, databaseUrl: pastPooler(config, databaseUrl), prefix: `svc-${database || 'default'}` };
 }
 
 /**

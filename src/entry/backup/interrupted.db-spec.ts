@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, expect, it } from '@jest/globals';
+import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { folder, removeFolders } from '../../../test/support/folders.js';
+import { eventually } from '../../../test/support/sse.js';
+
+const SOURCES = ['--import', '../../../scripts/typescript.mjs', '../backup.ts'].map((at) =>
+  at.startsWith('.') ? fileURLToPath(new URL(at, import.meta.url)) : at,
+);
+
+let database: TestDatabase;
+afterEach(async () => {
+  await database.drop();
+  await removeFolders();
+});
+
+// Guard: what it leaves is a copy of the whole database, with the key.
+it('leaves nothing when it is interrupted, says so, and ends what it has begun', async () => {
+  database = await emptyDatabase();
+  const home = await folder('svc-interrupted-');
+  const [bin, into] = [join(home, 'bin'), join(home, 'into')];
+  for (const made of [bin, into]) await mkdir(made);
+  const program = join(bin, 'pg_dump');
+  const script = `#!/bin/sh
+test "$1" = --version && echo "pg_dump (PostgreSQL) 1000" && exit
+for arg; do case "$arg" in --file=*) echo all of it > "\${arg#*=}";; esac; done
+echo $$ > '${home}/pid'
+exec sleep 600
+`;
+  await writeFile(program, script);
+  await chmod(program, 0o755);
+  const child = spawn(process.execPath, [...SOURCES, 'backup', join(into, 'monday.tgz')], {
+    env: { PATH: `${bin}:${process.env.PATH}`, SVC_DATABASE_URL: database.url, SVC_DATA_DIR: join(home, 'data') },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await eventually(() => existsSync(join(home, 'pid')) || child.exitCode !== null);
+  expect((await readdir(into)).join()).toMatch(/^\.svc-backup-/);
+  child.kill('SIGTERM');
+  expect([await ended, said]).toEqual([143, 'svc backup: interrupted (SIGTERM)\n']);
+  expect(await readdir(into)).toEqual([]);
+});
