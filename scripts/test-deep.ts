@@ -53,8 +53,8 @@ const WIDE: readonly Part[] = [
   },
   {
     name: 'models',
-    what: 'models and properties of the database with many more runs',
-    run: [...JEST, '--selectProjects', 'db', '--testPathPatterns', 'model', 'property', 'sling-rehearsal', 'fan-outs'],
+    what: 'models and properties of the database with many more runs, and a year of an order',
+    run: [...JEST, '--selectProjects', 'db', '--testPathPatterns', 'model', 'property', 'sling-rehearsal', 'fan-outs', 'firing'],
   },
   {
     name: 'checkers',
