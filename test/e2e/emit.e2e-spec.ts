@@ -141,7 +141,7 @@ describe('a city whose log is locked', () => {
     await holder.connect();
     try {
       await holder.query("select pg_advisory_lock(1, stream_id) from cities where name = 'hot'");
-      // Many more than the pool has connections: without the bound others would come behind nearly all of them.
+      // Many more than the pool has connections: without both bounds (`Transactions`, `PgPool`) others would come behind nearly all of them.
       let settled = 0;
       const suspensions = Array.from({ length: MANY_MORE }, async (_, i) => {
         const reply = await a.patch('/v0/city/hot', { suspended: i % 2 === 0 });
