@@ -94,7 +94,7 @@ function keep(kept, code) {
 export async function warm() {
   const root = fileURLToPath(new URL('../', import.meta.url));
   const files = ['src', 'db', 'test'].flatMap((folder) =>
-    readdirSync(`${root}${folder}`, { recursive: true })
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
       .filter((file) => file.endsWith('.ts') && !file.endsWith('spec.ts'))
       .map((file) => `${root}${folder}/${file}`),
   );
