@@ -34,6 +34,13 @@ const types = (from) => join(out, from.replace(/\.ts$/, '.d.ts'));
 const stale = Object.keys(sources).filter((from) => before.sources[from] !== sources[from] || !existsSync(target(from)));
 const gone = Object.keys(before.sources).filter((from) => !(from in sources));
 
+const isProduct = out === 'dist';
+await mkdir(out, { recursive: true });
+// Most of it runs on threads of its own while the rest is compiled.
+const page = isProduct ? buildPage(out) : undefined;
+// It is awaited below; a failure before that is no unhandled one.
+page?.catch(() => undefined);
+
 if (stale.length > 0 || gone.length > 0) {
   const { transformFile } = await import('@swc/core');
   const options = { ...JSON.parse(readFileSync('.swcrc', 'utf8')), $schema: undefined };
@@ -42,11 +49,11 @@ if (stale.length > 0 || gone.length > 0) {
   await Promise.all(gone.flatMap((from) => [target(from), `${target(from)}.map`, types(from)].map((file) => rm(file, { force: true }))));
   await Promise.all([...new Set(stale.map((from) => dirname(target(from))))].map((dir) => mkdir(dir, { recursive: true })));
   await Promise.all(stale.map((from) => compile(from, transformFile, options)));
-  if (stale.some((from) => from.startsWith(TYPED))) await declare();
+  if (isProduct && stale.some((from) => from.startsWith(TYPED))) await declare();
   await writeFile(`${stamp}.${process.pid}`, JSON.stringify({ settings, sources }));
   await rename(`${stamp}.${process.pid}`, stamp);
 }
-if (out === 'dist') await buildPage(out);
+await page;
 
 await buildPages();
 

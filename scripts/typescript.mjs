@@ -4,8 +4,9 @@
  * kept by the hash of its source, so that a process started from sources starts nearly as fast as a built one.
  */
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire, enableCompileCache, registerHooks } from 'node:module';
+import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -57,22 +58,58 @@ function ours(specifier, parentURL) {
   return url === undefined ? undefined : { url, format: 'module', shortCircuit: true };
 }
 
+/** Where what is made of a source is kept. */
+function placeOf(filename, source) {
+  return `${cache}${createHash('sha1').update(settings).update(basename(filename)).update('\0').update(source).digest('hex')}.mjs`;
+}
+
+const optionsFor = (filename) => ({ ...options, filename, sourceFileName: basename(filename) });
+
 function compiled(filename) {
   const source = readFileSync(filename, 'utf8');
-  const kept = `${cache}${createHash('sha1').update(settings).update(basename(filename)).update('\0').update(source).digest('hex')}.mjs`;
+  const kept = placeOf(filename, source);
   try {
     return readFileSync(kept, 'utf8');
   } catch {
     // Not seen before.
   }
-  const { code } = require('@swc/core').transformSync(source, { ...options, filename, sourceFileName: basename(filename) });
+  const { code } = require('@swc/core').transformSync(source, optionsFor(filename));
+  keep(kept, code);
+  return code;
+}
+
+function keep(kept, code) {
   try {
     writeFileSync(`${kept}.${process.pid}`, code);
     renameSync(`${kept}.${process.pid}`, kept);
   } catch {
     // It is only slower.
   }
-  return code;
+}
+
+/**
+ * Compiles what several processes are about to load, so that not each of them does in a checkout that has compiled nothing yet; on the threads of
+ * swc, beside what this process does meanwhile. Fails for a source that is wrong, as loading it would.
+ */
+export async function warm() {
+  const root = fileURLToPath(new URL('../', import.meta.url));
+  const files = ['src', 'db', 'test'].flatMap((folder) =>
+    readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts') && !file.endsWith('spec.ts'))
+      .map((file) => `${root}${folder}/${file}`),
+  );
+  if (!existsSync(cache) || readdirSync(cache).length > files.length) return;
+  const { transform } = require('@swc/core');
+  // One iterator for all of them: each takes what none has taken.
+  const waiting = files.values();
+  const compileNext = async () => {
+    for (const filename of waiting) {
+      const source = readFileSync(filename, 'utf8');
+      const kept = placeOf(filename, source);
+      if (!existsSync(kept)) keep(kept, (await transform(source, optionsFor(filename))).code);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, compileNext));
 }
 
 /** For importers that want a file of this project by its path from the root. */

@@ -6,6 +6,14 @@ import { CLIENT, foreignEnvironment, killSvc, startSvc, svc, type Cli, type CliO
 import { api, type Api } from '../support/http.js';
 import { eventually } from '../support/sse.js';
 
+/** The library is optional: where it cannot be installed these tests are skipped, and said to be. */
+const terminalFault = await import('@lydell/node-pty').then(
+  () => undefined,
+  (error: unknown) => String(error),
+);
+if (terminalFault !== undefined && process.env.CI !== undefined) throw new Error(`there are no terminals here: ${terminalFault}`);
+const atTerminal = terminalFault === undefined ? it : it.skip;
+
 /** Conversations through the client, with real agents; what it does at one replica is read at the other. */
 let stack: Stack;
 let other: Api;
@@ -185,10 +193,9 @@ describe('svc session', () => {
     expect([late.code, late.stderr]).toEqual([4, expect.stringContaining('no_pending')]);
   });
 
-  it('is answered by a person at a terminal', async () => {
+  atTerminal('is answered by a person at a terminal', async () => {
     const id = await make();
     const terminal = await openTerminal(['session', 'watch', id]);
-    if (terminal === undefined) return;
     await terminal.until(/-- idle/);
     await ok('session', 'send', id, 'ask');
     await terminal.until(/answer \(1-3, or a word\): $/);
@@ -217,10 +224,9 @@ afterEach(() => {
   for (const kill of terminals.splice(0)) kill();
 });
 
-/** A process of the client at a terminal; undefined where there are none. */
-async function openTerminal(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<OpenTerminal | undefined> {
-  const pty = await import('@lydell/node-pty').catch(() => undefined);
-  if (pty === undefined) return undefined;
+/** A process of the client at a terminal. */
+async function openTerminal(args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<OpenTerminal> {
+  const pty = await import('@lydell/node-pty');
   const env = { ...foreignEnvironment(), ...environment(), TERM: 'xterm', NO_COLOR: '1', ...more };
   const terminal = pty.spawn(process.execPath, [...CLIENT, ...args], { cwd: tmpdir(), cols: 60, rows: 20, env });
   terminals.push(() => terminal.kill('SIGKILL'));
@@ -240,11 +246,10 @@ async function openTerminal(args: readonly string[], more: Readonly<Record<strin
 }
 
 describe('svc attach', () => {
-  it('is a conversation at a terminal, which goes on when the person leaves', async () => {
+  atTerminal('is a conversation at a terminal, which goes on when the person leaves', async () => {
     const id = await make();
     const replica = await stack.add('api');
     const terminal = await openTerminal(['attach', id], { SVC_API_URL: `${replica.url},${stack.urls[1]}` });
-    if (terminal === undefined) return;
     await terminal.shows(/ · idle · loopback/);
     terminal.write('hello\r');
     await terminal.shows(/> hello\n[^]*echo: hello\n/);
@@ -269,10 +274,9 @@ describe('svc attach', () => {
     expect(await session(id)).toMatchObject({ running: true });
   });
 
-  it('lets no agent drive the terminal', async () => {
+  atTerminal('lets no agent drive the terminal', async () => {
     const id = await make();
     const terminal = await openTerminal(['attach', id]);
-    if (terminal === undefined) return;
     await terminal.shows(/ · idle · /);
     await ok('session', 'send', id, 'a\u001b[2Jb\u001b]0;title\u0007c\u009b31m\u202ed', '--wait');
     await terminal.shows(/echo: a␛\[2Jb␛\]0;title␇c\ufffd31md/);

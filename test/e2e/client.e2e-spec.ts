@@ -151,7 +151,7 @@ describe('a session', () => {
     expect(answer.text).toContain('allow');
     // It is behind every position that there is now.
     const late = session.turn(turn.requestId, await session.position());
-    expect(await late.answer({ signal: AbortSignal.timeout(60_000) })).toEqual(answer);
+    expect(await late.answer({ signal: AbortSignal.timeout(20_000) })).toEqual(answer);
   });
 });
 

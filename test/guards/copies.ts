@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { cp, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,12 +7,13 @@ import type { Guard } from './guard.js';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
-/** What git tracks, as it is now, in a folder that may be changed. */
+/** What git tracks, as it is now, in a folder that may be changed; beside it packages, and what was built where something was: some tests run that. */
 export async function makeCopy(): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'svc-guards-'));
   const files = execFileSync('git', ['ls-files', '-z'], { cwd: ROOT, encoding: 'utf8' }).split('\0');
   for (const file of files.filter((name) => name !== '')) await cp(join(ROOT, file), join(dir, file), { recursive: true });
-  await symlink(await realpath(join(ROOT, 'node_modules')), join(dir, 'node_modules'));
+  for (const made of ['node_modules', 'dist'])
+    if (existsSync(join(ROOT, made))) await symlink(await realpath(join(ROOT, made)), join(dir, made));
   return dir;
 }
 

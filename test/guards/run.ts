@@ -35,8 +35,8 @@ const results = { passed: 0, failed: 0 };
 
 /** What migrates a database, and what that makes of it. */
 const SCHEMA = /^(db|src\/entry|src\/platform\/(database|queue))\//;
-/** Failures that come from a statement or a name that is broken, not from a guard that is missing. */
-const BROKEN = /syntax error at or near|ReferenceError|SyntaxError/;
+/** Failures that come from a statement or a name that is broken, or from a file that is not there, not from a guard that is missing. */
+const BROKEN = /syntax error at or near|ReferenceError|SyntaxError|Cannot find (module|package)|not built yet/;
 
 function tell(ok: boolean, text: string): void {
   results[ok ? 'passed' : 'failed']++;

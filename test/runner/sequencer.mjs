@@ -35,11 +35,13 @@ const LONGEST = [
     'checks',
     'authorization',
   ],
+  ...['storm', 'docs', 'network', 'ui-keyboard', 'ui-browser', 'session-wedges', 'telemetry'],
   ...['rig-clones', 'session-tokens', 'sessions', 'city-races', 'fuzz', 'tls', 'services', 'maintenance', 'extmsg-inbound'],
 ].map((name) => `test/e2e/${name}.e2e-spec.ts`);
 /** Hundreds of processes, one after the other, for as long as all others take: first of all. */
 const ALL_ALONG = ['test/scenarios/readme.scenario-spec.ts'];
 const OF_ONE_ROOM = [
+  'test/scenarios/svc-installed.scenario-spec.ts',
   'test/scenarios/first-minutes.scenario-spec.ts',
   'test/chaos/checker.spec.ts',
   'src/modules/runners/runners/fencing.db-spec.ts',

@@ -20,8 +20,8 @@ interface Flags extends ConversationFlags {
 
 /** The service answers after 30 s, with what has become of it until then. */
 const SEND_MS = 45_000;
-/** Whoever was begun together with it is connected by then. */
-const TELL_AFTER_MS = 2_000;
+/** Whoever was begun together with it is connected after `tellAfterMs`. A test does not wait for so long. */
+export const sendTimings = { tellAfterMs: 2_000 };
 
 export function addMessages(extmsg: Command, io: Io): void {
   addSend(extmsg, io);
@@ -70,7 +70,7 @@ function addSend(extmsg: Command, io: Io): void {
 
 /** Says why nothing is heard for half a minute; whoever may not look at adapters sends as well. */
 async function tellOfNobody(api: Api, city: string, { provider, account_id }: Conversation, io: Io, sent: AbortSignal): Promise<void> {
-  await sleep(TELL_AFTER_MS, undefined, { signal: sent }).catch(() => undefined);
+  await sleep(sendTimings.tellAfterMs, undefined, { signal: sent }).catch(() => undefined);
   if (sent.aborted) return;
   const init = { params: { path: { cityName: city } }, signal: AbortSignal.any([api.signal, sent]) };
   const reply = await api.http.GET('/v0/city/{cityName}/extmsg/adapters', init).catch(() => undefined);

@@ -1,13 +1,18 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli } from '../cli.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from '../testing/server.js';
+import { sendTimings } from './messages.command.js';
 
 const EXTMSG = '/v0/city/alpha/extmsg';
 const SEND = ['extmsg', 'send', 'It is.', '--provider', 'chat', '--conversation-id', 'lobby', '--kind', 'room', '--session', 'mayor'];
 const PENDING = { DeliveryID: 'dlv-1', Receipt: { Delivered: false, MessageID: '', FailureKind: 'pending' } };
+const { tellAfterMs } = sendTimings;
 let server: TestServer;
-afterEach(() => server.close());
+afterEach(async () => {
+  sendTimings.tellAfterMs = tellAfterMs;
+  await server.close();
+});
 
 const list = (...adapters: object[]): Handler => {
   const items = adapters.map((adapter) => ({ provider: 'chat', account_id: 'default', name: 'chat/default', ...adapter }));
@@ -33,6 +38,10 @@ async function send(
 }
 
 describe('svc extmsg send', () => {
+  beforeEach(() => {
+    sendTimings.tellAfterMs = 1;
+  });
+
   it('says in a moment that nobody is connected who would take it, and what connects somebody', async () => {
     const { code, io } = await send(
       list({ account_id: 'b', health: 'ok' }, { transport: 'stream', health: 'disconnected' }),

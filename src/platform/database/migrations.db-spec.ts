@@ -2,36 +2,25 @@ import { readdir, readFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
 import { dumpSchema } from '../../../scripts/dump-schema.js';
-import { adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
+import { adminAt, cloneDatabase, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
 import { allMigrations, migrate, type Migrations } from './migrator.js';
 
-describe('the migrations', () => {
+describe('the migrations of an empty database', () => {
   let database: TestDatabase;
   beforeEach(async () => {
     database = await emptyDatabase();
   });
   afterEach(() => database.drop());
 
-  it('leave nothing behind when taken back, and the same schema when applied again', async () => {
+  it('make the schema that db/schema.sql shows, leave nothing behind when taken back, and make the same when applied again', async () => {
     await migrate(database.url);
     const first = await dumpSchema(database.url);
+    expect(first).toBe(await readFile('db/schema.sql', 'utf8'));
     await migrate(database.url, 'none');
     expect(await dumpSchema(database.url)).toBe('');
     await migrate(database.url);
     expect(await dumpSchema(database.url)).toBe(first);
-  });
-
-  it('make the schema that db/schema.sql shows', async () => {
-    await migrate(database.url);
-    expect(await dumpSchema(database.url)).toBe(await readFile('db/schema.sql', 'utf8'));
-  });
-
-  // A search reads to its end what such an index has not taken in yet: 4 MB unless it is told otherwise.
-  it('keep the list of what is new of an index over words or terms short', async () => {
-    const indexes = (await readFile('db/schema.sql', 'utf8')).match(/^CREATE INDEX .* USING gin .*$/gm) ?? [];
-    expect(indexes.length).toBeGreaterThan(3);
-    expect(indexes.filter((index) => !index.includes("gin_pending_list_limit='64'"))).toEqual([]);
   });
 
   it('may be applied by several processes at once', async () => {
@@ -39,9 +28,16 @@ describe('the migrations', () => {
     expect(applied.filter((names) => names.length > 0)).toHaveLength(1);
     expect(await migrate(database.url)).toEqual([]);
   });
+});
+
+describe('migrations of one that has those before', () => {
+  let database: TestDatabase;
+  beforeEach(async () => {
+    database = await cloneDatabase();
+  });
+  afterEach(() => database.drop());
 
   it('build an index while others write, whoever else wants to migrate meanwhile', async () => {
-    await migrate(database.url);
     const name = '9001_index_actors_concurrently';
     const up = async (db: Kysely<unknown>): Promise<void> => {
       await sql`create index concurrently events_actor_idx on events (actor)`.execute(db);
@@ -55,7 +51,6 @@ describe('the migrations', () => {
 
   // Guard: whoever waits for a step that is gone waits in silence, and for as long as the system keeps its connection.
   it('are waited for aloud, while the server looks whether the other step is still there', async () => {
-    await migrate(database.url);
     const said: string[] = [];
     const turn = async (): Promise<Record<string, unknown>[]> =>
       adminAt(
@@ -79,7 +74,6 @@ describe('the migrations', () => {
   });
 
   it('are committed by the time one that runs alone begins', async () => {
-    await migrate(database.url);
     const seen: unknown[] = [];
     const migrations: Migrations = {
       ...(await allMigrations()),
@@ -96,7 +90,6 @@ describe('the migrations', () => {
   it('are left as they are by the release before, which is started again after an upgrade', async () => {
     const all = await allMigrations();
     const before = Object.fromEntries(Object.entries(all).slice(0, -1));
-    await migrate(database.url);
     const schema = await dumpSchema(database.url);
     expect(await migrate(database.url, 'latest', before)).toEqual([]);
     expect(await dumpSchema(database.url)).toBe(schema);
@@ -109,6 +102,15 @@ describe('the migrations', () => {
     await expect(migrate(database.url, 'latest', others)).rejects.toThrow(
       'a newer release has changed the database (9999_tomorrow), and this one has 1 migrations that the newer one has not (from 9998_of_another on)',
     );
+  });
+});
+
+describe('the files of the migrations', () => {
+  // A search reads to its end what such an index has not taken in yet: 4 MB unless it is told otherwise.
+  it('keep the list of what is new of an index over words or terms short', async () => {
+    const indexes = (await readFile('db/schema.sql', 'utf8')).match(/^CREATE INDEX .* USING gin .*$/gm) ?? [];
+    expect(indexes.length).toBeGreaterThan(3);
+    expect(indexes.filter((index) => !index.includes("gin_pending_list_limit='64'"))).toEqual([]);
   });
 
   it('are numbered without a number used twice', async () => {

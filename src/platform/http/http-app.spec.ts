@@ -482,13 +482,18 @@ describe('an orderly stop', () => {
 
   it('is not kept waiting by a connection that stays open', async () => {
     const door = await openDoor();
+    const accepted = once(door.app.getHttpServer() as Server, 'connection') as Promise<[Socket]>;
     const idle = connect(door.port, '127.0.0.1');
-    await new Promise((resolve) => idle.once('connect', resolve));
+    const [socket] = await accepted;
     idle.write('GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n');
     await new Promise((resolve) => idle.once('data', resolve));
     const closed = new Promise((resolve) => idle.once('close', resolve));
     idle.on('error', () => undefined);
+    // The phase before this one would have waited for it until its limit, and left it open.
+    let openLater: boolean | undefined;
+    door.app.get(Lifecycle).onStop('worker', 'the test', () => void (openLater = !socket.destroyed));
     await door.app.get(Lifecycle).stop();
     await closed;
+    expect(openLater).toBe(false);
   });
 });

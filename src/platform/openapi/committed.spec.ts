@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { STATUS_CODES } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
 import addFormats from 'ajv-formats';
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { isDescribed, type JsonSchema } from './components.js';
 
 /** What a stranger and his generators find in the document as it is committed. */
@@ -137,9 +137,12 @@ describe('examples', () => {
     $id: 'openapi',
     $defs: JSON.parse(JSON.stringify(schemas).replaceAll('#/components/schemas/', 'openapi#/$defs/')) as object,
   });
+  const compiled = new Map<string, ValidateFunction>();
   const faultsOf = (where: string, { schema, example }: Media): string[] => {
     if (example === undefined) return [`${where}: none`];
-    const validate = ajv.compile(JSON.parse(JSON.stringify(schema).replaceAll('#/components/schemas/', 'openapi#/$defs/')) as object);
+    const text = JSON.stringify(schema).replaceAll('#/components/schemas/', 'openapi#/$defs/');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text) as object);
+    compiled.set(text, validate);
     return validate(example) ? [] : [`${where}: ${ajv.errorsText(validate.errors)}`];
   };
 

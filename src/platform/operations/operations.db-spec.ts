@@ -526,11 +526,14 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
   // Guard: a round deletes all stored answers that have had their time, however many there are.
   it('deletes all stored answers that have had their time in one round', async () => {
     await answers('23 hours', 2);
-    const worker = await start('w1');
-    // More than this round and the first one of the worker take, were each of one transaction.
+    await answers('25 hours', 1);
+    const worker = await start('w1', { purgeMs: NEVER });
+    // The first round of the worker is over, and no other comes.
+    await eventually(async () => (await answersLeft()) === 2);
+    // More than a round takes, were it of one transaction.
     await answers('25 hours', 5_000);
     await worker.get(OperationPurge).round();
-    await eventually(async () => (await answersLeft()) === 2);
+    expect(await answersLeft()).toBe(2);
     await sql`delete from idempotency_keys where operation = 'test'`.execute(api.db);
   });
 

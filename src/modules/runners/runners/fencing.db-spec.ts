@@ -14,9 +14,11 @@ import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 let fixture: RunnerFixture;
 let a: RunnerProcess;
 
+const startA = async (): Promise<void> => {
+  a = await fixture.runner('a');
+};
 beforeEach(async () => {
   fixture = await RunnerFixture.open();
-  a = await fixture.runner('a');
 });
 afterEach(() => fixture.close());
 
@@ -32,6 +34,8 @@ const over = (runner: RunnerProcess, pk: number, generation: number): Promise<un
 const alive = (id: string): string[] => fixture.host.alive.filter(({ session }) => session === id).map(({ generation }) => generation);
 
 describe('a runner that is gone', () => {
+  beforeEach(startA);
+
   it.each(['idle', 'in a turn'])('loses its session to another, which goes on with the conversation: %s', async (how) => {
     const { pk, id } = await a.create(fixture.city);
     await fixture.until(pk, 'active');
@@ -103,21 +107,6 @@ describe('a runner that is gone', () => {
     expect(fixture.host.told(id)).toEqual(['first', 'second']);
   });
 
-  // Guard: a runner is given up only when its lease has run out.
-  it('is given up alone: who has his lease stays', async () => {
-    // Who renews his lease could do it right after it was ended here; another that looks for ended ones would have it locked.
-    await a.stop();
-    const gone = await fixture.runner('gone', { timings: FROZEN });
-    const b = await fixture.runner('b', { timings: FROZEN });
-    const ids = [gone, b].map(({ runner }) => runner.runnerId!);
-    await pause(gone);
-    await fixture.db.transaction().execute((tx) => new RunnerRepository().loseExpired(tx as Tx));
-    const { rows } = await sql<{ state: string }>`select state from runners where id in (${sql.join(ids)}) order by registered_at`.execute(
-      fixture.db,
-    );
-    expect(rows.map(({ state }) => state)).toEqual(['lost', 'active']);
-  });
-
   it('is given up by one of two sweepers, and each of its sessions is settled once', async () => {
     const made = await Promise.all(Array.from({ length: 8 }, () => a.create(fixture.city)));
     for (const { pk } of made) await fixture.until(pk, 'active');
@@ -131,10 +120,25 @@ describe('a runner that is gone', () => {
   });
 });
 
+describe('a runner whose lease has run out', () => {
+  // Guard: a runner is given up only when its lease has run out.
+  it('is given up alone: who has his lease stays', async () => {
+    // Who renews his lease could do it right after it was ended here; another that looks for ended ones would have it locked: there is none.
+    const gone = await fixture.runner('gone', { timings: FROZEN });
+    const b = await fixture.runner('b', { timings: FROZEN });
+    const ids = [gone, b].map(({ runner }) => runner.runnerId!);
+    await pause(gone);
+    await fixture.db.transaction().execute((tx) => new RunnerRepository().loseExpired(tx as Tx));
+    const { rows } = await sql<{ state: string }>`select state from runners where id in (${sql.join(ids)}) order by registered_at`.execute(
+      fixture.db,
+    );
+    expect(rows.map(({ state }) => state)).toEqual(['lost', 'active']);
+  });
+});
+
 describe('a runner that was paused', () => {
   let frozen: RunnerProcess;
   beforeEach(async () => {
-    await a.stop();
     frozen = await fixture.runner('frozen', { timings: FROZEN });
   });
 
@@ -273,6 +277,8 @@ describe('a runner that was paused', () => {
 });
 
 describe('leftovers', () => {
+  beforeEach(startA);
+
   it.each(['it is claimed', 'its next runner has registered'])(
     'are ended before their session is started again, and others wait for none of it: once %s',
     async (when) => {
