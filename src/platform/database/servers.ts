@@ -1,4 +1,3 @@
-import { Socket } from 'node:net';
 import pg from 'pg';
 import { addressesOf } from '../config/database-address.js';
 import { sleep } from '../time/clock.js';
@@ -137,25 +136,4 @@ export function clientOf(servers: DatabaseServers, base = pg.Client): typeof pg.
     }
   }
   return ClientOfMany as typeof pg.Client;
-}
-
-/**
- * The same for a library that makes its own clients: a socket that goes there. The certificate of a server is then compared with the
- * first host of the address.
- */
-export function streamOf(servers: DatabaseServers): () => Socket {
-  class SocketToOne extends Socket {
-    override connect(): this {
-      servers.current().then(
-        (address) => {
-          const at = new URL(address);
-          this.once('error', () => servers.failed(address));
-          super.connect(portOf(at), hostOf(at));
-        },
-        (error: Error) => this.destroy(error),
-      );
-      return this;
-    }
-  }
-  return () => new SocketToOne();
 }

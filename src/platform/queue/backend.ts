@@ -3,7 +3,7 @@ import { Redis, type RedisOptions } from 'ioredis';
 import pg from 'pg';
 import { KEEP_ALIVE_MS, withSettings } from '../database/database.js';
 import { HangingConnections } from '../database/hanging.js';
-import { clientOf, serversOf, streamOf } from '../database/servers.js';
+import { clientOf, serversOf } from '../database/servers.js';
 import { sleep } from '../time/clock.js';
 import { doubled } from '../time/doubled.js';
 import type { QueueTimings } from './timings.js';
@@ -53,10 +53,10 @@ const JOB_OPTIONS = { removeOnComplete: true, removeOnFail: true, attempts: 1 } 
 
 export function openProducer(target: QueueTarget, times: QueueTimings, onError: OnError): Opened<Producer> {
   if (target.redisUrl === undefined) {
-    const connection = postgresOptions(target, times, { max: 2, statementMs: times.commandMs });
-    const queue = new Postgres.Queue<JobData>(QUEUE_NAME, { connection, defaultJobOptions: JOB_OPTIONS });
+    const pool = poolFor(target, times, { max: 2, statementMs: times.commandMs });
+    const queue = new Postgres.Queue<JobData>(QUEUE_NAME, { connection: pool, defaultJobOptions: JOB_OPTIONS });
     queue.on('error', onError);
-    return { it: queue, connected: () => true, close: () => queue.close() };
+    return { it: queue, connected: () => true, close: () => queue.close().finally(() => pool.end()) };
   }
   // Without an offline queue a command fails at once while Redis is away, instead of piling up in memory.
   const redis = openRedis(target.redisUrl, times, onError, {
@@ -91,13 +91,14 @@ export function openConsumer(
   const kept = { removeOnComplete: { count: 0 }, removeOnFail: { count: 0 } };
   const options = { concurrency, autorun: false, runRetryDelay: times.retryMs, ...kept };
   if (target.redisUrl === undefined) {
-    const connection = postgresOptions(target, times, { max: 4, statementMs: 10_000 });
-    const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection });
+    // One of them listens.
+    const pool = poolFor(target, times, { max: 5, statementMs: 10_000 });
+    const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool });
     worker.on('error', onError);
     const unpaced = paced(worker, times.retryMs);
     const close = (force?: boolean): Promise<void> => {
       unpaced();
-      return worker.close(force);
+      return worker.close(force).finally(() => pool.end());
     };
     return { it: worker, connected: () => true, close };
   }
@@ -151,24 +152,34 @@ function openRedis(url: string, times: QueueTimings, onError: OnError, options: 
   return redis;
 }
 
-function postgresOptions(target: QueueTarget, times: QueueTimings, limits: { max: number; statementMs: number }) {
+/**
+ * For BullMQ, which would make a client of its own to listen with, and look after its errors only once it is connected: a server that is
+ * shut down just then would end this process.
+ */
+function poolFor(target: QueueTarget, times: QueueTimings, limits: { max: number; statementMs: number }): pg.Pool {
   if (target.databaseUrl === undefined) throw new Error('the queue needs a database or a Redis address');
   const servers = serversOf(target.databaseUrl);
+  const settings = {
+    statement_timeout: limits.statementMs,
+    lock_timeout: times.commandMs,
+    idle_in_transaction_session_timeout: 10_000,
+    // BullMQ's statements name no schema.
+    search_path: 'bullmq',
+  };
+  const said = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const config = {
-    ...withSettings(
-      servers.addresses[0]!,
-      `-c statement_timeout=${limits.statementMs} -c lock_timeout=${times.commandMs} -c idle_in_transaction_session_timeout=10000`,
-    ),
+    ...withSettings(servers.addresses[0]!, said.join(' ')),
     connectionTimeoutMillis: times.connectMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'svc-queue',
   };
-  return {
+  const pool = new pg.Pool({
     ...config,
-    ...(servers.many ? { stream: streamOf(servers) } : {}),
     Client: new HangingConnections(config, servers).watching(servers.many ? clientOf(servers) : pg.Client),
     max: limits.max,
     idleTimeoutMillis: 30_000,
-  };
+  });
+  // BullMQ tells of them. Without a listener, as after it has ended, they would end the process.
+  return pool.on('error', () => undefined);
 }
