@@ -23,7 +23,7 @@ export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
 
 /** The epoch that a database is in; 0 where it has no log. */
 export async function epochOf(url: string): Promise<number> {
-  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup' });
+  const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   try {
     await client.connect();

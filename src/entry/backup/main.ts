@@ -13,9 +13,9 @@ class Interrupted extends Error {
 /** Arguments: `backup` or `restore`, the file, and `--replace`. */
 const [what, file, replace] = process.argv.slice(2) as [string, string, string | undefined];
 const tell = (line: string): void => console.error(line);
-// Ended at once it would leave a copy of the database with its password, and the server that it has started for it.
+// Ended at once it would leave a copy of the database with its password, and the server that it has started for it. Who insists says so again.
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interruption.abort(new Interrupted(signal)));
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => interruption.abort(new Interrupted(signal)));
 const { signal } = interruption;
 try {
   const config = loadConfig(process.env, process.cwd());

@@ -4,7 +4,7 @@ import { audited, onBehalfOf, type AuditedRequest } from '../audit/audited-reque
 import { part, within } from '../telemetry/spans.js';
 import { batching } from '../turns/working.js';
 import { halving } from './halving.js';
-import { isRetryable } from './pg-errors.js';
+import { isAnswer, isRetryable } from './pg-errors.js';
 
 const MAX_ITEMS = 500;
 const MAX_BYTES = 4 << 20;
@@ -170,8 +170,7 @@ export abstract class GroupCommitter<R, I = string> {
 
   /** A connection lost in the middle leaves it open whether the commit happened; only the key makes a repeat safe. */
   protected toAnswer(error: unknown): unknown {
-    const lost =
-      error instanceof Error && isRetryable(error) && !('severity' in error) && !/ECONNREFUSED|timeout exceeded/.test(error.message);
+    const lost = error instanceof Error && isRetryable(error) && !isAnswer(error) && !/ECONNREFUSED|timeout exceeded/.test(error.message);
     if (!lost) return error;
     return problem(
       'unavailable',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ProblemError } from '../../contract/problems.js';
 import { createDb, createPool } from './database.js';
-import { isRetryable, toProblem } from './pg-errors.js';
+import { CommitUnknown, isRetryable, ofCommit, toProblem } from './pg-errors.js';
 
 describe('errors of a database that this process has closed', () => {
   const failure = async (work: () => Promise<unknown>): Promise<unknown> =>
@@ -41,5 +41,18 @@ describe('a database that cannot just now', () => {
 
   it('says that its disk is full', () => {
     expect((toProblem(coded('53100')) as ProblemError).message).toBe('unavailable: the disk of the database is full; nothing was changed');
+  });
+});
+
+describe('a commit that has failed', () => {
+  const said = (code: string): Error => Object.assign(new pg.DatabaseError('no', 2, 'error'), { code, severity: 'FATAL' });
+
+  it.each([
+    ['of a server that takes it back', said('40001'), false],
+    ['of a server that is shut down', said('57P01'), false],
+    ['of a pooler that has lost its server', said('08P01'), true],
+    ['of a way that was lost', new Error('Connection terminated unexpectedly'), true],
+  ])('%s', (_, error, isUnknown) => {
+    expect(ofCommit(error) instanceof CommitUnknown).toBe(isUnknown);
   });
 });

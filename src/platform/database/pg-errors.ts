@@ -24,9 +24,14 @@ export class CommitUnknown extends Error {
   }
 }
 
-/** What has become of a commit that has failed: who is answered by the server knows that nothing was. */
+/** What has become of a commit that has failed. */
 export function ofCommit(error: unknown): unknown {
-  return isRetryable(error) && !(error instanceof Error && 'severity' in error) ? new CommitUnknown(error) : error;
+  return isRetryable(error) && !isAnswer(error) ? new CommitUnknown(error) : error;
+}
+
+/** Who is answered by the server knows that nothing was done. A pooler says, as if it were the server (08), that its way there was lost. */
+export function isAnswer(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error && codeOf(error)?.startsWith('08') !== true;
 }
 
 function codeOf(error: unknown): string | undefined {

@@ -51,8 +51,8 @@ export interface Beside {
 }
 
 /**
- * Runs git in a process group of its own, of which nothing is left when the answer comes. What git has started outside of that group may
- * live on, and keep pipes of git's open: nobody waits for it.
+ * Runs git in a process group of its own, which has been killed when the answer comes. What git has started outside of that group may
+ * live on, and keep pipes of git's open: nobody waits for it, nor for what the kernel does not let go of.
  *
  * @param program what to start, when that is not git itself
  * @throws GitFailure timeout or aborted by the signal's reason, too_large, unavailable; failed where somebody else may still write
