@@ -220,4 +220,11 @@ export const DATABASE: readonly Guard[] = [
     test: 'src/platform/database/transactions.db-spec.ts',
     name: 'during the commit leaves open',
   },
+  {
+    guard: 'A server that is shut down just when BullMQ listens to it ends no process.',
+    file: 'src/platform/queue/backend.ts',
+    find: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool });',
+    replace: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool.options });',
+    test: 'src/platform/queue/backend.db-spec.ts',
+  },
 ];
