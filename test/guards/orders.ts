@@ -140,6 +140,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'fail alone',
   },
   {
+    guard: 'A launch that has no turn is given back.',
+    file: 'src/modules/orchestration/orders/formula-firings.ts',
+    find: "if (error.problem === 'unavailable') {",
+    replace: "if (error.problem === 'unavailable' && signal === undefined) {",
+    test: 'src/modules/orchestration/orders/formula-firings.spec.ts',
+    name: 'while they have no turn',
+  },
+  {
     guard: 'An event wakes an order also while somebody looks at it.',
     file: 'src/modules/orchestration/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',

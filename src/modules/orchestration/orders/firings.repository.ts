@@ -208,10 +208,11 @@ export class FiringsRepository {
     return numAffectedRows === 1n;
   }
 
-  /** Gives it to whoever takes it next. */
+  /** Gives it to whoever takes it next. Whoever gives his own back has not lost it: that does not count as tried. */
   async requeue(tx: Tx, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null
+      update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null,
+        attempts = attempts - ${worker === undefined ? 0 : 1}
       where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }

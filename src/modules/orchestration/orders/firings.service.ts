@@ -111,7 +111,7 @@ export class Firings {
     await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, firing.forced ? order.look_at : next);
   }
 
-  /** Another worker is to carry it out: this one stops, or has died with something that may be done twice. */
+  /** Another worker is to carry it out: this one cannot now, or has died with something that may be done twice. */
   async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     return this.transactions.run(async (tx) => {
       const given = await this.repository.requeue(tx, firing, worker);

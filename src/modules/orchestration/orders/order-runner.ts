@@ -118,14 +118,14 @@ export class OrderRunner implements OnApplicationBootstrap {
     const { row: firing, signal } = held;
     if (firing.definition.formula !== undefined && firing.state !== 'checking') {
       await this.failpoints.hit('order.begun');
-      return this.formulas.carryOut(firing, this.worker);
+      return this.formulas.carryOut(firing, this.worker, signal);
     }
     const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
     if (!(await this.repository.grant(firing, this.worker, hash))) return;
     if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
     await this.failpoints.hit('order.begun');
-    if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker);
+    if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker, signal);
     const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
