@@ -58,6 +58,14 @@ export const SERVICES: readonly Guard[] = [
     name: 'has a key',
   },
   {
+    guard: 'Who asks a service with a key that ends meanwhile is told so.',
+    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    find: 'this.#abort(asked, keyEnded());',
+    replace: 'this.#abort(asked, late() ?? keyEnded());',
+    test: PROXY,
+    name: 'has a key',
+  },
+  {
     guard: 'A body that says nothing of its length ends at the limit.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
     find: 'left -= chunk.length;',
