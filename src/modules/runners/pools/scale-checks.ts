@@ -21,7 +21,8 @@ const LIMIT_MS = 10_000;
 const MAX_DEMAND = 10_000;
 /** Commands of this process at once, and of a city: they may take as long as the limit. */
 const CITY = { alone: 4, beside: 2 };
-const TURNS = { places: 8, city: CITY, key: CITY };
+export const SCALE_CHECKS = 8;
+const TURNS = { places: SCALE_CHECKS, city: CITY, key: CITY };
 /** Cities of which answers are kept: those that were asked for last. */
 const CITIES = 10_000;
 
