@@ -172,6 +172,28 @@ export const ORDERS: readonly Guard[] = [
     name: 'begins no more when its order is off',
   },
   {
+    guard: 'A command that could not begin just now is told from one that never will.',
+    file: 'src/modules/sessions/launch/city-commands.ts',
+    find: 'isPassing(error) ?',
+    replace: 'isPassing(undefined) ?',
+    test: 'src/modules/sessions/launch/city-commands.spec.ts',
+  },
+  {
+    guard: 'A script that could not begin just now says nothing of its run.',
+    file: 'src/modules/orchestration/runs/checks/check-runner.ts',
+    find: "if (end.how === 'aborted' || end.how === 'busy') {",
+    replace: "if (end.how === 'aborted') {",
+    test: 'src/modules/orchestration/runs/checks/check-runner.spec.ts',
+  },
+  {
+    guard: 'A firing whose command could not begin just now is given back.',
+    file: 'src/modules/orchestration/orders/order-runner.ts',
+    find: "if (end.how === 'busy') return this.#later(city, held, end);",
+    replace: '',
+    test: 'src/modules/orchestration/orders/order-runner.spec.ts',
+    name: 'could not begin just now',
+  },
+  {
     guard: 'An event wakes an order also while somebody looks at it.',
     file: 'src/modules/orchestration/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',

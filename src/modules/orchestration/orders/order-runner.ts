@@ -8,9 +8,11 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
+import { sleep } from '../../../platform/time/clock.js';
 import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../sessions/launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../sessions/launch/leased-work.js';
+import { BUSY_MS } from '../../sessions/launch/passing.js';
 import type { Places } from '../../sessions/launch/places.js';
 import { FormulaFirings } from './formula-firings.js';
 import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
@@ -41,7 +43,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
-    log: AppLogger,
+    private readonly log: AppLogger,
     metrics: Metrics,
   ) {
     const leased = (kind: FiringKind, name: string): LeasedWork<ClaimedFiring> => {
@@ -130,6 +132,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker, signal);
     const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
+    if (end.how === 'busy') return this.#later(city, held, end);
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
     await this.failpoints.hit('order.before_end');
     await this.#leased.command.persist(held, () => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
@@ -144,13 +147,21 @@ export class OrderRunner implements OnApplicationBootstrap {
     const end = await this.commands.run(commandOf(city, firing, token, 'check'), signal);
     if (held.lost) return false;
     if (end.how === 'exited') return this.firings.passed(city, firing, this.worker);
-    if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
+    if (end.how === 'busy') await this.#later(city, held, end);
+    else if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
     else {
       const { check_timeout: limit } = firing.definition;
       const note = end.how === 'timeout' ? `check command timed out after ${limit} ms` : `check command failed: ${end.error ?? ''}`;
       await this.firings.refused(city, firing, this.worker, note);
     }
     return false;
+  }
+
+  /** It has not begun, and may elsewhere, or after a moment. */
+  async #later(city: FiringCity, { row: firing, signal }: Held<ClaimedFiring>, { error }: CommandEnd): Promise<void> {
+    this.log.warn({ city: city.name, firing: firing.id, error }, 'a command could not begin here just now; it is given back');
+    await sleep(BUSY_MS, signal);
+    await this.firings.giveBack(city, firing, this.worker);
   }
 
   /** This process stops: what may be done twice goes to another one. */
