@@ -182,7 +182,7 @@ export const ORDERS: readonly Guard[] = [
     guard: 'A script that could not begin just now says nothing of its run.',
     file: 'src/modules/orchestration/runs/checks/check-runner.ts',
     find: "if (end.how === 'aborted' || end.how === 'busy') {",
-    replace: "if (end.how === 'aborted') {",
+    replace: "if (end.how === 'aborted' || (end.how === 'busy' && check.pk < 0)) {",
     test: 'src/modules/orchestration/runs/checks/check-runner.spec.ts',
   },
   {
