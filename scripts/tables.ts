@@ -93,7 +93,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   processes: { writes: ['hosts/providers', 'platform/processes'], reads: ['administration', 'configuration'] },
   provider_readiness: { writes: ['hosts/providers'], reads: [] },
   rig_provisions: { writes: ['sessions/rigs'], reads: [] },
-  rigs: { writes: ['configuration/roster'], reads: ['functions', 'work'] },
+  rigs: { writes: ['configuration/roster'], reads: ['functions', 'orchestration/orders', 'work'] },
   run_checks: { writes: ['orchestration/runs'], reads: ['runners', 'sessions'] },
   run_controls: { writes: ['functions/run_controls', 'orchestration/runs'], reads: [] },
   run_counts: { writes: ['functions/runs'], reads: ['orchestration'] },

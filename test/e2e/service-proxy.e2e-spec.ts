@@ -226,10 +226,16 @@ describe('who may', () => {
     socket.close();
     // A key that is good no more ends what was begun with it.
     const made = (await a.post('/v0/keys', { name: 'short', scope: 'read' })).body;
-    const stream = await Wire.say(keys.url, `GET ${BOARD}/sse HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${made.key}\r\n\r\n`);
+    const get = (path: string): Promise<Wire> =>
+      Wire.say(keys.url, `GET ${BOARD}/${path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${made.key}\r\n\r\n`);
+    const unanswered = await get('never');
+    const stream = await get('sse');
     await stream.until((text) => text.includes('data: '));
     expect((await a.delete(`/v0/keys/${made.id}`)).status).toBeLessThan(300);
     await stream.until((_text, { ended }) => ended);
+    // To try again with it is of no use.
+    expect(await unanswered.until((text) => text.includes('valid any more'))).toMatch(/^HTTP\/1\.1 401 [^]*www-authenticate: Bearer/i);
+    unanswered.close();
   });
 
   // Guard: what was changed through this door is told of whoever has come in by it.
@@ -257,11 +263,13 @@ describe('who may', () => {
     });
     note(await api(keys.url).post('/v0/city/alpha/svc/open', 'x'), { key_id: null, actor: null, status: 401, code: 'unauthorized' });
     // Who leaves before it is answered may have changed something.
+    const waiting = async (): Promise<number> => (await a.get(`${BOARD}/tell`)).body.waiting;
+    const before = await waiting();
     const left = await Wire.say(
       keys.url,
       `POST ${BOARD}/never HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nX-SVC-Request: 1\r\nAuthorization: Bearer ${made.key}\r\n\r\n`,
     );
-    await eventually(async () => (await a.get(`${BOARD}/tell`)).body.waiting === 1);
+    await eventually(async () => (await waiting()) === before + 1);
     left.close();
     const read = await changer.get(`${BOARD}/x`);
     const told = async (query: string): Promise<any[]> => (await a.get(`/v0/audit?limit=1000&${query}`)).body.items;

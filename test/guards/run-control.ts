@@ -11,6 +11,14 @@ const RULES = `${CONTROL}/advance.spec.ts`;
 /** What follows in a run. */
 export const RUN_CONTROL: readonly Guard[] = [
   {
+    guard: 'A script of a city that does not run is not due.',
+    file: CHECKS,
+    find: 'select from run_checks c join cities y on y.stream_id = c.stream_id and y.running where c.worker',
+    replace: 'select from run_checks c where c.worker',
+    test: CHECKS_TEST,
+    name: 'is not due until then',
+  },
+  {
     guard: 'A script that another worker has taken over says nothing any more.',
     file: CHECKS,
     find: 'where pk = ${pk} and worker = ${worker} and attempts = ${attempts} returning stream_id',

@@ -58,6 +58,28 @@ export const SERVICES: readonly Guard[] = [
     name: 'has a key',
   },
   {
+    guard: 'A worker has a user for each service that it takes.',
+    file: 'src/platform/isolation/users.ts',
+    find: 'commands: 48, services: 64 }',
+    replace: 'commands: 48, services: 24 }',
+    test: 'src/modules/integrations/services/places.spec.ts',
+  },
+  {
+    guard: 'A service that its host has no user for goes to another one.',
+    file: 'src/modules/integrations/services/service-runner.ts',
+    find: "if (ended === 'host_busy') return",
+    replace: "if (ended === 'host_busy' && held.lost) return",
+    test: 'src/modules/integrations/services/service-runner.spec.ts',
+  },
+  {
+    guard: 'Who asks a service with a key that ends meanwhile is told so.',
+    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    find: 'this.#abort(asked, keyEnded());',
+    replace: 'this.#abort(asked, late() ?? keyEnded());',
+    test: PROXY,
+    name: 'has a key',
+  },
+  {
     guard: 'A body that says nothing of its length ends at the limit.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
     find: 'left -= chunk.length;',

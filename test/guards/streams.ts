@@ -227,7 +227,7 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A read that waits ends with its key.',
     file: 'src/platform/streams/head-waiter.ts',
-    find: "    if (revoked.signal.aborted) throw problem('unauthorized', 'the API key is not valid any more', UNAUTHORIZED);\n",
+    find: '    if (revoked.signal.aborted) throw keyEnded();\n',
     replace: '',
     test: 'test/e2e/keys.e2e-spec.ts',
   },

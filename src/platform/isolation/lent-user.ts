@@ -2,7 +2,7 @@ import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, rm, w
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { StartError, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
+import { HostBusy, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
@@ -36,7 +36,7 @@ export interface LentWork {
  * Runs something as a user whom nobody else on this host has meanwhile: it reaches the folders that it is given, a home of its own and what
  * everybody may. Afterwards nothing runs as that user any more, and the folders are the service's again.
  *
- * @throws StartError unsupported when too many others are at it, or a folder is a link; UnconfirmedDead when something of it cannot be
+ * @throws HostBusy when too many others are at it; StartError unsupported when a folder is a link; UnconfirmedDead when something of it cannot be
  * ended: the folders are the service's once it has gone; what `work` throws
  */
 export async function asLentUser<T>(
@@ -92,7 +92,7 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
       if (unlock === undefined) giveBack();
       else if (await isFree(users, user, giveBack)) return { user, giveBack };
     }
-  throw new StartError('unsupported', 'too much is run outside of sessions at once; try again');
+  throw new HostBusy('too much is run outside of sessions at once; try again');
 }
 
 /** Ends what a process left that was killed. One of whom something cannot be ended is given back later, and another one lent. */

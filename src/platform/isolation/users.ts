@@ -28,9 +28,9 @@ const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 /**
  * The last numbers of sessions are for what is run outside of sessions, one user for each run at a time: git and probes, and, apart from
- * them because they may take long, commands of orders and checks, and services, which go on.
+ * them because they may take long, commands of orders and checks, and services, which go on. Of these as many as a worker has places for.
  */
-const LENT = { host: 16, commands: 32, services: 24 } as const;
+export const LENT = { host: 16, commands: 48, services: 64 } as const;
 const KEPT = Object.values(LENT).reduce((sum, count) => sum + count, 0);
 
 /** What a user is lent for. */

@@ -87,6 +87,13 @@ export class StartError extends Error {
   }
 }
 
+/** The host has no place for it at this moment: nothing was begun, and another host, or another time, may have one. */
+export class HostBusy extends StartError {
+  constructor(message: string) {
+    super('unsupported', message);
+  }
+}
+
 export interface RunningAgent {
   readonly pid: number | undefined;
   /** The conversation, in the agent's own words; to be resumed with. */

@@ -2,14 +2,13 @@ import type { ServerResponse } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { parseDuration } from '../../contract/duration.js';
 import { ANYBODY, credentialOf, type Principal } from '../../contract/principal.js';
-import { problem } from '../../contract/problems.js';
 import type { BlockingRead } from '../../contract/query.js';
 import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { whenGone } from '../http/leaving.js';
 import { resting } from '../turns/working.js';
 import { StreamHub } from './hub.js';
-import { KeyWatch } from './key-watch.js';
+import { keyEnded, KeyWatch } from './key-watch.js';
 
 const LOOK_EVERY_MS = 20;
 const DEFAULT_WAIT_MS = 30_000;
@@ -81,7 +80,7 @@ export class HeadWaiter {
     } finally {
       forget();
     }
-    if (revoked.signal.aborted) throw problem('unauthorized', 'the API key is not valid any more', UNAUTHORIZED);
+    if (revoked.signal.aborted) throw keyEnded();
     return true;
   }
 
@@ -99,7 +98,6 @@ export class HeadWaiter {
   }
 }
 
-const UNAUTHORIZED = { headers: { 'www-authenticate': 'Bearer' } };
 /** With which key a request waits. */
 const keyIds = new WeakMap<AbortSignal, string>();
 

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { problem, type ProblemError } from '../../contract/problems.js';
 import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Signals } from './signals.js';
@@ -7,6 +8,10 @@ const RECHECK_MS = 1_000;
 
 /** The topic of `Signals` under which keys are said to have changed. */
 export const KEYS_TOPIC = 'keys';
+
+/** What is answered to whoever asked with a key that has ended meanwhile. */
+export const keyEnded = (): ProblemError =>
+  problem('unauthorized', 'the API key is not valid any more', { headers: { 'www-authenticate': 'Bearer' } });
 
 /** Asked again and again for the keys of what is open. */
 export abstract class KeyValidity {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../../../platform/logging/logger.js';
-import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
 import type { AgentProcess } from '../../../platform/runtime/spawn.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { CityCommands, SOCKET, type CityService } from '../../sessions/launch/city-commands.js';
@@ -28,9 +28,9 @@ export interface Run {
   readonly isLost: () => boolean;
 }
 
-/** Why a process is no more. `asked`: somebody wanted it. */
+/** Why a process is no more. `asked`: somebody wanted it. `host_busy`: this host had no place for it, another one may. */
 export interface Ended {
-  readonly how: 'asked' | 'start_failed' | 'start_timeout' | 'process_exited' | 'health_failed' | 'close_error';
+  readonly how: 'asked' | 'host_busy' | 'start_failed' | 'start_timeout' | 'process_exited' | 'health_failed' | 'close_error';
   readonly detail?: string;
   /** It was ready for so long that what happened before does not count. */
   readonly wasStable?: boolean;
@@ -68,7 +68,7 @@ export class ServiceProcesses {
       if (!(error instanceof StartError)) this.log.warn({ err: error, city, service: row.name }, 'the process of a service failed');
       const detail = error instanceof Error ? error.message : String(error);
       if (error instanceof UnconfirmedDead) ended = { how: 'close_error', detail };
-      else ended ??= { how: 'start_failed', detail };
+      else ended ??= { how: error instanceof HostBusy ? 'host_busy' : 'start_failed', detail };
     } finally {
       await log.close();
       if (sockets !== undefined) await rm(sockets, { recursive: true, force: true });

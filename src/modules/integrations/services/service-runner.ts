@@ -107,11 +107,12 @@ export class ServiceRunner implements OnApplicationBootstrap {
       for (;;) {
         const row = await this.repository.own(pk, this.worker);
         if (row === undefined || held.lost) return;
-        if (held.signal.aborted || !row.wanted) return await this.#leased.persist(held, () => this.#putAway(held.row, row));
+        if (held.signal.aborted || !row.wanted) return await this.#leased.persist(held, () => this.#putAway(held.row, row, STOPPED));
         const attention = new Attention(row, held.signal);
         this.#attention.set(pk, attention);
-        await this.#runOnce(held, row, attention);
+        const ended = await this.#runOnce(held, row, attention);
         attention.close();
+        if (ended === 'host_busy') return await this.#leased.persist(held, () => this.#putAway(held.row, row, BUSY));
       }
     } finally {
       this.#attention.delete(pk);
@@ -119,20 +120,21 @@ export class ServiceRunner implements OnApplicationBootstrap {
   }
 
   /** One process from its start to its end, and the time until the next. */
-  async #runOnce(held: Held<Claimed>, row: ServiceRow, attention: Attention): Promise<void> {
+  async #runOnce(held: Held<Claimed>, row: ServiceRow, attention: Attention): Promise<Ended['how'] | undefined> {
     const city = held.row.city;
     const publish = async (published: Published): Promise<void> => {
       await this.#leased.persist(held, () => this.#publish(city, row, published));
     };
     const attempt = await this.repository.begin(row.pk, this.worker);
-    if (attempt === undefined) return;
+    if (attempt === undefined) return undefined;
     const ended = await this.processes.run({ city, row, attempt, attention, publish, isLost: () => held.lost });
-    if (held.lost || ended.how === 'asked') return;
+    if (held.lost || ended.how === 'asked' || ended.how === 'host_busy') return ended.how;
     const failures = ended.wasStable ? 1 : row.failures + 1;
     const waitMs = doubled(failures, this.timings.backoffMs, this.timings.maxBackoffMs);
     this.log.warn({ city, service: row.name, reason: ended.how, detail: ended.detail, waitMs }, 'a service is begun anew');
     await publish({ condition: failedBy(ended), failures, retryAt: new Date(Date.now() + waitMs) });
     await attention.wait(waitMs);
+    return ended.how;
   }
 
   async #publish(city: string, row: ServiceRow, published: Published): Promise<void> {
@@ -148,10 +150,10 @@ export class ServiceRunner implements OnApplicationBootstrap {
     if (news === true) await this.eventLog.append(tx, [stateEvent(row.city, row.name, KEEPER, published.condition)]);
   }
 
-  /** This process stops, or the service is not to run: whoever is to have it next may. */
-  async #putAway({ city }: Claimed, row: ServiceRow): Promise<void> {
+  /** This process stops or has no place for it, or the service is not to run: whoever is to have it next may. */
+  async #putAway({ city }: Claimed, row: ServiceRow, why: Pick<Condition, 'reason' | 'detail'>): Promise<void> {
     const condition: Condition = row.wanted
-      ? { state: 'starting', localState: 'starting', reason: 'owner_stopped', detail: 'the host that had it has stopped' }
+      ? { state: 'starting', localState: 'starting', ...why }
       : { state: 'stopped', localState: 'stopped', reason: 'service_closed' };
     await this.transactions.run(
       async (tx) => {
@@ -165,6 +167,9 @@ export class ServiceRunner implements OnApplicationBootstrap {
     );
   }
 }
+
+const STOPPED = { reason: 'owner_stopped', detail: 'the host that had it has stopped' };
+const BUSY = { reason: 'host_busy', detail: 'the host that had it has no user left for it' };
 
 function failedBy({ how, detail }: Ended): Condition {
   const localState = how === 'close_error' ? 'close_error' : 'degraded';

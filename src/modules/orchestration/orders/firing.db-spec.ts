@@ -175,6 +175,65 @@ describe('an order of a city that does not run', () => {
   });
 });
 
+describe('what waits to begin', () => {
+  const TICK = { tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' };
+  const set = (table: string, what: string): Promise<unknown> => orders.fixture.sql(`update ${table} set ${what}`);
+
+  // Guard: whoever stops or suspends something has it stand still, and nothing is lost by that.
+  it('waits on while its city does not run, or it or its rig is suspended', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a } = orders;
+    await a.evaluator.look();
+    await orders.fixture.sql(`
+      insert into rigs (stream_id, name, prefix, position) select stream_id, 'shop', 'sh', 9 from cities;
+      update order_firings set rig = 'shop'`);
+    const looks = async (): Promise<unknown[]> => {
+      const { rows } = await sql`select ${a.repository.isWaiting('command')} as due`.execute(a.db);
+      return [rows[0], (await a.repository.waiting()).command, (await a.take()).length];
+    };
+    for (const [table, off, on] of [
+      ['cities', 'running = false', 'running = true'],
+      ['cities', 'suspended = true', 'suspended = false'],
+      ['rigs', 'suspended = true', 'suspended = null'],
+    ] as const) {
+      await set(table, off);
+      expect([table, off, await looks()]).toEqual([table, off, [{ due: false }, 0, 0]]);
+      await set(table, on);
+    }
+    expect(await looks()).toEqual([{ due: true }, 1, 1]);
+  });
+
+  // Guard: who begins one asks whether its order is there and enabled.
+  it('is known to be off when its order is', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a } = orders;
+    await a.evaluator.look();
+    await set('orders', 'enabled = false');
+    const [taken] = await a.take();
+    expect(taken).toMatchObject({ active: false });
+    await a.firings.callOff(orders.city, taken!, 'worker');
+    expect(await orders.firings()).toMatchObject([{ state: 'done', outcome: 'canceled', error: expect.stringContaining('not begun') }]);
+  });
+
+  // Guard: a check may take long, and what it stands for begins when it is over.
+  it('is dropped behind its check when its order was disabled, or its city has stopped', async () => {
+    orders = await OrderFixture.open({ yes: 'exec = "true"\ntrigger = "condition"\ncheck = "true"\ninterval = "1h"' });
+    const { a } = orders;
+    const checked = async (table: string, off: string): Promise<unknown> => {
+      await set('orders', 'look_at = now()');
+      await a.evaluator.look();
+      const [taken] = await a.take();
+      await set(table, off);
+      expect(await a.firings.passed(orders.city, taken!, 'worker')).toBe(false);
+      return [(await orders.firings()).length, ...(await orders.fixture.sql('select note from orders'))];
+    };
+    expect(await checked('cities', 'running = false')).toEqual([0, { note: expect.stringContaining('stopped or suspended') }]);
+    await set('cities', 'running = true');
+    expect(await checked('orders', 'enabled = false')).toEqual([0, { note: expect.stringContaining('disabled or removed') }]);
+    expect(await orders.told()).toEqual([]);
+  });
+});
+
 describe('an order that somebody forces', () => {
   // Guard: a forced firing holds the order back from nobody.
   it('comes at its time all the same', async () => {
@@ -231,7 +290,11 @@ describe('a firing whose host is gone', () => {
     const [again] = await orders.b.take('alive');
     expect(again).toMatchObject({ attempts: 2, worker: 'alive', state: 'running' });
     expect(await orders.a.firings.end(orders.city, again!, 'dead', SUCCESS)).toBe(false);
-    expect(await orders.b.firings.end(orders.city, again!, 'alive', SUCCESS)).toBe(true);
+    // Who gives it back has not lost it: that does not count.
+    expect(await orders.b.firings.giveBack(orders.city, again!, 'alive')).toBe(true);
+    const [last] = await orders.b.take('alive');
+    expect(last).toMatchObject({ attempts: 2, state: 'running' });
+    expect(await orders.b.firings.end(orders.city, last!, 'alive', SUCCESS)).toBe(true);
     expect(await orders.told()).toEqual(['order.fired index', 'order.completed index']);
   });
 

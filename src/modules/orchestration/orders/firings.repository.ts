@@ -6,7 +6,7 @@ import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { keysByTurn, type Places } from '../../sessions/launch/places.js';
-import type { Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
 
 /** What of an order a firing changes. */
 export interface OrderChange {
@@ -23,6 +23,10 @@ const ORDER = sql`scoped_name, name, rig, definition, enabled, present, created_
   last_outcome, failures, note`;
 /** What of the open ones only launches a run. A formula whose condition is to be checked is a command first. */
 const LAUNCHES = sql`o.definition ? 'formula' and o.state <> 'checking'`;
+/** What waits as long as its city does not run, or it or its rig is suspended. A city that is gone holds nothing: its firings are ended. */
+const HELD = sql`(
+  exists (select from cities c where c.stream_id = o.stream_id and (not c.running or coalesce(c.suspended, c.suspended_on_start)))
+  or exists (select from rigs r where r.stream_id = o.stream_id and r.name = o.rig and r.suspended))`;
 /** Characters of an event's payload that a command gets. */
 const PAYLOAD = 32 * 1024;
 
@@ -133,25 +137,28 @@ export class FiringsRepository {
 
   isWaiting(kind: FiringKind): DueCondition {
     return sql<boolean>`exists (
-      select from order_firings o where o.state <> 'done' and o.worker is null and (${LAUNCHES}) = ${kind === 'launch'}::boolean)`;
+      select from order_firings o where o.state <> 'done' and o.worker is null and (${LAUNCHES}) = ${kind === 'launch'}::boolean and not ${HELD})`;
   }
 
   /**
    * Takes what waits, of cities that have the least of its kind in work first. Answers what is this worker's from now on.
    */
-  async claim(tx: Tx, kind: FiringKind, worker: string, places: Places, leaseMs: number): Promise<FiringRow[]> {
+  async claim(tx: Tx, kind: FiringKind, worker: string, places: Places, leaseMs: number): Promise<ClaimedFiring[]> {
     const waiting = sql`
       select o.pk, o.turn from (
-        select o.pk, o.worker, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
+        select o.pk, o.worker, o.stream_id, o.rig, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
         from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o
-      where o.worker is null`;
-    const { rows } = await sql<FiringRow>`
+      where o.worker is null and not ${HELD}`;
+    const { rows } = await sql<ClaimedFiring>`
       update order_firings f set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = f.attempts + 1,
         state = case when f.state = 'queued' then 'running' else f.state end, started_at = coalesce(f.started_at, now())
       where f.pk in (
         select w.pk from order_firings w
         where w.pk in (${keysByTurn(waiting, places)}) and w.worker is null and w.state <> 'done' for update skip locked)
-      returning f.*`.execute(tx);
+      returning f.*, (
+        select r.enabled and r.present from orders r where r.stream_id = f.stream_id and r.scoped_name = f.scoped_name) as active`.execute(
+      tx,
+    );
     return rows;
   }
 
@@ -159,7 +166,7 @@ export class FiringsRepository {
   async waiting(): Promise<Record<FiringKind, number>> {
     const { rows } = await sql<{ launches: number; commands: number }>`
       select count(*) filter (where ${LAUNCHES})::int as launches, count(*) filter (where not (${LAUNCHES}))::int as commands
-      from order_firings o where o.state <> 'done' and o.worker is null`.execute(this.db);
+      from order_firings o where o.state <> 'done' and o.worker is null and not ${HELD}`.execute(this.db);
     const { launches, commands } = rows[0]!;
     return { launch: launches, command: commands };
   }
@@ -182,6 +189,12 @@ export class FiringsRepository {
     const { numAffectedRows } = await sql`
       update order_firings set token_hash = ${hash} where ${this.#whose(firing, worker)}`.execute(this.db);
     return numAffectedRows === 1n;
+  }
+
+  /** Whether it would wait if it were not begun yet. */
+  async isHeld(tx: Tx, { pk }: FiringRow): Promise<boolean> {
+    const { rows } = await sql`select from order_firings o where o.pk = ${pk} and ${HELD}`.execute(tx);
+    return rows.length > 0;
   }
 
   /** A check has said yes: from now on it is a firing. False when it is not this worker's any more. */
@@ -208,10 +221,11 @@ export class FiringsRepository {
     return numAffectedRows === 1n;
   }
 
-  /** Gives it to whoever takes it next. */
+  /** Gives it to whoever takes it next. Whoever gives his own back has not lost it: that does not count as tried. */
   async requeue(tx: Tx, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null
+      update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null,
+        attempts = attempts - ${worker === undefined ? 0 : 1}
       where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }

@@ -13,6 +13,8 @@ import type { Ended, FiringRow, NewFiring, OrderRow, Outcome } from './order-row
 export const ORDERS_TOPIC = 'orders';
 export const CONTROLLER = 'controller';
 
+const OFF = 'the order was disabled or removed';
+
 export interface FiringCity {
   readonly name: string;
   readonly streamId: number;
@@ -62,9 +64,17 @@ export class Firings {
     return { began, events };
   }
 
-  /** The check of a condition has passed: what it stands for begins. False when somebody else has taken it over. */
+  /**
+   * The check of a condition has passed: what it stands for begins, unless that may not be any more. False when it does not, or somebody
+   * else has taken it over.
+   */
   async passed(city: FiringCity, firing: FiringRow, worker: string): Promise<boolean> {
     return this.#withOrder(city, firing, async (tx, order) => {
+      const isOff = order !== undefined && !(order.enabled && order.present);
+      if (isOff || (await this.repository.isHeld(tx, firing))) {
+        await this.#drop(tx, city, firing, worker, order, `not fired: ${isOff ? OFF : 'its city or its rig was stopped or suspended'}`);
+        return false;
+      }
       const now = await this.times.now(tx);
       if (!(await this.repository.passed(tx, firing, worker, now))) return false;
       const scopedName = firing.scoped_name;
@@ -80,12 +90,27 @@ export class Firings {
 
   /** The check has said no: nothing is left of it but a note. */
   async refused(city: FiringCity, firing: FiringRow, worker: string | undefined, note: string): Promise<void> {
-    await this.#withOrder(city, firing, async (tx, order) => {
-      if (!(await this.repository.drop(tx, firing, worker)) || order === undefined) return;
-      const now = await this.times.now(tx);
-      const due = order.enabled && order.present ? (dueAfter(order.definition, now, now) ?? null) : null;
-      await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt: due, nextDueAt: due, note }]);
-    });
+    await this.#withOrder(city, firing, (tx, order) => this.#drop(tx, city, firing, worker, order, note));
+  }
+
+  async #drop(
+    tx: Tx,
+    city: FiringCity,
+    firing: FiringRow,
+    worker: string | undefined,
+    order: OrderRow | undefined,
+    note: string,
+  ): Promise<void> {
+    if (!(await this.repository.drop(tx, firing, worker)) || order === undefined) return;
+    const now = await this.times.now(tx);
+    const due = order.enabled && order.present ? (dueAfter(order.definition, now, now) ?? null) : null;
+    await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt: due, nextDueAt: due, note }]);
+  }
+
+  /** Its order is not to be fired any more: what has not begun does not begin. */
+  async callOff(city: FiringCity, firing: FiringRow, worker: string): Promise<void> {
+    if (firing.state === 'checking') await this.refused(city, firing, worker, `not fired: ${OFF}`);
+    else await this.end(city, firing, worker, { outcome: 'canceled', error: `not begun: ${OFF}` });
   }
 
   /**
@@ -111,7 +136,7 @@ export class Firings {
     await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, firing.forced ? order.look_at : next);
   }
 
-  /** Another worker is to carry it out: this one stops, or has died with something that may be done twice. */
+  /** Another worker is to carry it out: this one cannot now, or has died with something that may be done twice. */
   async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined): Promise<boolean> {
     return this.transactions.run(async (tx) => {
       const given = await this.repository.requeue(tx, firing, worker);

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OrderCompleted } from '../../../contract/events/orders.events.js';
 import { ProblemError } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
+import { sleep } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { resolveTarget } from '../../configuration/roster/target.js';
@@ -18,6 +19,8 @@ import type { FiringRow, OrderRow } from './order-rows.js';
 /** Launches of one transaction, and about how many steps they have together. */
 const TOGETHER = 16;
 const STEPS = 2_000;
+/** Milliseconds until what had no turn here is given back. */
+const AGAIN_MS = 1_000;
 
 /** A launch that is prepared, and waits for the turn of its city. */
 interface Prepared {
@@ -47,8 +50,13 @@ export class FormulaFirings {
     private readonly times: OrderTimes,
   ) {}
 
-  /** What is wrong with the formula, its variables or its target ends the firing as failed. */
-  async carryOut(firing: FiringRow, worker: string): Promise<void> {
+  /**
+   * What is wrong with the formula, its variables or its target ends the firing as failed. What passes (other work is in front of it, this
+   * process stops) ends nothing: what has fired it comes once. After a moment somebody tries again.
+   *
+   * @param signal aborted when the lease is lost, or this process stops
+   */
+  async carryOut(firing: FiringRow, worker: string, signal: AbortSignal): Promise<void> {
     const city = await this.repository.city(firing.stream_id);
     try {
       if (city === undefined) throw new ProblemError('city_not_found', 'the city is not registered any more');
@@ -62,6 +70,11 @@ export class FormulaFirings {
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       const named = { name: city?.name ?? '', streamId: firing.stream_id };
+      if (error.problem === 'unavailable') {
+        await sleep(AGAIN_MS, signal);
+        await this.firings.giveBack(named, firing, worker);
+        return;
+      }
       await this.firings.end(named, firing, worker, { outcome: 'failed', error: error.detail });
     }
   }

@@ -66,6 +66,12 @@ export interface FiringRow {
   readonly root_bead_id: string | null;
 }
 
+/** One that a worker has taken. */
+export interface ClaimedFiring extends FiringRow {
+  /** Whether its order is there and enabled; null while no worker has read it. */
+  readonly active: boolean | null;
+}
+
 /** What is shown of one. */
 export type ShownFiring = Omit<FiringRow, 'stream_id' | 'vars' | 'event' | 'forced' | 'worker' | 'attempts'>;
 export type OpenFiring = Pick<FiringRow, 'id' | 'name' | 'scoped_name' | 'rig' | 'definition' | 'state' | 'created_at' | 'started_at'>;

@@ -8,14 +8,16 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { Metrics } from '../../../platform/health/metrics.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Signals } from '../../../platform/streams/signals.js';
+import { sleep } from '../../../platform/time/clock.js';
 import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../sessions/launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../sessions/launch/leased-work.js';
+import { BUSY_MS } from '../../sessions/launch/passing.js';
 import type { Places } from '../../sessions/launch/places.js';
 import { FormulaFirings } from './formula-firings.js';
 import { ORDERS_TOPIC, Firings, type FiringCity } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
-import type { Ended, FiringKind, FiringRow } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringKind, FiringRow } from './order-rows.js';
 
 /** Places for launches for each one for commands: a launch is a share of a transaction, a command a process. */
 const LAUNCHES = 4;
@@ -26,7 +28,7 @@ const LAUNCHES = 4;
  */
 @Injectable()
 export class OrderRunner implements OnApplicationBootstrap {
-  readonly #leased: Readonly<Record<FiringKind, LeasedWork<FiringRow>>>;
+  readonly #leased: Readonly<Record<FiringKind, LeasedWork<ClaimedFiring>>>;
 
   constructor(
     private readonly config: AppConfig,
@@ -41,10 +43,10 @@ export class OrderRunner implements OnApplicationBootstrap {
     private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
-    log: AppLogger,
+    private readonly log: AppLogger,
     metrics: Metrics,
   ) {
-    const leased = (kind: FiringKind, name: string): LeasedWork<FiringRow> => {
+    const leased = (kind: FiringKind, name: string): LeasedWork<ClaimedFiring> => {
       const source = {
         due: repository.isWaiting(kind),
         name,
@@ -52,7 +54,7 @@ export class OrderRunner implements OnApplicationBootstrap {
         claim: (places: Places) =>
           this.transactions.run((tx) => this.repository.claim(tx, kind, this.worker, places, this.timings.leaseMs)),
         renew: (pks: readonly number[]) => this.repository.renew(this.worker, pks, this.timings.leaseMs),
-        carryOut: (held: Held<FiringRow>) => this.#carryOut(held),
+        carryOut: (held: Held<ClaimedFiring>) => this.#carryOut(held),
       };
       return new LeasedWork(source, new LeaseTimings({ ...timings, atOnce: this.#places(kind) }), log);
     };
@@ -85,7 +87,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     await Promise.all(this.#all.map((leased) => leased.idle()));
   }
 
-  get #all(): readonly LeasedWork<FiringRow>[] {
+  get #all(): readonly LeasedWork<ClaimedFiring>[] {
     return Object.values(this.#leased);
   }
 
@@ -114,37 +116,52 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   /** What fails is told to be lost when its lease has run out. */
-  async #carryOut(held: Held<FiringRow>): Promise<void> {
+  async #carryOut(held: Held<ClaimedFiring>): Promise<void> {
     const { row: firing, signal } = held;
+    // Somebody who has it run may do so however it is switched.
+    if (firing.active === false && firing.cause !== 'run') return this.firings.callOff(await this.#cityOf(firing), firing, this.worker);
     if (firing.definition.formula !== undefined && firing.state !== 'checking') {
       await this.failpoints.hit('order.begun');
-      return this.formulas.carryOut(firing, this.worker);
+      return this.formulas.carryOut(firing, this.worker, signal);
     }
-    const city = { name: (await this.repository.stream(firing.stream_id)) ?? '', streamId: firing.stream_id };
+    const city = await this.#cityOf(firing);
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
     if (!(await this.repository.grant(firing, this.worker, hash))) return;
     if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
     await this.failpoints.hit('order.begun');
-    if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker);
+    if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker, signal);
     const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
+    if (end.how === 'busy') return this.#later(city, held, end);
     if (end.how === 'aborted') return this.#stopped(city, firing, end);
     await this.failpoints.hit('order.before_end');
     await this.#leased.command.persist(held, () => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
   }
 
-  async #check(city: FiringCity, held: Held<FiringRow>, token: string): Promise<boolean> {
+  async #cityOf({ stream_id: streamId }: FiringRow): Promise<FiringCity> {
+    return { name: (await this.repository.stream(streamId)) ?? '', streamId };
+  }
+
+  async #check(city: FiringCity, held: Held<ClaimedFiring>, token: string): Promise<boolean> {
     const { row: firing, signal } = held;
     const end = await this.commands.run(commandOf(city, firing, token, 'check'), signal);
     if (held.lost) return false;
     if (end.how === 'exited') return this.firings.passed(city, firing, this.worker);
-    if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
+    if (end.how === 'busy') await this.#later(city, held, end);
+    else if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
     else {
       const { check_timeout: limit } = firing.definition;
       const note = end.how === 'timeout' ? `check command timed out after ${limit} ms` : `check command failed: ${end.error ?? ''}`;
       await this.firings.refused(city, firing, this.worker, note);
     }
     return false;
+  }
+
+  /** It has not begun, and may elsewhere, or after a moment. */
+  async #later(city: FiringCity, { row: firing, signal }: Held<ClaimedFiring>, { error }: CommandEnd): Promise<void> {
+    this.log.warn({ city: city.name, firing: firing.id, error }, 'a command could not begin here just now; it is given back');
+    await sleep(BUSY_MS, signal);
+    await this.firings.giveBack(city, firing, this.worker);
   }
 
   /** This process stops: what may be done twice goes to another one. */

@@ -21,7 +21,8 @@ const LIMIT_MS = 10_000;
 const MAX_DEMAND = 10_000;
 /** Commands of this process at once, and of a city: they may take as long as the limit. */
 const CITY = { alone: 4, beside: 2 };
-const TURNS = { places: 8, city: CITY, key: CITY };
+export const SCALE_CHECKS = 8;
+const TURNS = { places: SCALE_CHECKS, city: CITY, key: CITY };
 /** Cities of which answers are kept: those that were asked for last. */
 const CITIES = 10_000;
 
@@ -113,8 +114,8 @@ export class ScaleChecks {
     const granted = (): void => {
       const work = this.#run(city, check)
         .then((demand) => {
-          // What is ended because this process stops has said nothing.
-          if (this.#stop.signal.aborted) return;
+          // What is ended because this process stops, or could not begin, has said nothing.
+          if (this.#stop.signal.aborted || demand === undefined) return;
           const isNews = answer.demand !== demand || answer.awaitedAt !== undefined;
           answer.demand = demand;
           answer.heardAt = performance.now();
@@ -131,7 +132,7 @@ export class ScaleChecks {
     else this.#turns.wait(party, granted);
   }
 
-  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number> {
+  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | undefined> {
     if (this.#stop.signal.aborted) return 0;
     const asked: CityCommand = {
       city,
@@ -147,6 +148,7 @@ export class ScaleChecks {
     };
     try {
       const { how, said = '', error } = await this.commands.run(asked, this.#stop.signal);
+      if (how === 'busy') return undefined;
       const number = said.trim();
       if (how === 'exited' && /^\d{1,9}$/.test(number)) return Math.min(Number(number), MAX_DEMAND);
       if (how !== 'aborted') this.log.warn({ city: city.name, agent, how, error }, 'scale_check did not say a number; it counts as none');

@@ -16,6 +16,7 @@ import { DeploymentService } from './deployment.service.js';
 import { environmentOf } from './environment.js';
 import type { Template } from './launch.js';
 import { LaunchRepository } from './launch.repository.js';
+import { isPassing } from './passing.js';
 import { locateNamed } from './named-file.js';
 import { makeStateRoot } from './service-place.js';
 import { SessionSandboxes, type CommandPlace } from './session-sandbox.js';
@@ -67,14 +68,15 @@ interface About {
 export interface CommandEnd {
   /** Null for one that was ended, or never began. */
   readonly code: number | null;
-  readonly how: 'exited' | 'timeout' | 'aborted' | 'failed';
+  /** `busy`: it did not begin, for the state of this host at that moment; another time, or elsewhere, it may. */
+  readonly how: 'exited' | 'timeout' | 'aborted' | 'failed' | 'busy';
   /** The end of what it wrote, without what looks like a secret. */
   readonly output: string;
   /** The end of its standard output alone, as it is; undefined when it did not begin. */
   readonly said?: string;
   /** Why it failed, in words. */
   readonly error?: string;
-  /** It did not even begin. */
+  /** It did not even begin, and would not another time. */
   readonly unstarted?: true;
 }
 
@@ -112,7 +114,8 @@ export class CityCommands {
       });
     } catch (error) {
       if (error instanceof UnconfirmedDead) throw error;
-      end ??= { code: null, how: 'failed', unstarted: true, output: '', error: error instanceof Error ? error.message : String(error) };
+      const unbegun = isPassing(error) ? ({ how: 'busy' } as const) : ({ how: 'failed', unstarted: true } as const);
+      end ??= { code: null, ...unbegun, output: '', error: error instanceof Error ? error.message : String(error) };
     }
     return end!;
   }

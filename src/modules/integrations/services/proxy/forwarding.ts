@@ -16,7 +16,7 @@ import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js'
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { KeyWatch } from '../../../../platform/streams/key-watch.js';
+import { keyEnded, KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
 import { Owners, shares } from './owner-agent.js';
 import { SharedExchange } from './shared-exchange.js';
@@ -205,7 +205,7 @@ export class Forwarding {
     const hurry = bePatient(socket);
     socket.setTimeout(this.limits.idleMs);
     const done = this.#opened(request, to, () => {
-      this.#abort(asked, problem('unavailable', 'this process is stopping, try again'));
+      this.#abort(asked, keyEnded());
       if (!response.headersSent) this.#answer(asked, asked.why!);
     });
     let unwatch = (): void => undefined;
@@ -218,8 +218,9 @@ export class Forwarding {
     try {
       await Promise.race([work(), left]);
     } catch (error) {
-      if (response.headersSent) response.destroy();
-      else this.#answer(asked, asked.why ?? this.#unreachable(error));
+      if (!response.headersSent) this.#answer(asked, asked.why ?? this.#unreachable(error));
+      // What was answered as a whole is on its way.
+      else if (!response.writableEnded) response.destroy();
     } finally {
       // Who has left before it was answered may have changed something all the same.
       answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
@@ -310,6 +311,7 @@ export class Forwarding {
     const body = problemBody(why, requestId(request));
     response.writeHead(status, {
       ...own,
+      ...why.headers,
       ...(retries === undefined ? {} : { 'retry-after': String(retries) }),
       ...(raw.complete ? {} : { connection: 'close' }),
       'content-type': PROBLEM_TYPE,

@@ -20,7 +20,7 @@ import { OrderSync } from '../order-sync.js';
 import { OrderSyncRepository } from '../order-sync.repository.js';
 import { OrderTimes } from '../order-times.js';
 import { DeliveriesRepository } from '../webhooks/deliveries.repository.js';
-import type { FiringKind, FiringRow } from '../order-rows.js';
+import type { ClaimedFiring, FiringKind, FiringRow } from '../order-rows.js';
 
 /** A clock that a test moves; without a time of its own it is the database's. */
 class MovedTimes extends OrderTimes {
@@ -64,7 +64,7 @@ export class OrderProcess {
     this.sweeper = new OrderSweeper(repository, firings, log);
   }
 
-  take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<FiringRow[]> {
+  take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<ClaimedFiring[]> {
     return this.transactions.run((tx) => this.repository.claim(tx, kind, worker, { room, open }, 60_000));
   }
 }

@@ -6,9 +6,11 @@ import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { Lifecycle } from '../../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
 import { Signals } from '../../../../platform/streams/signals.js';
+import { sleep } from '../../../../platform/time/clock.js';
 import { SessionTokens } from '../../../sessions/session-tokens/session-tokens.service.js';
 import { CityCommands, type CityCommand, type CommandEnd } from '../../../sessions/launch/city-commands.js';
 import { LeasedWork, LeaseTimings, type Held } from '../../../sessions/launch/leased-work.js';
+import { BUSY_MS } from '../../../sessions/launch/passing.js';
 import type { Places } from '../../../sessions/launch/places.js';
 import { WorkService } from '../../../work/work/work.service.js';
 import type { StoredVerdict } from '../control/facts.js';
@@ -46,7 +48,7 @@ export class CheckRunner implements OnApplicationBootstrap {
     private readonly due: DueLooks,
     private readonly lifecycle: Lifecycle,
     private readonly failpoints: Failpoints,
-    log: AppLogger,
+    private readonly log: AppLogger,
   ) {
     const source = {
       name: 'checks of runs',
@@ -76,7 +78,17 @@ export class CheckRunner implements OnApplicationBootstrap {
     if (!(await this.repository.grant(check, this.worker, hash))) return;
     const end = await this.commands.run(commandOf(check, token), signal);
     if (held.lost) return;
-    if (end.how === 'aborted') return this.repository.giveBack(check, this.worker);
+    if (end.how === 'aborted' || end.how === 'busy') {
+      // Nothing can be said of the round by what passes.
+      if (end.how === 'busy') {
+        this.log.warn(
+          { city: check.city.name, run: check.run_id, error: end.error },
+          'a script could not begin here just now; it is given back',
+        );
+        await sleep(BUSY_MS, signal);
+      }
+      return this.repository.giveBack(check, this.worker);
+    }
     await this.failpoints.hit('check.before_verdict');
     await this.#settle(held, verdictOf(check, end, performance.now() - began));
   }

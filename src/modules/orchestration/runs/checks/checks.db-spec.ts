@@ -98,6 +98,20 @@ describe('the script of a check', () => {
     expect(await claim('w2')).toMatchObject([{ attempts: 1 }]);
   });
 
+  // Guard: what nobody can take has no worker ask for it each second.
+  it('waits for its city to run, and is not due until then', async () => {
+    await waiting();
+    const looks = async (running: boolean): Promise<unknown[]> => {
+      await sql`update cities set running = ${running}`.execute(fixture.db);
+      const { rows } = await sql<{ due: boolean }>`select ${checks.isDue} as due`.execute(fixture.db);
+      return [rows[0]!.due, (await claim('w1')).length];
+    };
+    expect([await looks(false), await looks(true)]).toEqual([
+      [false, 0],
+      [true, 1],
+    ]);
+  });
+
   it('is asked for no more when its run has ended', async () => {
     const run = await waiting();
     await fixture.work.run(fixture.city, 'api', async (work) => {

@@ -30,8 +30,9 @@ export interface CheckRow {
 export class ChecksRepository {
   constructor(private readonly db: Db) {}
 
-  /** Whether a script waits, or its worker has not said for too long that it lives. */
-  readonly isDue = sql<boolean>`exists (select from run_checks c where c.worker is null or c.lease_until < now())`;
+  /** Whether a script waits, or its worker has not said for too long that it lives, in a city that runs: as `claim` takes it. */
+  readonly isDue = sql<boolean>`exists (
+    select from run_checks c join cities y on y.stream_id = c.stream_id and y.running where c.worker is null or c.lease_until < now())`;
 
   /**
    * Takes what waits, or whose worker has not said for too long that it lives: of cities that have the least in work first. Answers

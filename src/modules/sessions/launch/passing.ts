@@ -1,0 +1,17 @@
+import { ProblemError } from '../../../contract/problems.js';
+import { isRetryable } from '../../../platform/database/pg-errors.js';
+import { HostBusy } from '../../../platform/runtime/port.js';
+
+/** What the system says of a moment, and not of what was asked for. */
+const SHORT = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC']);
+
+/** Milliseconds until what could not begin here is given back. */
+export const BUSY_MS = 1_000;
+
+/** Whether something could not begin for the state of this host, or of the database, at that moment: another time it may. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof HostBusy || isRetryable(error)) return true;
+  if (!(error instanceof Error)) return false;
+  if (error instanceof ProblemError && error.problem === 'unavailable') return true;
+  return SHORT.has((error as NodeJS.ErrnoException).code ?? '') || isPassing(error.cause);
+}
