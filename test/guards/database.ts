@@ -224,7 +224,7 @@ export const DATABASE: readonly Guard[] = [
     guard: 'A server that is shut down just when BullMQ listens to it ends no process.',
     file: 'src/platform/queue/backend.ts',
     find: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool });',
-    replace: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool.options });',
+    replace: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool.options as never });',
     test: 'src/platform/queue/backend.db-spec.ts',
   },
 ];
