@@ -18,7 +18,11 @@ async function became(taken: Partial<ClaimedFiring>): Promise<string[]> {
     ...([
       { processId: 'worker' },
       repository,
-      { callOff: async () => heard.push('called off'), giveBack: async () => heard.push('given back') },
+      {
+        callOff: async () => heard.push('called off'),
+        giveBack: async () => heard.push('given back'),
+        end: async () => heard.push('ended'),
+      },
       { run: async () => ({ code: null, how: 'busy', output: '', error: 'too much' }) },
       { carryOut: async () => heard.push('carried out') },
       { mintCommand: () => ({ token: '', hash: '' }) },

@@ -27,7 +27,7 @@ it('a script that could not begin just now is given back, and says nothing of it
       { processId: 'worker', runnerCapacity: 1 },
       repository,
       commands,
-      { run: async () => heard.push('settled') },
+      { run: async () => (heard.push('settled'), given.resolve()) },
       {},
       { mintCommand: () => ({ token: '', hash: '' }) },
       { run: (work: (tx: object) => unknown) => work({}) },
