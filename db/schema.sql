@@ -608,6 +608,8 @@ create table idempotency_holds (
   key text not null,
   owner text not null,
   expires_at timestamp with time zone not null,
+  body_hash bytea,
+  progress json,
   constraint idempotency_holds_scope_operation_key_pkey PRIMARY KEY (scope, operation, key)
 );
 CREATE INDEX idempotency_holds_expires_at_idx ON public.idempotency_holds USING btree (expires_at);

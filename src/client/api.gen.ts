@@ -695,7 +695,7 @@ export interface paths {
         put?: never;
         /**
          * Open a closed bead again
-         * @description It is open again and nobody has it. What waited for it to be closed waits again; where many depend on it, in steps, as after `close`.
+         * @description It is open again; whoever it was assigned to stays its assignee. What waited for it to be closed waits again; where many depend on it, in steps, as after `close`.
          */
         post: operations["post-v0-city-by-city-name-bead-by-id-reopen"];
         delete?: never;
