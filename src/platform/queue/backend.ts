@@ -56,7 +56,7 @@ export function openProducer(target: QueueTarget, times: QueueTimings, onError: 
     const pool = poolFor(target, times, { max: 2, statementMs: times.commandMs });
     const queue = new Postgres.Queue<JobData>(QUEUE_NAME, { connection: pool, defaultJobOptions: JOB_OPTIONS });
     queue.on('error', onError);
-    return { it: queue, connected: () => true, close: () => queue.close().finally(() => pool.end()) };
+    return { it: queue, connected: () => true, close: () => ended(queue.close(), pool) };
   }
   // Without an offline queue a command fails at once while Redis is away, instead of piling up in memory.
   const redis = openRedis(target.redisUrl, times, onError, {
@@ -98,7 +98,7 @@ export function openConsumer(
     const unpaced = paced(worker, times.retryMs);
     const close = (force?: boolean): Promise<void> => {
       unpaced();
-      return worker.close(force).finally(() => pool.end());
+      return ended(worker.close(force), pool);
     };
     return { it: worker, connected: () => true, close };
   }
@@ -134,6 +134,15 @@ function paced(worker: object, ms: number): () => void {
     }
   };
   return () => closed.abort();
+}
+
+/** Closes the pool after whoever uses it, however that has ended. */
+async function ended(closing: Promise<void>, pool: pg.Pool): Promise<void> {
+  try {
+    await closing;
+  } finally {
+    await pool.end();
+  }
 }
 
 async function atMost(work: Promise<void>, ms: number): Promise<void> {

@@ -195,6 +195,8 @@ export class ConfigEditsService {
 
   async #write(city: CityScope, plan: EditPlan, deadline: number): Promise<void> {
     try {
+      // Who was kept from his turn until now may have been taken for dead.
+      if (performance.now() > deadline) throw tooSlow();
       await applyPlan(city.path, plan, async () => {
         await this.failpoints.hit('config.between_files');
         if (performance.now() > deadline) throw tooSlow();

@@ -146,9 +146,9 @@ export class FiringsRepository {
   async claim(tx: Tx, kind: FiringKind, worker: string, places: Places, leaseMs: number): Promise<ClaimedFiring[]> {
     const waiting = sql`
       select o.pk, o.turn from (
-        select o.pk, o.worker, o.stream_id, o.rig, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
-        from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o
-      where o.worker is null and not ${HELD}`;
+        select o.pk, o.worker, row_number() over (partition by o.stream_id order by o.worker is null, o.pk) as turn
+        from order_firings o where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'} and (o.worker is not null or not ${HELD})) o
+      where o.worker is null`;
     const { rows } = await sql<ClaimedFiring>`
       update order_firings f set worker = ${worker}, lease_until = now() + ${leaseMs} * interval '1 millisecond', attempts = f.attempts + 1,
         state = case when f.state = 'queued' then 'running' else f.state end, started_at = coalesce(f.started_at, now())

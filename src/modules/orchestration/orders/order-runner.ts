@@ -158,10 +158,12 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   /** It has not begun, and may elsewhere, or after a moment. */
-  async #later(city: FiringCity, { row: firing, signal }: Held<ClaimedFiring>, { error }: CommandEnd): Promise<void> {
+  async #later(city: FiringCity, held: Held<ClaimedFiring>, { error }: CommandEnd): Promise<void> {
+    const { row: firing, signal } = held;
     this.log.warn({ city: city.name, firing: firing.id, error }, 'a command could not begin here just now; it is given back');
     await sleep(BUSY_MS, signal);
-    await this.firings.giveBack(city, firing, this.worker);
+    // What made it wait may be the database, and what has not begun is not to be taken for lost.
+    await this.#leased.command.persist(held, () => this.firings.giveBack(city, firing, this.worker));
   }
 
   /** This process stops: what may be done twice goes to another one. */
