@@ -124,10 +124,26 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A service that goes on from a backup is believed.',
     file: 'ui/src/live/list.ts',
-    find: 'page.index < head) this.#forgetAll();',
-    replace: 'page.index < -head) this.#forgetAll();',
+    find: '{ ...row, version: -Infinity }',
+    replace: 'row',
+    test: LIST,
+    name: 'goes on from a backup',
+  },
+  {
+    guard: 'What was deleted after a backup is there again when the service goes on from that.',
+    file: 'ui/src/live/list.ts',
+    find: '    this.#gone.clear();\n',
+    replace: '',
     test: SESSIONS,
     name: 'goes on from a backup',
+  },
+  {
+    guard: 'A question that is not open any more after a backup is not shown.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'this.#questions.clear();',
+    replace: '',
+    test: TRANSCRIPT,
+    name: 'knows what is asked',
   },
   {
     guard: 'Which bead a session works on is said by the events of beads.',

@@ -57,9 +57,13 @@ describe('a transcript', () => {
     };
     for (const request_id of ['p', 'q']) transcript.apply({ event: 'pending', id: '', data: { request_id, kind: 'approval' } });
     transcript.apply({ event: 'pending_cleared', id: '', data: { request_id: 'p' } });
-    transcript.joined(false);
+    transcript.apply(structured('upsert', message('1', 'a')));
     expect(questions()).toEqual(['q']);
-    transcript.joined(true);
-    expect(questions()).toEqual([]);
+    for (const operation of ['snapshot', 'reset']) {
+      transcript.apply(structured(operation, message('1', 'a')));
+      expect(questions()).toEqual([]);
+      transcript.apply({ event: 'pending', id: '', data: { request_id: 'p', kind: 'approval' } });
+      expect(questions()).toEqual(['p']);
+    }
   });
 });

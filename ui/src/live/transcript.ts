@@ -45,11 +45,6 @@ export class Transcript {
     this.changed();
   }
 
-  /** A stream that begins anew tells all that is open. */
-  joined(gap: boolean): void {
-    if (gap) this.#questions.clear();
-  }
-
   /** Older entries, in their order, before those that are there. */
   prepend(messages: readonly Message[], before: string | undefined): void {
     const older = new Map(messages.filter(isShown).map((message) => [message.id, message]));
@@ -64,6 +59,8 @@ export class Transcript {
       const kept = operation === 'snapshot' ? this.#olderThan(structured_messages) : [];
       this.#messages = new Map(kept);
       this.#begun = true;
+      // Those that are open come after it: another answer may be the one that counts, after a backup.
+      this.#questions.clear();
       if (kept.length === 0) this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
     }
     for (const message of structured_messages) {

@@ -47,10 +47,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const [transcript] = useState(() => new Transcript(onFrame));
   const told = useSyncExternalStore(transcript.subscribe, transcript.snapshot);
   const stream = useStreamState(url);
-  useEffect(
-    () => hub.join(url, { whole: true, frame: (frame) => transcript.apply(frame), live: (gap) => transcript.joined(gap) }),
-    [url, transcript],
-  );
+  useEffect(() => hub.join(url, { whole: true, frame: (frame) => transcript.apply(frame) }), [url, transcript]);
 
   const session = useOneSession(city, id);
   const [error, setError] = useState<unknown>();

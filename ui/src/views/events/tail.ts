@@ -59,6 +59,7 @@ export function useTail(city: string | undefined, filter: EventFilter): Tail {
     () =>
       hub.join(stream, {
         live: (gap) => {
+          if (gap) made.doubt();
           const { phase, error } = made.snapshot();
           if (gap || phase === 'first' || error !== undefined) void made.read();
         },
