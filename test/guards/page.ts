@@ -216,6 +216,14 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'A stream that waits goes on when there is room again.',
+    file: 'ui/src/live/streams.ts',
+    find: "stream.state.kind === 'paused');",
+    replace: "stream.state.kind === 'ended');",
+    test: STREAMS,
+    name: 'go on when there is room again',
+  },
+  {
     guard: 'A page that joins a stream which others have is told to read.',
     file: 'ui/src/live/streams.ts',
     find: "if (held.stream.live) listener.tell({ t: 'live', url, gap: true });",

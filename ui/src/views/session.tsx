@@ -10,9 +10,10 @@ import { onFrame } from '../live/frame.js';
 import { hub } from '../live/hub.js';
 import { sessionsOf } from '../live/sessions.js';
 import { Transcript } from '../live/transcript.js';
-import { useCityList } from '../live/use-list.js';
+import { streamOf, useCityList } from '../live/use-list.js';
 import { AskCard } from '../parts/ask-card.js';
 import { Button, Confirm, Problem, State } from '../parts/basics.js';
+import { CityPaused } from '../parts/city-paused.js';
 import { Composer } from '../parts/composer.js';
 import { copyEntry } from '../parts/copy.js';
 import { FindBar, useEntryOfAddress, useTranscriptSearch } from '../parts/transcript-search.js';
@@ -47,6 +48,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const [transcript] = useState(() => new Transcript(onFrame));
   const told = useSyncExternalStore(transcript.subscribe, transcript.snapshot);
   const stream = useStreamState(url);
+  const followed = useStreamState(streamOf(city));
   useEffect(() => hub.join(url, { whole: true, frame: (frame) => transcript.apply(frame) }), [url, transcript]);
 
   const session = useOneSession(city, id);
@@ -108,6 +110,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           onAgent={showAgent}
           onError={setError}
         />
+        {followed?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
         {missing && (
           <div className="p-4">
             <Problem error={new Error(stream.why)} />
