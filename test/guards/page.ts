@@ -317,6 +317,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/views/admin/units.spec.ts',
   },
   {
+    guard: 'An event of the supervisor about a city does not take the place of one of the city.',
+    file: 'ui/src/views/events/filter.ts',
+    find: '({ stream, seq }: LoggedEvent)',
+    replace: '({ city: stream, seq }: LoggedEvent)',
+    test: 'ui/src/views/events/filter.spec.ts',
+  },
+  {
     guard: 'An event that comes is shown when the service would have it in the list.',
     file: 'ui/src/views/events/filter.ts',
     find: 'Object.hasOwn(found, name)',
