@@ -260,6 +260,14 @@ export const PAGE: readonly Guard[] = [
     name: 'keeps what was paged back',
   },
   {
+    guard: 'What was paged back is there for as long as somebody reads it, however much comes.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'MOST + this.#paged',
+    replace: 'MOST',
+    test: TRANSCRIPT,
+    name: 'lets go of the oldest',
+  },
+  {
     guard: 'Lines that a service wrote before are not new when the stream tells them again.',
     file: 'ui/src/views/services/lines.ts',
     find: 'if (this.#anew && ',

@@ -133,6 +133,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           messages={told.messages}
           older={told.before !== undefined}
           onOlder={older}
+          onEnd={() => transcript.atEnd()}
           handle={list}
           here={entry}
           pattern={search.pattern}
