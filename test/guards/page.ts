@@ -268,6 +268,13 @@ export const PAGE: readonly Guard[] = [
     name: 'lets go of the oldest',
   },
   {
+    guard: 'A message that is refused when its view was left is there again.',
+    file: 'ui/src/live/outbox.ts',
+    find: "text: text.trim() === '' ? sent.text : `${sent.text}\\n\\n${text}`, waiting",
+    replace: 'text, waiting',
+    test: 'ui/src/live/outbox.spec.ts',
+  },
+  {
     guard: 'Lines that a service wrote before are not new when the stream tells them again.',
     file: 'ui/src/views/services/lines.ts',
     find: 'if (this.#anew && ',
