@@ -89,6 +89,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'that has no pages',
   },
   {
+    guard: 'A terminal obeys nothing that is in a name.',
+    file: 'src/cli/output.ts',
+    find: 'this.io.width === undefined ? name : harmlessLine(name)',
+    replace: 'name',
+    test: 'src/cli/output.spec.ts',
+    name: 'as names',
+  },
+  {
+    guard: 'The note that something is gone obeys nothing in its name.',
+    file: 'src/cli/listing.ts',
+    find: '${plain(name)} is not listed',
+    replace: '${name} is not listed',
+    test: 'src/cli/output.spec.ts',
+    name: 'a list that is watched tells',
+  },
+  {
     guard: 'A terminal obeys nothing that jq prints.',
     file: 'src/cli/output.ts',
     find: 'this.io.width === undefined ? stdout : harmless(stdout)',
