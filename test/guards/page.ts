@@ -202,6 +202,14 @@ export const PAGE: readonly Guard[] = [
     test: LIST,
   },
   {
+    guard: 'A list whose first read has failed does not grow without end.',
+    file: 'ui/src/live/list.ts',
+    find: "if (this.#phase !== 'reading') this.#forget();",
+    replace: "if (this.#phase === 'live') this.#forget();",
+    test: LIST,
+    name: 'where its first read has failed',
+  },
+  {
     guard: 'A stream that is silent between two heartbeats is not lost.',
     file: 'ui/src/live/streams.ts',
     find: 'everyMs * 2.5',

@@ -216,6 +216,23 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().rows[0]!.id).toBe('n0');
   });
 
+  it('keeps no more than its bound where its first read has failed, either', async () => {
+    const all: Thing[] = [];
+    const list = new LiveList<Thing>({
+      read: () => Promise.reject(new Error('away')),
+      id: ({ id }) => id,
+      order: (a, b) => a.id.localeCompare(b.id),
+      schedule: () => undefined,
+      most: 30,
+    });
+    await list.read();
+    for (let i = 10; i < 60; i++) all.push({ id: `t${i}`, revision: 1, open: true });
+    for (const thing of all) list.put(thing);
+    list.flush();
+    expect([list.snapshot().phase, list.snapshot().rows]).toEqual(['first', []]);
+    expect(all.filter(({ id }) => list.get(id) !== undefined)).toHaveLength(30);
+  });
+
   it('shows nothing before it was read, whatever events bring: some would be taken for all', async () => {
     let answer: (page: Page<Thing>) => void = () => undefined;
     const list = listOf(() => new Promise((resolve) => (answer = resolve)));

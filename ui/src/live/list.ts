@@ -251,7 +251,7 @@ export class LiveList<T> {
     const changes = [...this.#touched].map(([id, before]) => [before, shownOf(this.#rows.get(id))] as const);
     this.#touched.clear();
     this.#shown.apply(changes, () => [...this.#rows.values()].flatMap(({ shown, item }) => (shown ? [item] : [])));
-    if (this.#phase === 'live') this.#forget();
+    if (this.#phase !== 'reading') this.#forget();
     // What events bring before anything was read is some of it, and would be taken for all.
     const { rows, ids } = this.#phase === 'first' ? NOTHING : this.#shown;
     const whole = this.#phase === 'live' && !this.#cut;
