@@ -89,6 +89,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'that has no pages',
   },
   {
+    guard: 'The key with which a browser is opened is on no command line.',
+    file: 'src/cli/ui.command.ts',
+    find: 'start(opener, [pathToFileURL(file).href])',
+    replace: 'start(opener, [pathToFileURL(file).href, address])',
+    test: 'src/cli/ui.spec.ts',
+    name: 'and on no command line',
+  },
+  {
     guard: 'A terminal obeys nothing that is in a name.',
     file: 'src/cli/output.ts',
     find: 'this.io.width === undefined ? name : harmlessLine(name)',
