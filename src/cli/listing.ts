@@ -7,6 +7,7 @@ import type { SomeEvent } from '../client/events.js';
 import { sleep } from '../client/sleep.js';
 import { failing, telling } from './api.js';
 import { pausesOf, untilAnswered } from './pauses.js';
+import { plain } from './table.js';
 import { numberOf } from './values.js';
 
 /** The flags of every command that lists. */
@@ -147,7 +148,7 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     else if (io.width !== undefined && (before === undefined || changed.length > 0 || gone.length > 0))
       await io.out(CLEAR + listing.show(items));
     else if (changed.length > 0) await io.out(before === undefined ? listing.show(items) : rowsOf(listing, items, changed));
-    if (io.width === undefined || flags.json === true) for (const name of gone) io.err(`${name} is not listed any more\n`);
+    if (io.width === undefined || flags.json === true) for (const name of gone) io.err(`${plain(name)} is not listed any more\n`);
     if (before === undefined && items.length === 0 && flags.json !== true) io.err(`${listing.empty}\n`);
   };
   await look();

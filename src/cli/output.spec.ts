@@ -48,6 +48,13 @@ describe('one list in every format', () => {
     expect(await list(...args)).toBe(expected);
   });
 
+  it('as names: on a terminal nothing in them is obeyed, in a pipe they are as they were written', async () => {
+    const id = 'al\u001b[2J-1\n';
+    server = await testServer({ [BEADS]: (_request, response) => json(response, { items: [bead(id)], total: 1 }) });
+    expect((await svc(['bead', 'list', '-o', 'name'], { width: 60 })).io.stdout).toBe('al␛[2J-1\n');
+    expect((await svc(['bead', 'list', '-o', 'name'])).io.stdout).toBe(`${id}\n`);
+  });
+
   it('as jq makes it: on a terminal nothing in it is obeyed, in a pipe it is as it was written', async () => {
     const title = '\u001b]52;c;aGk=\u0007\u001b[2Jone\ttwo\nthree';
     const page = { items: [bead('al-1', title)] };
@@ -116,7 +123,7 @@ it('an empty list is one, and a wrong expression is the command line that is wro
 });
 
 it('a list that is watched tells what is new or changed, and what is gone', async () => {
-  const states = [[bead('al-1')], [bead('al-1'), bead('al-2')], [bead('al-2', 'another title')]];
+  const states = [[bead('al-1\u001b[2J')], [bead('al-1\u001b[2J'), bead('al-2')], [bead('al-2', 'another title')]];
   let wake = (): void => undefined;
   server = await testServer({
     [BEADS]: (_request, response, nth) => json(response, { items: states[Math.min(nth, 3) - 1], total: 1 }),
@@ -138,7 +145,7 @@ it('a list that is watched tells what is new or changed, and what is gone', asyn
     .split('\n')
     .map((line) => JSON.parse(line) as { id: string; title: string });
   expect(told.map(({ id, title }) => [id, title])).toEqual([
-    ['al-1', 'a title'],
+    ['al-1\u001b[2J', 'a title'],
     ['al-2', 'a title'],
     ['al-2', 'another title'],
   ]);

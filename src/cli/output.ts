@@ -209,7 +209,8 @@ export class Output implements Io {
     if (this.#format === 'name')
       return this.io.out(
         nameOfItem(value)
-          .map((name) => `${name}\n`)
+          // Names are texts of agents, too, and a terminal would obey what is in them.
+          .map((name) => `${this.io.width === undefined ? name : harmlessLine(name)}\n`)
           .join(''),
       );
     if (this.#format === 'yaml') {

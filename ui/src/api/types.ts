@@ -22,4 +22,6 @@ export interface LoggedEvent {
   readonly payload: Readonly<Record<string, unknown>>;
   /** In streams of the supervisor. */
   readonly city?: string;
+  /** The log that `seq` counts in. */
+  readonly stream?: string;
 }

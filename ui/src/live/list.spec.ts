@@ -164,6 +164,22 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().rows).toEqual([{ id: 'a', revision: 3, open: true }]);
   });
 
+  it('believes a service that goes on from a backup, and shows what it has until that is read', async () => {
+    let page: Page<Thing> = { items: [{ id: 'a', revision: 6, open: true }], total: 1 };
+    const list = listOf(() => Promise.resolve(page));
+    await list.read();
+    list.remove('b');
+    list.doubt();
+    list.flush();
+    expect(list.snapshot().rows).toEqual([{ id: 'a', revision: 6, open: true }]);
+    page = { items: ['a', 'b', 'c'].map((id) => ({ id, revision: 5, open: true })), total: 3 };
+    const reading = list.read();
+    list.put({ id: 'c', revision: 6, open: true });
+    await reading;
+    list.flush();
+    expect(list.snapshot().rows.map(({ id, revision }) => `${id} ${revision}`)).toEqual(['a 5', 'b 5', 'c 6']);
+  });
+
   it('shows no longer what has left it, where it is one of many', async () => {
     const all = Array.from({ length: 40 }, (_, n) => ({ id: `t${n + 10}`, revision: 1, open: true }));
     const list = listOf(() => Promise.resolve({ items: all, total: all.length }));
@@ -198,6 +214,23 @@ describe('a list that is joined, read and kept', () => {
     list.flush();
     expect(list.snapshot().rows).toHaveLength(30);
     expect(list.snapshot().rows[0]!.id).toBe('n0');
+  });
+
+  it('keeps no more than its bound where its first read has failed, either', async () => {
+    const all: Thing[] = [];
+    const list = new LiveList<Thing>({
+      read: () => Promise.reject(new Error('away')),
+      id: ({ id }) => id,
+      order: (a, b) => a.id.localeCompare(b.id),
+      schedule: () => undefined,
+      most: 30,
+    });
+    await list.read();
+    for (let i = 10; i < 60; i++) all.push({ id: `t${i}`, revision: 1, open: true });
+    for (const thing of all) list.put(thing);
+    list.flush();
+    expect([list.snapshot().phase, list.snapshot().rows]).toEqual(['first', []]);
+    expect(all.filter(({ id }) => list.get(id) !== undefined)).toHaveLength(30);
   });
 
   it('shows nothing before it was read, whatever events bring: some would be taken for all', async () => {

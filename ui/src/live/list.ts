@@ -81,7 +81,7 @@ export function asOf(index: number | undefined): number | undefined {
 
 export class LiveList<T> {
   readonly #rows = new Map<string, Row<T>>();
-  /** What is gone is gone: ids are never used twice. */
+  /** What is gone is gone, unless the service goes on from a backup: ids are never used twice. */
   readonly #gone = new Set<string>();
   /** Which have changed since the last flush, and what of them was shown then. */
   readonly #touched = new Map<string, T | undefined>();
@@ -92,8 +92,6 @@ export class LiveList<T> {
   #scheduled = false;
   #round = 0;
   #stamp = 0;
-  /** How far the log was seen. */
-  #head = 0;
   #phase: Snapshot<T>['phase'] = 'first';
   #error: unknown;
   #cut = false;
@@ -131,12 +129,8 @@ export class LiveList<T> {
       let cut = false;
       for (let cursor: string | undefined; ;) {
         const stamp = ++this.#stamp;
-        const head = this.#head;
         const page = await this.source.read(cursor);
         if (round !== this.#round) return;
-        // A log that ends before what was seen of it is another one: its service goes on from a backup.
-        if (page.index !== undefined && page.index < head) this.#forgetAll();
-        this.#head = Math.max(this.#head, page.index ?? 0);
         for (const item of page.items) this.#put(item, this.source.version?.(item) ?? asOf(page.index) ?? stamp, round);
         seen += page.items.length;
         this.#counted = page.total;
@@ -185,9 +179,13 @@ export class LiveList<T> {
     this.#changed();
   }
 
-  /** The log was followed so far. */
-  reach(head: number): void {
-    this.#head = Math.max(this.#head, head);
+  /**
+   * Frames may be missing, and the service may go on from a backup that lacks what they told: whatever is told from now on counts more than
+   * what is here, which is shown until a read has taken its place.
+   */
+  doubt(): void {
+    for (const [id, row] of this.#rows) this.#rows.set(id, { ...row, version: -Infinity });
+    this.#gone.clear();
   }
 
   remove(id: string): void {
@@ -245,13 +243,6 @@ export class LiveList<T> {
     for (const [id, { shown }] of this.#rows) if (!shown) this.#rows.delete(id);
   }
 
-  #forgetAll(): void {
-    this.#head = 0;
-    for (const id of this.#rows.keys()) this.#drop(id);
-    this.#gone.clear();
-    this.#changed();
-  }
-
   /** Makes what has changed visible. */
   flush(): void {
     this.#scheduled = false;
@@ -260,7 +251,7 @@ export class LiveList<T> {
     const changes = [...this.#touched].map(([id, before]) => [before, shownOf(this.#rows.get(id))] as const);
     this.#touched.clear();
     this.#shown.apply(changes, () => [...this.#rows.values()].flatMap(({ shown, item }) => (shown ? [item] : [])));
-    if (this.#phase === 'live') this.#forget();
+    if (this.#phase !== 'reading') this.#forget();
     // What events bring before anything was read is some of it, and would be taken for all.
     const { rows, ids } = this.#phase === 'first' ? NOTHING : this.#shown;
     const whole = this.#phase === 'live' && !this.#cut;

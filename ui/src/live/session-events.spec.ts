@@ -10,8 +10,14 @@ class Service {
   /** Beads in progress, by who holds them, those changed last at the end. */
   readonly held = new Map<string, string[]>();
   readonly log: LoggedEvent[] = [];
+  /** Where its epoch of the log begins. */
+  epoch = 0;
   #made = 0;
   #beads = 0;
+
+  get head(): number {
+    return this.epoch + this.log.length;
+  }
 
   create(): void {
     const id = `s${String(++this.#made).padStart(3, '0')}`;
@@ -61,7 +67,7 @@ class Service {
   page(after: string | undefined, size: number): Page<Session> {
     const rest = this.open().filter(({ id }) => after === undefined || id > after);
     const items = rest.slice(0, size);
-    return { items, total: this.open().length, next: rest.length > size ? items.at(-1)!.id : undefined, index: this.log.length };
+    return { items, total: this.open().length, next: rest.length > size ? items.at(-1)!.id : undefined, index: this.head };
   }
   #nth(nth: number): Session | undefined {
     return this.open()[nth % Math.max(1, this.open().length)];
@@ -82,7 +88,7 @@ class Service {
     });
   }
   #append(event: Pick<LoggedEvent, 'type' | 'payload'> & Partial<LoggedEvent>): void {
-    this.log.push({ seq: this.log.length + 1, ts: '', actor: 'x', ...event });
+    this.log.push({ seq: this.head + 1, ts: '', actor: 'x', ...event });
   }
 }
 
@@ -133,14 +139,13 @@ class Client {
   constructor(private readonly service: Service) {
     this.list = new LiveList<Session>({
       read: async (cursor) => {
-        const { head } = this.events;
         // The service looks before the answer comes, and things happen in between.
         const looked = new Promise<Page<Session>>((resolve, reject) => {
           this.#asked.push((fails) => (fails ? reject(new Error('away')) : resolve(service.page(cursor, 2))));
         });
         const page = await looked;
         await new Promise<void>((resolve) => this.#answers.push(resolve));
-        return { ...page, items: this.events.read(page.items, page.index!, head) };
+        return { ...page, items: this.events.read(page.items, page.index!) };
       },
       id: ({ id }) => id,
       matches: ({ state }) => state !== 'closed',
@@ -170,9 +175,9 @@ class Client {
     if (id === undefined) return;
     this.wanted.delete(id);
     const session = this.service.get(id);
-    const index = this.service.log.length;
+    const index = this.service.head;
     if (session === undefined) this.list.remove(id);
-    else this.list.put(this.events.read([session], index, this.events.head)[0]!, asOf(index));
+    else this.list.put(this.events.read([session], index)[0]!, asOf(index));
   }
   async settle(): Promise<void> {
     while (this.#asked.length + this.#answers.length > 0) {
@@ -242,11 +247,15 @@ describe('the events of sessions', () => {
     const client = new Client(service);
     client.read();
     await client.settle();
+    const before = [...service.sessions];
     service.change(0);
-    client.events.apply(service.log.at(-1)!);
-    service.log.length = 1;
-    for (const id of ['s002', 's003']) service.sessions.delete(id);
-    service.sessions.set('s001', { ...service.sessions.get('s001')!, title: 'as it was' });
+    service.create();
+    for (const event of service.log.splice(3)) client.events.apply(event);
+    client.list.remove('s002');
+    for (const id of service.sessions.keys()) service.sessions.delete(id);
+    for (const [id, session] of before) service.sessions.set(id, session);
+    service.epoch = 1_000_000;
+    client.list.doubt();
     client.read();
     await client.settle();
     expect(client.list.snapshot().rows).toEqual(service.open());

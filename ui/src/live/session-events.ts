@@ -31,14 +31,8 @@ export class SessionEvents {
     private readonly only?: string,
   ) {}
 
-  /** The last position that was applied. */
-  get head(): number {
-    return this.#head;
-  }
-
-  /** What a read has brought that was begun at `head`, with what events have told since it was made. */
-  read(sessions: readonly Session[], index: number, head: number): Session[] {
-    if (index < head) this.#forget();
+  /** What a read has brought, with what events have told since it was made. */
+  read(sessions: readonly Session[], index: number): Session[] {
     return sessions.map((session) => {
       const { id, active_bead: bead = '' } = session;
       const work = this.#works.get(id);
@@ -61,7 +55,6 @@ export class SessionEvents {
     // What comes again is older than what was read since.
     if (event.seq <= this.#head) return;
     this.#head = event.seq;
-    this.list.reach(event.seq);
     if (event.type.startsWith('session.')) this.#session(event);
     else if (event.type.startsWith('bead.')) this.#bead(event);
     // What a session inherits from the files may be another thing now.
@@ -112,14 +105,6 @@ export class SessionEvents {
   #know(id: string, work: Work): void {
     this.#works.set(id, work);
     if (work.bead !== '') this.#holders.set(work.bead, id);
-  }
-
-  /** A log that ends before what was seen of it is another one: its service goes on from a backup. */
-  #forget(): void {
-    this.#head = 0;
-    this.#works.clear();
-    this.#holders.clear();
-    this.#moved.clear();
   }
 }
 

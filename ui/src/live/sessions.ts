@@ -22,9 +22,8 @@ export interface SessionFilter {
 /** The sessions of a city, or some of them, kept by their events alone. */
 export function sessionsOf(city: string, { state, template, only, most }: SessionFilter): Made<Session> {
   const one = async (id: string): Promise<{ session: Session; index: number }> => {
-    const { head } = events;
     const { body, index = 0 } = await getIndexed<Session>(inCity(city, `session/${part(id)}`));
-    return { session: events.read([body], index, head)[0]!, index };
+    return { session: events.read([body], index)[0]!, index };
   };
   const list: LiveList<Session> = new LiveList<Session>({
     read: async (cursor) => {
@@ -32,11 +31,10 @@ export function sessionsOf(city: string, { state, template, only, most }: Sessio
         const { session, index } = await one(only);
         return { items: [session], total: 1, index };
       }
-      const { head } = events;
       const { body, index = 0 } = await getIndexed<Answered<Session>>(inCity(city, 'sessions'), {
         query: { limit: Math.min(PAGE, most ?? PAGE), cursor, state, template },
       });
-      return { ...pageOf(body), items: events.read(body.items ?? [], index, head), index };
+      return { ...pageOf(body), items: events.read(body.items ?? [], index), index };
     },
     id: ({ id }) => id,
     matches: (session) =>

@@ -351,4 +351,22 @@ describe('the streams of a browser', () => {
     expect(around.last.url).toBe('/a');
     expect(streams.open).toBe(4);
   });
+
+  it('go on when there is room again, the one that was asked for last first', async () => {
+    const { around, streams, listener, told } = start();
+    for (const url of ['/a', '/b', '/c', '/d', '/e', '/f']) {
+      streams.handle(listener, { t: 'join', url, keep: false });
+      await settled();
+    }
+    const paused = (): string[] => {
+      const states = new Map(told.flatMap((message) => (message.t === 'state' ? [[message.url, message.state.kind] as const] : [])));
+      return [...states].flatMap(([url, kind]) => (kind === 'paused' ? [url] : []));
+    };
+    expect(paused()).toEqual(['/a', '/b']);
+    const waits = around.waits.length;
+    streams.handle(listener, { t: 'leave', url: '/e' });
+    around.waits[waits]!.go();
+    await settled();
+    expect([paused(), around.last.url, streams.open]).toEqual([['/a'], '/b', 4]);
+  });
 });

@@ -6,6 +6,8 @@ const MOST = 4;
 /** How long a stream may say nothing, until the service has told how often it does at the least. */
 const SILENCE_MS = 35_000;
 const LEAST_SILENCE_MS = 5_000;
+/** Whoever goes to another view leaves one stream and joins the next: the room in between is nobody's. */
+const FREE_MS = 1_000;
 
 /** One page, or one part of it, that listens. */
 export interface Listener {
@@ -25,6 +27,7 @@ export class Streams {
   #key: string | null = null;
   #turn = 0;
   #silenceMs = SILENCE_MS;
+  #filling = false;
 
   constructor(private readonly around: Surroundings) {}
 
@@ -104,6 +107,18 @@ export class Streams {
     if (held === undefined || !held.listeners.delete(listener) || held.listeners.size > 0) return;
     held.stream.stop();
     this.#held.delete(url);
+    if (this.#filling) return;
+    this.#filling = true;
+    void this.around.wait(FREE_MS, new AbortController().signal).then(() => {
+      this.#filling = false;
+      this.#fill();
+    });
+  }
+
+  /** Where there is room again, those that wait go on, the one that was asked for last first. */
+  #fill(): void {
+    const paused = [...this.#held.values()].filter(({ stream }) => stream.state.kind === 'paused');
+    for (const held of paused.sort((a, b) => b.joined - a.joined)) if (this.open < MOST) this.#restart(held);
   }
 
   #start(url: string, listeners: Held['listeners']): Stream {

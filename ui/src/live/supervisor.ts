@@ -90,6 +90,7 @@ export function followSupervisor(): void {
     SUPERVISOR,
     {
       live: (gap) => {
+        if (gap) asks.doubt();
         if (!gap && asks.snapshot().phase === 'live' && asks.snapshot().error === undefined) return;
         readAsks();
         void cities.read();

@@ -49,6 +49,27 @@ describe('a transcript', () => {
     expect([textsOf(transcript), before()]).toEqual([['7 g'], undefined]);
   });
 
+  it('lets go of the oldest beyond its bound, but not of what was paged back before the reader is at the end again', () => {
+    const transcript = new Transcript(() => undefined);
+    const entries = (from: number, count: number) => Array.from({ length: count }, (_, n) => message(String(from + n), 'a'));
+    const said = (): [string, number] => {
+      transcript.flush();
+      const { messages } = transcript.snapshot();
+      return [messages[0]!.id, messages.length];
+    };
+    transcript.apply(structured('snapshot', ...entries(1_000, 2_000)));
+    transcript.apply(structured('upsert', ...entries(3_000, 1)));
+    expect(said()).toEqual(['1001', 2_000]);
+    transcript.prepend(entries(801, 200) as never, '801');
+    transcript.apply(structured('upsert', ...entries(3_000, 1)));
+    expect(said()).toEqual(['801', 2_200]);
+    transcript.apply(structured('upsert', ...entries(3_001, 1)));
+    expect(said()).toEqual(['802', 2_200]);
+    transcript.atEnd();
+    transcript.apply(structured('upsert', ...entries(3_002, 1)));
+    expect([said(), transcript.snapshot().before]).toEqual([['1003', 2_000], '1003']);
+  });
+
   it('knows what is asked until it is answered, or the stream begins anew without it', () => {
     const transcript = new Transcript(() => undefined);
     const questions = (): string[] => {
@@ -57,9 +78,13 @@ describe('a transcript', () => {
     };
     for (const request_id of ['p', 'q']) transcript.apply({ event: 'pending', id: '', data: { request_id, kind: 'approval' } });
     transcript.apply({ event: 'pending_cleared', id: '', data: { request_id: 'p' } });
-    transcript.joined(false);
+    transcript.apply(structured('upsert', message('1', 'a')));
     expect(questions()).toEqual(['q']);
-    transcript.joined(true);
-    expect(questions()).toEqual([]);
+    for (const operation of ['snapshot', 'reset']) {
+      transcript.apply(structured(operation, message('1', 'a')));
+      expect(questions()).toEqual([]);
+      transcript.apply({ event: 'pending', id: '', data: { request_id: 'p', kind: 'approval' } });
+      expect(questions()).toEqual(['p']);
+    }
   });
 });

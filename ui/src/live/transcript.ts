@@ -15,6 +15,8 @@ export interface Conversation {
 }
 
 const MOST = 2_000;
+/** Of what somebody pages back to, in entries, and beside `MOST`. */
+const MOST_PAGED = 20_000;
 const EMPTY: Conversation = { messages: [], activity: '', questions: [], begun: false, before: undefined };
 
 /** What a session has said, and asks, as its stream tells it: an entry that has changed comes again, whole. */
@@ -24,6 +26,8 @@ export class Transcript {
   #activity = '';
   #begun = false;
   #before: string | undefined;
+  /** How many entries somebody has paged back to, and may be reading. */
+  #paged = 0;
   #snapshot = EMPTY;
   #scheduled = false;
   readonly #listeners = new Set<() => void>();
@@ -45,18 +49,19 @@ export class Transcript {
     this.changed();
   }
 
-  /** A stream that begins anew tells all that is open. */
-  joined(gap: boolean): void {
-    if (gap) this.#questions.clear();
-  }
-
   /** Older entries, in their order, before those that are there. */
   prepend(messages: readonly Message[], before: string | undefined): void {
     const older = new Map(messages.filter(isShown).map((message) => [message.id, message]));
     for (const [id, message] of this.#messages) older.set(id, message);
+    this.#paged = Math.min(MOST_PAGED, this.#paged + older.size - this.#messages.size);
     this.#messages = older;
     this.#before = before;
     this.changed();
+  }
+
+  /** Whoever has paged back reads at the end again: what he left may go. */
+  atEnd(): void {
+    this.#paged = 0;
   }
 
   #structured({ operation, structured_messages, pagination }: StructuredFrame): void {
@@ -64,14 +69,19 @@ export class Transcript {
       const kept = operation === 'snapshot' ? this.#olderThan(structured_messages) : [];
       this.#messages = new Map(kept);
       this.#begun = true;
-      if (kept.length === 0) this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
+      // Those that are open come after it: another answer may be the one that counts, after a backup.
+      this.#questions.clear();
+      if (kept.length === 0) {
+        this.#paged = 0;
+        this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
+      }
     }
     for (const message of structured_messages) {
       if (isShown(message)) this.#messages.set(message.id, message);
       else this.#messages.delete(message.id);
     }
     for (const id of this.#messages.keys()) {
-      if (this.#messages.size <= MOST) break;
+      if (this.#messages.size <= MOST + this.#paged) break;
       this.#messages.delete(id);
       this.#before = this.#messages.keys().next().value;
     }

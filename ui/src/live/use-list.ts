@@ -18,6 +18,7 @@ export function useCityList<T>(city: string, key: string, make: () => Made<T>): 
   useEffect(() => {
     const leave = hub.join(streamOf(city), {
       live: (gap) => {
+        if (gap) made.list.doubt();
         const { phase, error } = made.list.snapshot();
         if (gap || phase === 'first' || error !== undefined) void made.list.read();
       },

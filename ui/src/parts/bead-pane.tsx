@@ -4,6 +4,7 @@ import { get, inCity, part, post, Refusal, request } from '../api/client.js';
 import { useForbidden, useSigning } from '../api/info.js';
 import type { Bead, LoggedEvent, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { newerOf, type KeptBead } from '../lib/newer-bead.js';
 import { visible } from '../lib/text.js';
 import { hub } from '../live/hub.js';
 import { streamOf } from '../live/use-list.js';
@@ -30,14 +31,16 @@ function useBead(
   id: string,
   known: Bead | undefined,
 ): { bead: Bead | undefined; around: Around | undefined; error: unknown; again: () => void } {
-  const [bead, setBead] = useState(known);
+  const [{ bead }, setKept] = useState<KeptBead>({ bead: known, doubted: false });
   const [around, setAround] = useState<Around>();
   const [error, setError] = useState<unknown>();
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    const newer = (next: Bead): void => setBead((now) => (now !== undefined && (now.revision ?? 0) > (next.revision ?? 0) ? now : next));
     return hub.join(streamOf(city), {
-      live: () => setTurn((before) => before + 1),
+      live: (gap) => {
+        if (gap) setKept((kept) => ({ ...kept, doubted: true }));
+        setTurn((before) => before + 1);
+      },
       state: (state) => {
         if (state.kind === 'missing') setTurn((before) => before + 1);
       },
@@ -47,7 +50,8 @@ function useBead(
         if (!told.type.startsWith('bead.') || (told.payload.bead?.id ?? told.subject) !== id) return;
         if (told.type === 'bead.deleted') setError(new Error(`${id} was deleted`));
         else if (told.payload.bead !== undefined) {
-          newer(told.payload.bead);
+          const next = told.payload.bead;
+          setKept((kept) => newerOf(kept, next));
           setTurn((before) => before + 1);
         }
       },
@@ -65,7 +69,7 @@ function useBead(
         ),
       ])
         .then(([found, down, up]) => {
-          setBead((now) => (now !== undefined && (now.revision ?? 0) > ((found as Bead).revision ?? 0) ? now : (found as Bead)));
+          setKept((kept) => newerOf(kept, found as Bead));
           setAround({ down: (down as { items: Dependency[] | null }).items ?? [], up: (up as { items: Dependency[] | null }).items ?? [] });
           setError(undefined);
         })

@@ -1,33 +1,12 @@
-import { useRef, useState, type ReactNode } from 'react';
-import { inCity, newKey, part, post } from '../api/client.js';
+import { useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
-import { useWishes } from '../lib/wishes.js';
 import { follow, whyOf } from '../live/operations.js';
+import { outbox } from '../live/outbox.js';
 import { Button, Problem } from './basics.js';
 
 type Intent = Schemas['SubmitIntent'];
-interface Sent {
-  readonly key: string;
-  readonly text: string;
-}
-
-/** Drafts outlive the view, in this tab. */
-function draftOf(name: string): string {
-  try {
-    return sessionStorage.getItem(name) ?? '';
-  } catch {
-    return '';
-  }
-}
-function keepDraft(name: string, text: string): void {
-  try {
-    if (text === '') sessionStorage.removeItem(name);
-    else sessionStorage.setItem(name, text);
-  } catch {
-    // Then it is lost with the page.
-  }
-}
 
 interface Props {
   readonly city: string;
@@ -40,42 +19,24 @@ interface Props {
 /** What is said to a session: now, after its turn, or instead of it. */
 export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNode {
   const name = `svc.draft.${city}/${id}`;
-  const [text, setText] = useState(() => draftOf(name));
+  const { text, waiting, error } = useSyncExternalStore(outbox.subscribe, () => outbox.of(name));
   const [intent, setIntent] = useState<Intent>('default');
-  const [waiting, setWaiting] = useState<readonly Sent[]>([]);
-  const [error, setError] = useState<unknown>();
-  const wishes = useWishes();
   const box = useRef<HTMLTextAreaElement>(null);
   const not = useForbidden('operate');
-  const write = (next: string): void => {
-    setText(next);
-    keepDraft(name, next);
-  };
   const send = async (): Promise<void> => {
     if (text.trim() === '' || not !== undefined) return;
-    const sent: Sent = { key: newKey(), text };
     const wish = { message: text, intent };
-    write('');
-    setError(undefined);
-    setWaiting((before) => [...before, sent]);
     box.current?.focus();
-    try {
-      const { request_id } = await wishes.send(wish, (idempotencyKey) =>
-        post<{ request_id: string }>(inCity(city, `session/${part(id)}/submit`), wish, { idempotencyKey }),
-      );
-      setWaiting((before) => before.filter((one) => one !== sent));
-      onAccepted();
-      const end = await follow(`Message to ${id}`, request_id, true);
-      if (end.type === 'request.failed') throw new Error(whyOf(end));
-    } catch (refused) {
-      setError(refused);
-      // What was not taken is not lost: it stands before what was written since, also where nobody looks any more.
-      const both = (since: string): string => (since.trim() === '' ? sent.text : `${sent.text}\n\n${since}`);
-      setText(both);
-      keepDraft(name, both(draftOf(name)));
-    } finally {
-      setWaiting((before) => before.filter((one) => one !== sent));
-    }
+    await outbox.send(
+      name,
+      wish,
+      (idempotencyKey) => post<{ request_id: string }>(inCity(city, `session/${part(id)}/submit`), wish, { idempotencyKey }),
+      async ({ request_id }) => {
+        onAccepted();
+        const end = await follow(`Message to ${id}`, request_id, true);
+        if (end.type === 'request.failed') throw new Error(whyOf(end));
+      },
+    );
   };
   return (
     <form
@@ -98,7 +59,7 @@ export function Composer({ city, id, capabilities, onAccepted }: Props): ReactNo
           placeholder="Write to the agent"
           rows={Math.min(8, Math.max(1, text.split('\n').length))}
           value={text}
-          onChange={(event) => write(event.target.value)}
+          onChange={(event) => outbox.write(name, event.target.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.metaKey || event.ctrlKey) && !event.nativeEvent.isComposing) {
               event.preventDefault();

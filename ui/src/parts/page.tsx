@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { useStreamState } from '../app/connection.js';
 import { streamOf } from '../live/use-list.js';
 import { Problem } from './basics.js';
+import { CityPaused } from './city-paused.js';
 import { CityStopped } from './city-stopped.js';
 
 interface PageProps {
@@ -42,6 +43,7 @@ export function CityPage({ city, title, count, tools, error, onRetry, pane, pane
             )}
             {tools !== undefined && <div className="ml-auto flex flex-wrap items-center gap-2">{tools}</div>}
           </header>
+          {stream?.kind === 'paused' && <CityPaused city={city} />}
           {error !== undefined && <Problem error={error} {...(onRetry === undefined ? {} : { onRetry })} />}
           {children}
         </div>

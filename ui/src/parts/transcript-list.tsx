@@ -20,6 +20,8 @@ interface Props {
   /** There are older ones. */
   readonly older: boolean;
   readonly onOlder: () => Promise<void>;
+  /** Whoever read above is at the end again. */
+  readonly onEnd: () => void;
   readonly handle: Ref<TranscriptHandle>;
   /** The entry that the keys are at. */
   readonly here: string | undefined;
@@ -45,7 +47,7 @@ function estimate({ blocks }: Message): number {
  * What was said, of which the entries in sight are drawn. Whoever is at the end follows what comes; whoever reads above stays at his entry,
  * whatever grows below him or is put before him.
  */
-export function TranscriptList({ messages, older, onOlder, handle, here, pattern, children }: Props): ReactNode {
+export function TranscriptList({ messages, older, onOlder, onEnd, handle, here, pattern, children }: Props): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const following = useRef(true);
   const seen = useRef<string>(undefined);
@@ -66,8 +68,12 @@ export function TranscriptList({ messages, older, onOlder, handle, here, pattern
     scrollEndThreshold: END_PX,
     useFlushSync: false,
   });
+  const follow = (now: boolean): void => {
+    if (now && !following.current) onEnd();
+    following.current = now;
+  };
   const toEnd = (): void => {
-    following.current = true;
+    follow(true);
     setUnseen(0);
     virtual.scrollToEnd();
   };
@@ -99,7 +105,7 @@ export function TranscriptList({ messages, older, onOlder, handle, here, pattern
   const look = (): void => {
     const box = scroller.current;
     if (box === null) return;
-    following.current = box.scrollHeight - box.scrollTop - box.clientHeight < END_PX;
+    follow(box.scrollHeight - box.scrollTop - box.clientHeight < END_PX);
     if (following.current) {
       seen.current = messages.at(-1)?.id;
       setUnseen(0);

@@ -15,6 +15,7 @@ import { BeadForm } from '../parts/bead-form.js';
 import { BeadTable } from '../parts/bead-table.js';
 import { BeadTree } from '../parts/bead-tree.js';
 import { Bulk } from '../parts/bulk.js';
+import { CityPaused } from '../parts/city-paused.js';
 import { CityStopped } from '../parts/city-stopped.js';
 import { countOf, Which } from '../parts/list-view.js';
 
@@ -114,6 +115,7 @@ export function Beads(): ReactNode {
             <Problem error={snapshot.error} onRetry={() => void list.read()} />
           </div>
         )}
+        {stream?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
         {snapshot.cut && (
           <p className="border-b border-line px-4 py-1.5 text-sm text-muted">Only the newest are here: filter for the others.</p>
         )}

@@ -10,9 +10,10 @@ import { onFrame } from '../live/frame.js';
 import { hub } from '../live/hub.js';
 import { sessionsOf } from '../live/sessions.js';
 import { Transcript } from '../live/transcript.js';
-import { useCityList } from '../live/use-list.js';
+import { streamOf, useCityList } from '../live/use-list.js';
 import { AskCard } from '../parts/ask-card.js';
 import { Button, Confirm, Problem, State } from '../parts/basics.js';
+import { CityPaused } from '../parts/city-paused.js';
 import { Composer } from '../parts/composer.js';
 import { copyEntry } from '../parts/copy.js';
 import { FindBar, useEntryOfAddress, useTranscriptSearch } from '../parts/transcript-search.js';
@@ -47,10 +48,8 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const [transcript] = useState(() => new Transcript(onFrame));
   const told = useSyncExternalStore(transcript.subscribe, transcript.snapshot);
   const stream = useStreamState(url);
-  useEffect(
-    () => hub.join(url, { whole: true, frame: (frame) => transcript.apply(frame), live: (gap) => transcript.joined(gap) }),
-    [url, transcript],
-  );
+  const followed = useStreamState(streamOf(city));
+  useEffect(() => hub.join(url, { whole: true, frame: (frame) => transcript.apply(frame) }), [url, transcript]);
 
   const session = useOneSession(city, id);
   const [error, setError] = useState<unknown>();
@@ -111,6 +110,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           onAgent={showAgent}
           onError={setError}
         />
+        {followed?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
         {missing && (
           <div className="p-4">
             <Problem error={new Error(stream.why)} />
@@ -133,6 +133,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           messages={told.messages}
           older={told.before !== undefined}
           onOlder={older}
+          onEnd={() => transcript.atEnd()}
           handle={list}
           here={entry}
           pattern={search.pattern}

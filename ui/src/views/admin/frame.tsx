@@ -2,9 +2,9 @@ import { Link, type LinkProps } from '@tanstack/react-router';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { useStreamState } from '../../app/connection.js';
 import { useKeys } from '../../lib/keys.js';
-import { hub } from '../../live/hub.js';
 import { streamOf } from '../../live/use-list.js';
 import { Age, Button, Problem } from '../../parts/basics.js';
+import { CityPaused } from '../../parts/city-paused.js';
 import { CityStopped } from '../../parts/city-stopped.js';
 import type { Reading } from './read.js';
 
@@ -53,12 +53,7 @@ export function Frame({ title, about, city, actions, tabs, wide = false, childre
             </div>
             {stopped === undefined && actions !== undefined && <div className="ml-auto flex flex-wrap justify-end gap-2">{actions}</div>}
           </div>
-          {stream?.kind === 'paused' && city !== undefined && (
-            <p className="flex items-center gap-3 pb-2 text-sm text-warn">
-              Other tabs follow so much that this one waits: what is here may be old.
-              <Button onClick={() => hub.resume(streamOf(city))}>Follow again</Button>
-            </p>
-          )}
+          {stream?.kind === 'paused' && city !== undefined && <CityPaused city={city} className="pb-2" />}
           {stopped === undefined && tabs}
         </div>
       </header>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '../../api/types.js';
-import { fits, isKind, queryOf, says } from './filter.js';
+import { fits, idOf, isKind, queryOf, says } from './filter.js';
 
 const event: LoggedEvent = {
   seq: 7,
@@ -12,6 +12,13 @@ const event: LoggedEvent = {
   message: 'Made by hand',
   payload: { bead: { id: 'de-1', priority: 2, labels: ['a'] }, n: null },
 };
+
+describe('an event', () => {
+  it('is another one than that of the supervisor about the same city with the same number', () => {
+    expect(idOf({ ...event, stream: 'demo' })).not.toBe(idOf({ ...event, stream: '__supervisor__' }));
+    expect(idOf({ ...event, stream: 'demo' })).not.toBe(idOf({ ...event, stream: 'demo', seq: 8 }));
+  });
+});
 
 describe('a filter of events', () => {
   it('takes an event that comes as the service would', () => {

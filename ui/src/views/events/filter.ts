@@ -15,6 +15,9 @@ export interface EventFilter {
   readonly until?: string | undefined;
 }
 
+/** Events of all cities are told apart by their log and number there: those of the supervisor are about cities, too. */
+export const idOf = ({ stream, seq }: LoggedEvent): string => (stream === undefined ? String(seq) : `${stream}:${seq}`);
+
 /** `bead.created` is a kind, `bead` and `bead.` are how kinds begin: only the first can be asked of the service. */
 export const isKind = (type: string): boolean => /^\w+(\.\w+)+$/.test(type);
 

@@ -8,9 +8,9 @@ import { hub } from '../../live/hub.js';
 import { Age, Button, Empty, Problem, State } from '../../parts/basics.js';
 import { CityStopped } from '../../parts/city-stopped.js';
 import { Copy } from '../admin/forms.js';
-import { says, type EventFilter } from './filter.js';
+import { idOf, says, type EventFilter } from './filter.js';
 import { Histogram } from './histogram.js';
-import { idOf, useTail } from './tail.js';
+import { useTail } from './tail.js';
 import { Tree } from './tree.js';
 
 const DRAWN = 500;

@@ -5,13 +5,12 @@ import { onFrame } from '../../live/frame.js';
 import { hub } from '../../live/hub.js';
 import { LiveList, type Snapshot } from '../../live/list.js';
 import { streamOf } from '../../live/use-list.js';
-import { fits, queryOf, type EventFilter } from './filter.js';
+import { fits, idOf, queryOf, type EventFilter } from './filter.js';
 
 const PAGE = 200;
 const KEPT = 5_000;
 
 export const ALL = '/v0/events/stream';
-export const idOf = ({ city, seq }: LoggedEvent): string => (city === undefined ? String(seq) : `${city}:${seq}`);
 
 interface Tail {
   readonly snapshot: Snapshot<LoggedEvent>;
@@ -59,6 +58,7 @@ export function useTail(city: string | undefined, filter: EventFilter): Tail {
     () =>
       hub.join(stream, {
         live: (gap) => {
+          if (gap) made.doubt();
           const { phase, error } = made.snapshot();
           if (gap || phase === 'first' || error !== undefined) void made.read();
         },

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { Outbox } from './outbox.js';
+
+const start = (): { outbox: Outbox; kept: Map<string, string> } => {
+  const kept = new Map<string, string>();
+  return { outbox: new Outbox({ read: (name) => kept.get(name) ?? '', keep: (name, text) => void kept.set(name, text) }), kept };
+};
+
+describe('what is written to a session', () => {
+  it('is there again, before what was written since, when it is refused after it was sent', async () => {
+    const { outbox, kept } = start();
+    outbox.write('a', 'first');
+    const refused = new Error('no');
+    let end: (error: Error) => void = () => undefined;
+    const sending = outbox.send(
+      'a',
+      { message: 'first', intent: 'default' },
+      () => Promise.resolve('r1'),
+      () => new Promise((_, reject) => (end = reject)),
+    );
+    expect(outbox.of('a')).toMatchObject({ text: '', waiting: [{ text: 'first' }] });
+    await new Promise(setImmediate);
+    expect(outbox.of('a').waiting).toEqual([]);
+    outbox.write('a', 'second');
+    end(refused);
+    await sending;
+    expect(outbox.of('a')).toEqual({ text: 'first\n\nsecond', waiting: [], error: refused });
+    expect([kept.get('a'), outbox.of('b').text]).toEqual(['first\n\nsecond', '']);
+  });
+
+  it('is sent again with its key where nobody knows what has become of it, and tells who listens', async () => {
+    const { outbox } = start();
+    let told = 0;
+    outbox.subscribe(() => told++);
+    const keys: string[] = [];
+    const send = (fails: boolean): Promise<void> =>
+      outbox.send(
+        'a',
+        { message: 'first', intent: 'default' },
+        (key) => {
+          keys.push(key);
+          return fails ? Promise.reject(new Error('away')) : Promise.resolve();
+        },
+        () => Promise.resolve(),
+      );
+    await send(true);
+    expect(outbox.of('a')).toMatchObject({ text: 'first', error: new Error('away') });
+    await send(false);
+    expect(outbox.of('a')).toEqual({ text: '', waiting: [], error: undefined });
+    expect([new Set(keys).size, keys.length, told > 0]).toEqual([1, 2, true]);
+  });
+});
