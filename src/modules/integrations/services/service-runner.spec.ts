@@ -18,11 +18,17 @@ it('a service that its host has no user for goes to another one', async () => {
     release: async () => released.resolve(),
     orders: async () => [],
   };
+  let begun = 0;
+  const begin = async (): Promise<unknown> => {
+    if (++begun === 1) return { how: 'host_busy', detail: 'too much at once' };
+    released.reject(new Error('it is begun anew here'));
+    return new Promise(() => undefined);
+  };
   const runner = new ServiceRunner(
     ...([
       { processId: 'worker', runnerCapacity: 1 },
       repository,
-      { run: async () => ({ how: 'host_busy', detail: 'too much at once' }) },
+      { run: begin },
       { run: (work: (tx: object) => unknown) => work({}) },
       {},
       new ServiceTimings(),
