@@ -80,7 +80,7 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A backup that is interrupted cleans up.',
     file: 'src/entry/backup/main.ts',
-    find: 'process.on(signal, () => interruption.abort(new Interrupted(signal)));',
+    find: 'process.once(signal, () => interruption.abort(new Interrupted(signal)));',
     replace: 'void [signal, interruption];',
     test: 'src/entry/backup/interrupted.db-spec.ts',
   },

@@ -102,8 +102,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Launches take no places for commands.',
     file: 'src/modules/orchestration/orders/firings.repository.ts',
-    find: "where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'}) o",
-    replace: "where o.state <> 'done' and ${kind} <> '') o",
+    find: "where o.state <> 'done' and (${LAUNCHES}) = ${kind === 'launch'} and (",
+    replace: "where o.state <> 'done' and ${kind} <> '' and (",
     test: FIRINGS,
     name: 'without a place for commands',
   },
@@ -150,8 +150,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A firing waits while its city does not run, or it or its rig is suspended.',
     file: 'src/modules/orchestration/orders/firings.repository.ts',
-    find: 'where o.worker is null and not ${HELD}`;',
-    replace: 'where o.worker is null`;',
+    find: ' and (o.worker is not null or not ${HELD})',
+    replace: '',
     test: FIRINGS,
     name: 'waits on while its city does not run',
   },
