@@ -145,7 +145,7 @@ describe('git for rigs', () => {
     'clones and looks as users of nobody where those are the walls (skipped: not root)',
     async () => {
       const [CITIES, SESSIONS] = [1_995_000_000, 1_995_100_000];
-      const ranges = `cities = { first = ${CITIES}, count = 10 }\nsessions = { first = ${SESSIONS}, count = 100 }\n`;
+      const ranges = `cities = { first = ${CITIES}, count = 10 }\nsessions = { first = ${SESSIONS}, count = 200 }\n`;
       await writeFile(path.join(base, 'host.toml'), `[users]\n${ranges}`);
       const isolation = isolationOf(base, 'users');
       try {
