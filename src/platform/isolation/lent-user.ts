@@ -8,7 +8,8 @@ import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
 
 const WAIT_MS = 30_000;
-const AGAIN_MS = 100;
+/** Between looks for a user that is free, doubled each time: each look asks for a lock in a process of its own. */
+const AGAIN_MS = { first: 100, most: 500 };
 /** Until what could not be ended is ended once more. */
 const LATER_MS = 60_000;
 /** Of files that are copied: how many, and bytes of one. */
@@ -80,7 +81,7 @@ const lent = new Set<number>();
 /** Among the processes of the host a lock says who has one: it ends with its process. Nothing runs as the one who is lent. */
 async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => void }> {
   const until = performance.now() + WAIT_MS;
-  for (; performance.now() < until; await sleep(AGAIN_MS))
+  for (let pause = AGAIN_MS.first; performance.now() < until; pause = Math.min(2 * pause, AGAIN_MS.most)) {
     for (const user of users.lentTo(what)) {
       if (lent.has(user) || performance.now() > until) continue;
       lent.add(user);
@@ -92,6 +93,8 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
       if (unlock === undefined) giveBack();
       else if (await isFree(users, user, giveBack)) return { user, giveBack };
     }
+    await sleep(pause);
+  }
   throw new HostBusy('too much is run outside of sessions at once; try again');
 }
 
