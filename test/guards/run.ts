@@ -103,18 +103,24 @@ async function unchanged(guards: readonly Guard[], dir: string): Promise<boolean
   return green;
 }
 
+/** What races is not lost each time on a machine that is slow just then. A test that finds it now and then guards it still, and is told of. */
+const TRIES = 3;
+
 async function prove(guard: Guard, dir: string): Promise<void> {
   const began = Date.now();
   const env = SCHEMA.test(guard.file) ? { TEST_DATABASE_TEMPLATE: undefined } : {};
   const names = guard.name === undefined ? [] : [guard.name];
-  const { failed, passed, broken } = await taken(guard, dir, () => run(dir, [guard.test], { names, env }));
-  const seconds = ((Date.now() - began) / 1000).toFixed(1);
-  const honest = failed.find(({ message }) => !BROKEN.test(message));
-  if (broken !== undefined) tell(false, `${guard.guard}: ${broken}`);
-  else if (honest !== undefined)
-    tell(true, `${guard.guard} (${seconds} s, ${failed.length} of ${passed + failed.length} fail: ${honest.name})`);
-  else if (failed.length > 0) tell(false, `${guard.guard}: what was changed is broken: ${failed[0]!.message}`);
-  else tell(false, `${guard.guard}: NOT FOUND by ${guard.test} (${seconds} s)`);
+  for (let n = 1; n <= TRIES; n++) {
+    const { failed, passed, broken } = await taken(guard, dir, () => run(dir, [guard.test], { names, env }));
+    const seconds = ((Date.now() - began) / 1000).toFixed(1);
+    const honest = failed.find(({ message }) => !BROKEN.test(message));
+    const found = n === 1 ? '' : `, found at try ${n}`;
+    if (broken !== undefined) return tell(false, `${guard.guard}: ${broken}`);
+    if (honest !== undefined)
+      return tell(true, `${guard.guard} (${seconds} s${found}, ${failed.length} of ${passed + failed.length} fail: ${honest.name})`);
+    if (failed.length > 0) return tell(false, `${guard.guard}: what was changed is broken: ${failed[0]!.message}`);
+  }
+  tell(false, `${guard.guard}: NOT FOUND by ${guard.test} in ${TRIES} tries (${((Date.now() - began) / 1000).toFixed(1)} s)`);
 }
 
 /** What the tests clone, made once for all runs. */
