@@ -51,6 +51,14 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/http/batched-response.spec.ts',
   },
   {
+    guard: 'A connection that was handed to a process which has ended is closed.',
+    file: 'src/entry/processes/handed-over.ts',
+    find: 'for (const handle of handed.values()) handle.close();',
+    replace: '',
+    test: 'src/entry/processes/handed-over.spec.ts',
+    name: 'end with the process that they were handed to',
+  },
+  {
     guard: 'A process that ends by itself is begun anew, and none that is to stop.',
     file: 'src/entry/processes/running-part.ts',
     find: 'if (signal.aborted) return;',

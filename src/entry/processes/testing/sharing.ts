@@ -5,6 +5,8 @@ import { closeWithItsProcess } from '../handed-over.js';
 
 /** A process with one that takes connections for it; says on its channel where, which process that is, and that it has handed a connection over. */
 if (cluster.isPrimary) {
+  // It has others than the one that ends, where this matters: what it holds stays open.
+  process.channel!.ref();
   cluster.schedulingPolicy = cluster.SCHED_RR;
   cluster.setupPrimary({ exec: fileURLToPath(import.meta.url) });
   const worker = cluster.fork();
