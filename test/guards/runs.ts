@@ -168,6 +168,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     name: 'takes nothing from who works on a bead by now',
   },
   {
+    guard: 'A batch that was begun is answered when all members of its convoy are closed by now.',
+    file: 'src/modules/orchestration/sling/batch-plans.ts',
+    find: 'open.length === 0 && !begun',
+    replace: 'open.length === 0',
+    test: 'src/modules/orchestration/sling/sling-batch.db-spec.ts',
+    name: 'whose members were all closed since',
+  },
+  {
     guard: 'A step of a batch of slings is done once, whoever thinks that the batch is his.',
     file: 'src/modules/orchestration/sling/sling-batches.reconciler.ts',
     find: 'if (now === undefined || now.canceled || now.done !== done) return;',

@@ -23,14 +23,18 @@ export class BatchPlans {
     private readonly repository: SlingRepository,
   ) {}
 
-  /** @throws ProblemError invalid_request, agent_not_found, rig_not_found or convoy_not_found */
-  async read(work: Work, body: SlingBatchInputBody): Promise<BatchPlan> {
+  /**
+   * Of a batch of which something was done before, all members of the convoy may be closed by now.
+   *
+   * @throws ProblemError invalid_request, agent_not_found, rig_not_found or convoy_not_found
+   */
+  async read(work: Work, body: SlingBatchInputBody, begun = false): Promise<BatchPlan> {
     const { beads, convoy } = body;
     const order = await this.orders.read(work, body, () => {
       if ((beads === undefined) === !convoy) throw invalid('exactly one of beads and convoy is required', 'body');
     });
     if (beads !== undefined) return { order, beads: [...new Set(beads)], skipped: [], convoy: undefined };
-    return this.#ofConvoy(work, convoy!, order);
+    return this.#ofConvoy(work, convoy!, order, begun);
   }
 
   /** As `read`, for some beads of a batch that was read before. */
@@ -42,7 +46,7 @@ export class BatchPlans {
     return { order: convoy === undefined ? order : ofConvoy(order), beads, skipped: [], convoy };
   }
 
-  async #ofConvoy(work: Work, id: string, order: SlingOrder): Promise<BatchPlan> {
+  async #ofConvoy(work: Work, id: string, order: SlingOrder, begun: boolean): Promise<BatchPlan> {
     if (order.owned) throw invalid('owned is for convoys of single beads (cannot use with convoy)', 'body.owned');
     const convoy = await work.find(id);
     if (convoy === undefined) throw problem('convoy_not_found', `convoy ${id} not found`);
@@ -51,7 +55,7 @@ export class BatchPlans {
     const members = await this.repository.members(work.tx, work.city.streamId, id, MAX_BATCH + 1);
     if (members.length > MAX_BATCH) throw invalid(`convoy ${id} has more than ${MAX_BATCH} members`, 'body.convoy');
     const open = members.filter((member) => !member.closed).map((member) => member.id);
-    if (open.length === 0) throw invalid(`convoy ${id} has no open members`, 'body.convoy');
+    if (open.length === 0 && !begun) throw invalid(`convoy ${id} has no open members`, 'body.convoy');
     const skipped = members.filter((member) => member.closed).map((member) => member.id);
     return { order: ofConvoy(order), beads: open, skipped, convoy: id };
   }

@@ -189,6 +189,19 @@ describe('a batch', () => {
       ]);
     });
 
+    it('of a convoy whose members were all closed since answers what has become of each', async () => {
+      const [a, b] = [await h.create(), await h.create()];
+      const body = { target, convoy: await convoyOf([a, b]) };
+      await breakOff(body);
+      for (const bead of [a, b]) await h.close(bead);
+      const { value } = await service.batch(body, 'k');
+      expect(value).toMatchObject({ status: 'slung', slung: 1, skipped: 1 });
+      expect(value.results.map(({ bead, status }) => [bead, status])).toEqual([
+        [a, 'slung'],
+        [b, 'skipped'],
+      ]);
+    });
+
     it('is begun anew by another request under its key', async () => {
       const [a, b] = [await h.create(), await h.create()];
       await breakOff({ target, beads: [a, b] });

@@ -123,8 +123,8 @@ export class SlingBatchService {
       async (work) => {
         const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
         if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
-        const kept = ref && ((await this.idempotency.kept(work.tx, ref)) as SlingBatchResult[] | undefined);
-        return { plan: await this.plans.read(work, body), before: kept ?? [] };
+        const before = ((ref && (await this.idempotency.kept(work.tx, ref))) ?? []) as SlingBatchResult[];
+        return { plan: await this.plans.read(work, body, before.length > 0), before };
       },
       PREPARES,
     );
