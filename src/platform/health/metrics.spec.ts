@@ -68,7 +68,7 @@ it('knows nothing of what fails, or does not answer in time', async () => {
   expect(await metrics.known(Promise.reject(new Error('no connection')))).toBeUndefined();
   metrics.knownMs = 1;
   expect(await metrics.known(new Promise(() => undefined))).toBeUndefined();
-});
+}, 10_000);
 
 // Guard: the page is open to everybody, and each look asks the database.
 it('looks once for all who ask meanwhile, and again for who comes later', async () => {

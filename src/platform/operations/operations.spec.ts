@@ -23,4 +23,4 @@ it('says how many operations there are and how long one has waited, and nothing 
   hangs = false;
   metrics.knownMs = 60_000;
   expect(await said()).toEqual(all);
-});
+}, 10_000);

@@ -16,4 +16,4 @@ it('says how many are there, and nothing while nobody can be asked', async () =>
   metrics.knownMs = 1;
   census = () => new Promise(() => undefined);
   expect(await said()).toEqual([]);
-});
+}, 10_000);

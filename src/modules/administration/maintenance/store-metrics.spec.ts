@@ -32,4 +32,4 @@ it('says how much is free where that answers, whatever does not', async () => {
   expect(asked).toEqual(['/cities', '/data']);
   // Of the tables the last look counts.
   expect(await scraped).toEqual(['svc_disk_free_bytes{place="data"} 3000', 'svc_store_warnings 1']);
-});
+}, 10_000);

@@ -71,4 +71,4 @@ it('says how many firings wait, and nothing while nobody answers', async () => {
   metrics.knownMs = 1;
   waiting = () => new Promise(() => undefined);
   expect(await said()).toEqual([]);
-});
+}, 10_000);
