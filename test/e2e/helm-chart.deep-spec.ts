@@ -24,7 +24,7 @@ const WAYS: readonly (readonly [name: string, values: object])[] = [
         podAnnotations: { a: 'b' },
       },
       worker: {
-        image: { repository: 'registry.example/workers', tag: '2' },
+        image: { repository: 'other.example/workers', tag: '2', pullSecrets: [{ name: 'other' }, { name: 'pull' }] },
         autoscaling: { enabled: true },
         isolation: { mode: 'bubblewrap', installProfile: true, appArmorUnconfined: true, hostToml: '[runner.limits]\nmemory = "8GiB"\n' },
         nodeSelector: { of: 'agents' },
@@ -102,6 +102,16 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
           expect(names).toEqual([...new Set(names)]);
         }
     });
+  });
+
+  // Guard: a pod whose image nobody may fetch never begins.
+  it('gives each pod what its image is fetched with', async () => {
+    const pods = (await helm!.template(WAYS[1]![1])).flatMap((manifest) => {
+      const { imagePullSecrets } = podsOf(manifest)?.spec ?? {};
+      return podsOf(manifest) === undefined ? [] : [[manifest.kind, imagePullSecrets] as const];
+    });
+    const ours = [{ name: 'pull' }];
+    expect(Object.fromEntries(pods)).toEqual({ DaemonSet: ours, Deployment: ours, Job: ours, StatefulSet: [...ours, { name: 'other' }] });
   });
 
   it('migrates before any pod is new, after there is a place for the first key', async () => {

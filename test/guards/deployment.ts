@@ -54,6 +54,13 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'a first process in the image',
   },
   {
+    guard: 'No process is told to be lost for what one scrape has seen.',
+    file: 'deploy/observability/alerts.yml',
+    find: 'for: 1m # no process can beat',
+    replace: '# no process can beat',
+    test: 'test/support/alerts.spec.ts',
+  },
+  {
     guard: 'A dump of a standby is not cancelled for what the leader cleans up.',
     file: 'deploy/patroni.yml',
     find: "hot_standby_feedback: 'on'",

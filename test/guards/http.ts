@@ -30,6 +30,14 @@ export const HTTP: readonly Guard[] = [
     test: 'src/platform/http/access-log.spec.ts',
   },
   {
+    guard: 'Probes and scrapes are no share of what callers are answered.',
+    file: 'src/platform/http/access-log.ts',
+    find: 'if (!quiet && (!stream',
+    replace: 'if ((!quiet || true) && (!stream',
+    test: 'src/platform/http/access-log.spec.ts',
+    name: 'nothing of a probe',
+  },
+  {
     guard: 'A rest that goes on has lasted up to now.',
     file: 'src/platform/turns/working.ts',
     find: 'return this.#restedMs + (this.#rests > 0 ? performance.now() - this.#restsSince : 0);',

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { Metrics } from '../../platform/health/metrics.js';
 import { AppLogger, createLogger } from '../../platform/logging/logger.js';
-import { Measures } from './measures.js';
+import { LIMIT_MS } from '../../platform/health/readiness.js';
+import { ANSWER_MS, Measures } from './measures.js';
 import type { ToPart } from './messages.js';
 import { PartTimings, RunningPart } from './running-part.js';
 import { FakeProcess } from './testing/fake-process.js';
@@ -46,6 +47,9 @@ describe('what all processes of a start measure', () => {
     expect(await told).toEqual({ kind: 'gathered', texts: [own, ...texts] });
     expect([one, other, starting].map(asked)).toEqual([1, 1, 0]);
   });
+
+  // Guard: of processes whose database hangs nothing was told, and no alert said that they were not ready.
+  it('is waited for until each can say that it is not ready', () => expect(ANSWER_MS).toBeGreaterThan(LIMIT_MS));
 
   it('is without those that do not answer, whoever answers in their place', async () => {
     const [one, silent] = [pair('api-1'), pair('api-2')];

@@ -2,10 +2,11 @@ import { loadConfig } from '../../platform/config/config.js';
 import { armedFailpoints } from '../../platform/failpoints/arm.js';
 import { explain } from '../explain.js';
 import { Supervisor } from '../supervisor.js';
+import { ANSWER_MS } from './measures.js';
 import type { FromPart, Settings, ToPart } from './messages.js';
 
 /** Longer than whoever has started it waits for each of the others. */
-const GATHER_MS = 5_000;
+const GATHER_MS = ANSWER_MS + 2_000;
 
 const send = (message: FromPart): void => {
   if (process.connected) process.send!(message, undefined, undefined, () => undefined);

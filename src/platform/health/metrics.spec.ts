@@ -61,6 +61,15 @@ only_here{process="worker"} +Inf
   });
 });
 
+// Guard: a database that hangs made every scrape take too long, so that nobody was told that the process is not ready.
+it('knows nothing of what fails, or does not answer in time', async () => {
+  const metrics = new Metrics();
+  expect(await metrics.known(Promise.resolve(7))).toBe(7);
+  expect(await metrics.known(Promise.reject(new Error('no connection')))).toBeUndefined();
+  metrics.knownMs = 1;
+  expect(await metrics.known(new Promise(() => undefined))).toBeUndefined();
+}, 10_000);
+
 // Guard: the page is open to everybody, and each look asks the database.
 it('looks once for all who ask meanwhile, and again for who comes later', async () => {
   const metrics = new Metrics();

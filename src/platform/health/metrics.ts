@@ -9,7 +9,11 @@ import {
   type GaugeConfiguration,
   type HistogramConfiguration,
 } from 'prom-client';
+import { atMost } from '../time/clock.js';
 import { Durations, type DurationsConfiguration } from './durations.js';
+
+/** Less than a check of readiness has: who scrapes waits for no more than that, whatever does not answer. */
+const KNOWN_MS = 1_000;
 
 /** One text of what several processes say: a family stands once, with the samples of all of them. */
 export function together(texts: readonly string[]): string {
@@ -29,6 +33,8 @@ export class Metrics {
   readonly registry = new Registry();
   #beside: (() => Promise<readonly string[]>) | undefined;
   #telling: Promise<string> | undefined;
+  /** Milliseconds that `known` waits. Replaced in tests. */
+  knownMs = KNOWN_MS;
 
   /**
    * What a scraper is told: of this process, or of all that answer at its port and belong to it. Who comes meanwhile is told the same: anybody
@@ -49,6 +55,20 @@ export class Metrics {
   belong(process: string, gather: () => Promise<readonly string[]>): void {
     this.registry.setDefaultLabels({ process });
     this.#beside = gather;
+  }
+
+  /**
+   * What a `collect` has asked a database or a disk; undefined where that fails, or says nothing within `knownMs`. A scrape ends with the last of
+   * those that it asks, and who scrapes gives up after some seconds: nobody would be told that the process is not ready.
+   */
+  async known<T>(asked: Promise<T>): Promise<T | undefined> {
+    let answer: T | undefined;
+    const answered = asked.then(
+      (told) => void (answer = told),
+      () => undefined,
+    );
+    await atMost(this.knownMs, answered);
+    return answer;
   }
 
   counter<L extends string>(config: CounterConfiguration<L>): Counter<L> {

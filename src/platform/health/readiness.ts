@@ -5,8 +5,8 @@ import type { Metrics } from './metrics.js';
 /** Answers undefined when the part works, otherwise what is wrong with it, in words for an operator. */
 export type ReadinessCheck = () => Promise<string | undefined> | string | undefined;
 
-/** A check that takes longer counts as failed. */
-const LIMIT_MS = 2_000;
+/** Milliseconds; a check that takes longer counts as failed. */
+export const LIMIT_MS = 2_000;
 
 /** The part that fails while the process stops in order, which is no outage. */
 export const STOPPING = 'lifecycle';

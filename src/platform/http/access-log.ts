@@ -8,7 +8,7 @@ import type { RequestsInWork } from './requests-in-work.js';
 
 /** One structured line and one observation a request. Access never goes to the event log. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Probes and scrapes come all the time; their lines are for debugging only. */
+/** Probes and scrapes come all the time: their lines are for debugging only, and no share of what callers are answered may be made of them. */
 const QUIET: ReadonlySet<string> = new Set(['/health', '/ready', '/metrics']);
 /** Of a path. What is longer is no path of ours, and nobody fills a log with it. */
 const LONGEST_PATH = 2_000;
@@ -34,7 +34,7 @@ export class AccessLog {
     const each = { labelNames: ['method', 'route', 'status'], buckets: BUCKETS } as const;
     this.#seconds = metrics.durations({
       name: 'svc_http_request_duration_seconds',
-      help: 'Time from the request to the end of its answer, without what it was asked to wait for; streams and requests for services of cities are not observed.',
+      help: 'Time from the request to the end of its answer, without what it was asked to wait for; streams, probes, scrapes and requests for services of cities are not observed.',
       ...each,
     });
     this.#ofServices = metrics.durations({
@@ -49,14 +49,15 @@ export class AccessLog {
     const children = new Map<string, OfStatus>();
     const { operation } = (route?.config ?? {}) as RouteConfiguration;
     const url = route?.url ?? 'unmatched';
-    const level = QUIET.has(url) ? 'debug' : 'info';
+    const quiet = QUIET.has(url);
+    const level = quiet ? 'debug' : 'info';
     const stream = operation?.stream !== undefined;
     const forwarded = operation?.forwarded === true;
     const pino = this.#pino;
     return (request, reply) => {
       const status = reply.statusCode;
       const rested = this.inWork.restedMs(request);
-      if (!stream || status !== 200) {
+      if (!quiet && (!stream || status !== 200)) {
         const method = route === undefined ? 'other' : request.method;
         let ofMethod: OfStatus | undefined = children.get(method);
         if (ofMethod === undefined) children.set(method, (ofMethod = new Map() as OfStatus));

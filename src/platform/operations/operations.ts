@@ -62,7 +62,7 @@ export class Operations {
       help: 'Unfinished operations in the database, by state.',
       labelNames: ['state'],
       collect: async (): Promise<void> => {
-        const counts = await repository.countUnfinished(db).catch(() => undefined);
+        const counts = await metrics.known(repository.countUnfinished(db));
         if (counts === undefined) return unfinished.reset();
         for (const state of ['accepted', 'running']) unfinished.set({ state }, counts.get(state) ?? 0);
       },
@@ -72,10 +72,11 @@ export class Operations {
   #measureWaiting(metrics: Metrics): void {
     const waiting = metrics.gauge({
       name: 'svc_operations_oldest_waiting_seconds',
-      help: 'How long the operation has waited that waits for a worker for longest; 0: none does.',
+      help: 'How long the operation has waited that waits for a worker for longest; 0: none does. Absent while the database does not answer.',
       collect: async (): Promise<void> => {
-        const seconds = await this.repository.waitingSeconds(this.db).catch(() => undefined);
-        if (seconds !== undefined) waiting.set(seconds);
+        const seconds = await metrics.known(this.repository.waitingSeconds(this.db));
+        if (seconds === undefined) waiting.remove();
+        else waiting.set(seconds);
       },
     });
   }

@@ -8,24 +8,25 @@ import { StoreRepository } from './store.repository.js';
 @Injectable()
 export class StoreMetrics {
   constructor(config: AppConfig, disk: Disk, store: StoreRepository, metrics: Metrics) {
-    const places = { cities: config.citiesRoot, data: config.dataDir };
+    const places = [['cities', config.citiesRoot] as const, ['data', config.dataDir] as const];
     const free = metrics.gauge({
       name: 'svc_disk_free_bytes',
-      help: 'Free space where the files of cities are, and the data directory.',
+      help: 'Free space where the files of cities are, and the data directory. Absent where that does not answer.',
       labelNames: ['place'],
       collect: async (): Promise<void> => {
+        // At the same time: a volume that hangs hides neither the other nor what else is measured.
+        const found = await Promise.all(
+          places.map(async ([place, directory]) => [place, await metrics.known(disk.freeOf(directory))] as const),
+        );
         free.reset();
-        for (const [place, directory] of Object.entries(places)) {
-          const bytes = await disk.freeOf(directory);
-          if (bytes !== undefined) free.set({ place }, bytes);
-        }
+        for (const [place, bytes] of found) if (bytes !== undefined) free.set({ place }, bytes);
       },
     });
     const warnings = metrics.gauge({
       name: 'svc_store_warnings',
       help: 'Tables whose dead rows nobody cleans, as the last look at them has found.',
       collect: async (): Promise<void> => {
-        const found = await store.warnings().catch(() => undefined);
+        const found = await metrics.known(store.warnings());
         if (found !== undefined) warnings.set(found.length);
       },
     });

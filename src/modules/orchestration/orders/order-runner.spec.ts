@@ -1,4 +1,5 @@
 import { expect, it } from '@jest/globals';
+import { Metrics } from '../../../platform/health/metrics.js';
 import { LeaseTimings } from '../../sessions/launch/leased-work.js';
 import { OrderRunner } from './order-runner.js';
 import type { ClaimedFiring, FiringKind } from './order-rows.js';
@@ -56,3 +57,18 @@ it('a firing whose command could not begin just now is given back', async () => 
   for (const state of ['running', 'checking'] as const)
     expect(await became({ definition, state, vars: {}, event: null, active: true })).toEqual(['warned: too much', 'given back']);
 });
+
+// Guard: a database that hangs took the time of a scrape.
+it('says how many firings wait, and nothing while nobody answers', async () => {
+  const metrics = new Metrics();
+  let waiting: () => Promise<unknown> = async () => ({ command: 2, launch: 0 });
+  const repository = { isWaiting: () => undefined, waiting: () => waiting() };
+  const others = Array.from({ length: 11 }, (_, n) => (n === 5 ? new LeaseTimings() : {}));
+  new OrderRunner(...([{}, repository, ...others, metrics] as unknown as ConstructorParameters<typeof OrderRunner>));
+  const said = async (): Promise<string[]> =>
+    (await metrics.text()).split('\n').filter((line) => line.startsWith('svc_order_firings_waiting'));
+  expect(await said()).toEqual(['svc_order_firings_waiting{kind="command"} 2', 'svc_order_firings_waiting{kind="launch"} 0']);
+  metrics.knownMs = 1;
+  waiting = () => new Promise(() => undefined);
+  expect(await said()).toEqual([]);
+}, 10_000);

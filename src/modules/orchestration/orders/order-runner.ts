@@ -108,7 +108,7 @@ export class OrderRunner implements OnApplicationBootstrap {
       help: 'Firings of orders in the database that wait for a place on a worker, by kind.',
       labelNames: ['kind'],
       collect: async () => {
-        const counts = await this.repository.waiting().catch(() => undefined);
+        const counts = await metrics.known(this.repository.waiting());
         if (counts === undefined) return waiting.reset();
         for (const [kind, count] of Object.entries(counts)) waiting.set({ kind }, count);
       },
