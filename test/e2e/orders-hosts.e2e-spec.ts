@@ -149,7 +149,6 @@ describe('orders on hosts', () => {
     expect(items).toContainEqual(expect.objectContaining({ type: 'bead.created', actor: 'order:call' }));
   });
 
-  // Guard: what a killed worker has left of a command is ended before the command is begun again.
   it('are lost with a host that is killed, or done again where that may be, and never twice at once', async () => {
     const ids = [await ok('order', 'run', 'once'), await ok('order', 'run', 'again')];
     const begun = await eventually(async () => {

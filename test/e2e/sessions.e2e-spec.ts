@@ -165,6 +165,7 @@ describe('how making a session ends', () => {
     ]);
     await crew.runner.deliver(id);
     expect(await ends(id)).toMatchObject([{ type: 'request.result.session.create', payload: { request_id: requestId, session: { id } } }]);
+    crew.runner.serve();
     await close(id);
     expect(await ends(id)).toHaveLength(1);
   });

@@ -140,6 +140,7 @@ export const CLIENT: readonly Guard[] = [
     find: 'process.kill(-leader, how);',
     replace: 'process.kill(leader, how);',
     test: 'src/cli/extmsg/exec.spec.ts',
+    name: 'all that its shell has started',
   },
   {
     guard: 'What publishes for a claim ends with the client, however that is ended.',

@@ -176,6 +176,7 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: "if (holder === 'another' && id === '') throw",
     test: CRASHES,
     name: 'wakes while another process takes it back',
+    unproven: 'Who would take it back has to hold it again first, and is refused while another process has it.',
   },
   {
     guard: 'A process that has stopped beating has lost its edit.',

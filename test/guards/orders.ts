@@ -292,8 +292,8 @@ export const ORDERS: readonly Guard[] = [
     file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'if (attempt === 1) return;',
     replace: 'if (attempt >= 1) return;',
-    test: HOSTS,
-    name: 'are lost with a host',
+    test: 'src/modules/sessions/launch/city-commands.spec.ts',
+    name: 'begun again',
   },
   {
     guard: 'The last places of a worker are for cities that have none of its work in them.',

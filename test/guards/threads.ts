@@ -15,9 +15,17 @@ export const THREADS: readonly Guard[] = [
     guard: 'A thread that works for too long is ended.',
     file: THREAD,
     find: 'this.#busy() - busyBefore > busyMs',
-    replace: 'this.#busy() - busyBefore > 100 * busyMs',
+    replace: 'this.#busy() - busyBefore > 1e9 * busyMs',
     test: COMPOSER_SPEC,
     name: 'too much time',
+  },
+  {
+    guard: 'A thread that nobody needs any more is ended.',
+    file: 'src/platform/threads/threads.ts',
+    find: '    }, this.options.idleMs).unref();',
+    replace: '    }, 2 ** 31 - 1).unref();',
+    test: THREADS_SPEC,
+    name: 'when nobody needs them',
   },
   {
     guard: 'A thread that holds too much is ended.',

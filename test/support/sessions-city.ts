@@ -93,9 +93,8 @@ export class SessionsCity {
     private readonly client: pg.Client,
   ) {}
 
-  static async open(
-    timings: { confirmMs?: number; interruptMs?: number } = { confirmMs: 5_000, interruptMs: 5_000 },
-  ): Promise<SessionsCity> {
+  /** Requests wait for runners until they have what they asked for; a test that is about less time says so with `patience`. */
+  static async open(timings: Partial<SessionTimings> = { confirmMs: 60_000, interruptMs: 60_000 }): Promise<SessionsCity> {
     const stack = await startStack({ workers: 1 });
     try {
       return await SessionsCity.#on(stack, timings);

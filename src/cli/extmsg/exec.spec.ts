@@ -52,23 +52,19 @@ describe('a command that publishes', () => {
     io.interrupt();
     expect(await published).toEqual({ delivered: false, failure_kind: 'transient', error: 'interrupted' });
     await gone;
-  }, 20_000);
+  });
 
-  it.each(['SIGHUP', 'SIGQUIT', 'SIGTERM', 'exit'] as const)(
-    'ends with the client, at %s',
-    async (how) => {
-      const { program, connected } = await living();
-      const client = clientOf(program);
-      const ended = once(client, 'exit');
-      [socket] = await connected;
-      const gone = once(socket.resume(), 'close');
-      if (how === 'exit') client.send('exit');
-      else client.kill(how);
-      expect(await ended).toEqual(how === 'exit' ? [0, null] : [null, how]);
-      await gone;
-    },
-    20_000,
-  );
+  it.each(['SIGHUP', 'SIGQUIT', 'SIGTERM', 'exit'] as const)('ends with the client, at %s', async (how) => {
+    const { program, connected } = await living();
+    const client = clientOf(program);
+    const ended = once(client, 'exit');
+    [socket] = await connected;
+    const gone = once(socket.resume(), 'close');
+    if (how === 'exit') client.send('exit');
+    else client.kill(how);
+    expect(await ended).toEqual(how === 'exit' ? [0, null] : [null, how]);
+    await gone;
+  });
 
   it('leaves the signals of the process as they were', async () => {
     folder = await mkdtemp(join(tmpdir(), 'svc-exec-'));
@@ -84,5 +80,5 @@ describe('a command that publishes', () => {
     const claim = { claim_until: new Date(Date.now() + 50).toISOString() } as Publication;
     const outcome = await publishBy('trap "" TERM; while :; do sleep 1; done', claim, { ...io, cwd: folder });
     expect(outcome).toEqual({ delivered: false, failure_kind: 'transient', error: 'the command took too long' });
-  }, 20_000);
+  });
 });

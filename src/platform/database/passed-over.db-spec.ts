@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
-import { sleep } from '../time/clock.js';
 import { createDb, createPool, type Db } from './database.js';
 import { PassedOver } from './passed-over.js';
 
@@ -13,6 +12,7 @@ beforeAll(async () => {
   await sql`create table jobs (at timestamptz)`.execute(db);
   await sql`insert into jobs select now() - m * interval '40 seconds' from generate_series(0, 3) m`.execute(db);
 });
+afterEach(() => void jest.restoreAllMocks());
 afterAll(async () => {
   await db.destroy();
   await database.drop();
@@ -30,10 +30,12 @@ describe('what is passed over', () => {
   });
 
   it('is nothing again after a while, which a look at a part of it does not lengthen', async () => {
+    let now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
     const passed = new PassedOver(300);
     await passed.foundNothing(db, passed.from());
     const part = passed.from();
-    await sleep(310);
+    now += 300;
     await passed.foundNothing(db, part);
     expect(await seen(passed)).toBe(4);
     await passed.foundNothing(db, passed.from());

@@ -21,7 +21,7 @@ function run(end: string, stderr: 'pipe' | number): ChildProcess {
     ${end}`;
   return spawn(process.execPath, ['--import', path.resolve('scripts/typescript.mjs'), '--input-type=module', '--eval', program], {
     stdio: ['ignore', 'pipe', stderr],
-    timeout: 20_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
 }

@@ -26,7 +26,10 @@ describe('the feed of a changing set of cities', () => {
     database = await cloneDatabase();
     [a, b] = await Promise.all([StreamReplica.start(database.url), StreamReplica.start(database.url)]);
   });
-  afterEach(() => a.failpoints.disarm());
+  afterEach(() => {
+    for (const { failpoints } of [a, b]) failpoints.disarm();
+    jest.restoreAllMocks();
+  });
   afterAll(async () => {
     await Promise.all(streams.map((s) => s.close()));
     await Promise.all([a.stop(), b.stop()]);
@@ -38,12 +41,12 @@ describe('the feed of a changing set of cities', () => {
     const stream = await open(`${b.url}/sup`);
     await stream.until((f) => f.event === 'heartbeat');
     // A look at the heads that happens to come in between would find the city by itself.
-    const looks = (['active', 'recent'] as const).map((look) => jest.spyOn(b.hub.repository, look).mockResolvedValue([]));
+    for (const look of ['active', 'recent'] as const) jest.spyOn(b.hub.repository, look).mockResolvedValue([]);
     silence();
     await a.join(name);
     await b.emit('__supervisor__');
     const told = await stream.until((f) => f.event === 'tagged_event' && f.data.city === '__supervisor__');
-    for (const look of looks) look.mockRestore();
+    jest.restoreAllMocks();
     expect(told.id).toContain(`${name}:`);
     const resumed = await open(`${a.url}/sup`, told.id);
     await resumed.until((f) => f.event === 'heartbeat');
@@ -171,20 +174,16 @@ describe('the feed of a changing set of cities', () => {
     await stream.untilAll((frames) => told(frames) === 1);
     await b.hub.caughtUp();
     const { repository } = b.hub;
-    const looks: { mockRestore: () => void }[] = [];
-    looks.push(
-      jest.spyOn(repository, 'read').mockImplementationOnce(async () => {
-        // This read was sent before the commit; the heads are known meanwhile.
-        silence();
-        await a.emit(name);
-        await b.hub.refresh();
-        for (const look of ['active', 'recent', 'byName'] as const) looks.push(jest.spyOn(repository, look).mockResolvedValue([]));
-        return { rows: [], more: false };
-      }),
-    );
+    jest.spyOn(repository, 'read').mockImplementationOnce(async () => {
+      // This read was sent before the commit; the heads are known meanwhile.
+      silence();
+      await a.emit(name);
+      await b.hub.refresh();
+      for (const look of ['active', 'recent', 'byName'] as const) jest.spyOn(repository, look).mockResolvedValue([]);
+      return { rows: [], more: false };
+    });
     await a.emit(name);
     await stream.untilAll((frames) => told(frames) === 3);
-    for (const look of looks) look.mockRestore();
   });
 
   // Guard: those who come back share reads of their own cities, not looks at every city that has moved.
@@ -193,11 +192,10 @@ describe('the feed of a changing set of cities', () => {
     await a.join(name);
     await b.hub.refresh();
     silence();
-    const looks = (['active', 'recent'] as const).map((look) => jest.spyOn(b.hub.repository, look).mockResolvedValue([]));
+    for (const look of ['active', 'recent'] as const) jest.spyOn(b.hub.repository, look).mockResolvedValue([]);
     await a.emit(name, 2);
     const stream = await open(`${b.url}/${name}`, '1');
     await stream.until((f) => f.event === 'heartbeat');
-    for (const look of looks) look.mockRestore();
     expect(stream.frames.map((f) => [f.event, f.id])).toEqual([
       ['event', '2'],
       ['event', '3'],

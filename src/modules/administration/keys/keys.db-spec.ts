@@ -195,7 +195,19 @@ describe('API keys', () => {
     it('is made once by any number of processes, into a file for its owner only', async () => {
       await db.deleteFrom('api_keys').execute();
       const file = join(dir, 'data', 'admin.key');
-      const made = await Promise.all([1, 2, 3, 4].map(() => ensureBootstrapKey(db, file)));
+      // All of them have begun before the first may look, however long that takes.
+      const patient = new URL(database.url);
+      patient.searchParams.set('options', '-c lock_timeout=0 -c idle_in_transaction_session_timeout=0');
+      const others = createDb(createPool(patient.href, { max: 5 }));
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      const holding = await others.startTransaction().execute();
+      await sql`lock table api_keys in access exclusive mode`.execute(holding);
+      const letGo = async (): Promise<void> => {
+        await eventually(async () => (await waiting.execute(db)).rows.length === 4);
+        await holding.commit().execute();
+      };
+      const [made] = await Promise.all([Promise.all([1, 2, 3, 4].map(() => ensureBootstrapKey(others, file))), letGo()]);
+      await others.destroy();
       expect(made.filter(Boolean)).toHaveLength(1);
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       const principal = await process().cache.authenticate((await readFile(file, 'utf8')).trim());

@@ -23,7 +23,10 @@ beforeEach(async () => {
   fixture = await ConfigFixture.open();
   ({ a, b, city } = fixture);
 });
-afterEach(() => fixture.close());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await fixture.close();
+});
 
 describe('a process that is killed', () => {
   /** Makes an edit in a process of its own, which dies at the failpoint. */
@@ -128,7 +131,6 @@ describe('an edit that hangs', () => {
     let ended = false;
     void slow.then(() => (ended = true));
     await eventually(() => ended || asked.mock.calls.length > 1);
-    asked.mockRestore();
     expect(ended).toBe(false);
     expect(await fixture.sql('select id from config_edits')).toEqual([{ id: left!.id }]);
     expect(await b.transactions.run((tx) => holds.end(tx, city.streamId, left!.id))).toBe(true);
@@ -173,7 +175,6 @@ describe('an edit that hangs', () => {
     void slow.then(() => (ended = true));
     first.release();
     await eventually(() => ended || asked.mock.calls.length > 1);
-    asked.mockRestore();
     second.release();
     expect(await same).toMatchObject({ revision: 2 });
     expect(await slow).toMatchObject({ problem: 'unavailable' });
@@ -202,9 +203,9 @@ describe('an edit that hangs', () => {
     const held = gate.action();
     // The reload has composed and waits for its turn to commit.
     const others = Array.from({ length: 4 }, () => b.transactions.run(async () => held('others'), { key: city.name }));
+    const asked = jest.spyOn(b.transactions, 'run');
     const reload = b.reloads.reload(city, 'files', 'test');
-    await eventually(() => gate.held === 4);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await eventually(() => gate.held === 4 && asked.mock.calls.length === 1);
     await a.setVariable(city, 'ONE');
     gate.release();
     await Promise.all(others);

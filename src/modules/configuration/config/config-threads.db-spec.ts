@@ -1,18 +1,23 @@
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { ANYBODY } from '../../../contract/principal.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { spinning } from '../../../platform/threads/testing/tasks.js';
 import { ThreadOptions } from '../../../platform/threads/threads.js';
 import { ConfigProcess } from '../../../../test/support/config-process.js';
 import { CITY_TOML, ConfigFixture } from '../../../../test/support/config-fixture.js';
 
 /** What threads make of a city that is too much for them, where it meets requests, events and revisions. */
 let fixture: ConfigFixture;
-/** A process whose threads may do next to nothing. */
+/** A process to whose threads everything is too much. */
 let strict: ConfigProcess;
 
 beforeEach(async () => {
   fixture = await ConfigFixture.open();
   strict = new ConfigProcess(fixture.database.url, fixture.root, new Failpoints(), new ThreadOptions({ busyMs: 5 }));
+  // What ends at some time may have ended before anybody looks at the thread.
+  const { threads } = strict;
+  const run = threads.run.bind(threads);
+  threads.run = (request) => run({ ...request, task: spinning as never });
 });
 afterEach(async () => {
   await strict.close();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import type { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -9,6 +9,7 @@ import { ScaleChecks, type ScaleCheck } from './scale-checks.js';
 const log = new AppLogger(createLogger('silent'));
 const stops: (() => Promise<void>)[] = [];
 afterEach(async () => {
+  jest.restoreAllMocks();
   for (const stop of stops.splice(0)) await stop();
 });
 
@@ -95,6 +96,8 @@ describe('scale_check', () => {
 
   // Guard: another worker may have heard something else since, and have decided by it.
   it('is waited for anew when it was not heard for long, no longer than it may take', async () => {
+    let now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
     const { commands, scales, news } = made();
     scales.limitMs = 200;
     const ask = (): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], 10);
@@ -102,13 +105,17 @@ describe('scale_check', () => {
     commands.end('2');
     await eventually(() => Promise.resolve(news.length === 1));
     expect(ask()).toEqual(new Map([['worker', 2]]));
-    await new Promise((resolve) => setTimeout(resolve, 300));
+    now += 300;
     expect(ask()).toBeUndefined();
     commands.end('2');
     await eventually(() => Promise.resolve(news.length === 2));
     expect(ask()).toEqual(new Map([['worker', 2]]));
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    await eventually(() => Promise.resolve(ask()?.get('worker') === 2));
+    now += 300;
+    expect(ask()).toBeUndefined();
+    now += 199;
+    expect(ask()).toBeUndefined();
+    now += 1;
+    expect(ask()).toEqual(new Map([['worker', 2]]));
   });
 
   it('is another one when its command is', () => {

@@ -1,24 +1,35 @@
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { expect, it } from '@jest/globals';
 import { problem } from '../../../contract/problems.js';
 import { HostBusy, StartError } from '../../../platform/runtime/port.js';
+import { findProcesses, listProcesses } from '../../../platform/runtime/process-table.js';
 import { CityCommands, type CityCommand } from './city-commands.js';
+
+const ASKED = {
+  city: { name: 'alpha', streamId: 1 },
+  rig: '',
+  line: 'true',
+  file: 'city.toml',
+  owner: 'x',
+  id: 'x',
+  attempt: 1,
+  env: {},
+  said: {},
+  timeoutMs: 1_000,
+} as const satisfies CityCommand;
+const never = new AbortController().signal;
+
+/** Commands on a host, up to the look at what their city runs. */
+function commandsOf(deployment: string, known: () => Promise<never>): CityCommands {
+  const parts = [{}, { known }, { cityPath: async () => '' }, { id: async () => deployment }, {}, { tableOf: async () => listProcesses }];
+  return new CityCommands(...(parts as unknown as ConstructorParameters<typeof CityCommands>));
+}
 
 /** How a command ends that fails before it has begun. */
 async function endOf(error: Error): Promise<object> {
-  const parts = [{}, { known: () => Promise.reject(error) }, { cityPath: async () => '' }, { id: async () => '' }];
-  const commands = new CityCommands(...(parts as unknown as ConstructorParameters<typeof CityCommands>));
-  const asked = {
-    city: { name: 'alpha', streamId: 1 },
-    rig: '',
-    line: 'true',
-    file: 'city.toml',
-    owner: 'x',
-    id: 'x',
-    attempt: 1,
-    env: {},
-    said: {},
-  };
-  const { how, unstarted } = await commands.run({ ...asked, timeoutMs: 1_000 } satisfies CityCommand, new AbortController().signal);
+  const { how, unstarted } = await commandsOf('', () => Promise.reject(error)).run(ASKED, never);
   return unstarted === undefined ? { how } : { how, unstarted };
 }
 
@@ -37,4 +48,32 @@ it('a command that could not begin just now is told from one that never will', a
   for (const error of passing) expect([error.message, await endOf(error)]).toEqual([error.message, { how: 'busy' }]);
   for (const error of [new StartError('not_found', 'no such rig'), new StartError('unsupported', 'no walls'), coded('E2BIG')])
     expect([error.message, await endOf(error)]).toEqual([error.message, { how: 'failed', unstarted: true }]);
+});
+
+// Guard: what a killed worker has left of a command is ended before the command is begun again.
+it('a command that is begun again has nothing left of its earlier attempts, and what is not its own goes on', async () => {
+  const deployment = randomUUID();
+  const marks = { deployment, city: 'alpha', session: '' };
+  const left = async (): Promise<string[]> => (await findProcesses(marks, listProcesses)).map(({ generation }) => generation ?? '').sort();
+  const children = ['x.1', 'x.2', 'y.1'].map((mark) =>
+    spawn('/bin/sleep', ['600'], {
+      env: { SVC_DEPLOYMENT: deployment, SVC_CITY: 'alpha', SVC_SESSION_ID: '', SVC_GENERATION: mark },
+      stdio: 'ignore',
+    }),
+  );
+  const ends = children.map((child) => once(child, 'exit'));
+  try {
+    await Promise.all(children.map((child) => once(child, 'spawn')));
+    expect(await left()).toEqual(['x.1', 'x.2', 'y.1']);
+    const seen: string[][] = [];
+    const commands = commandsOf(deployment, async () => {
+      seen.push(await left());
+      throw new HostBusy('too much at once');
+    });
+    for (const attempt of [1, 3]) expect(await commands.run({ ...ASKED, attempt }, never)).toMatchObject({ how: 'busy' });
+    expect(seen).toEqual([['x.1', 'x.2', 'y.1'], ['y.1']]);
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+    await Promise.all(ends);
+  }
 });

@@ -1,9 +1,9 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import path from 'node:path';
+import { freePort } from '../../../../test/support/redis.js';
 import { eventually } from '../../../../test/support/sse.js';
 
 const SSHD = '/usr/sbin/sshd';
@@ -71,12 +71,4 @@ export async function sshServer(folder: string, { lets, root }: SshServerOptions
       await ended;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const free = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => free.once('listening', resolve));
-  const { port } = free.address() as AddressInfo;
-  await new Promise((resolve) => free.close(resolve));
-  return port;
 }

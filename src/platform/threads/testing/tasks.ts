@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { threadId } from 'node:worker_threads';
 import { task } from '../task.js';
 
 const here = import.meta.url;
 
 export const double = task(here, 'double', (n: number) => 2 * n);
+export const numbering = task(here, 'numbering', (_: null) => threadId);
 export const throwing = task(here, 'throwing', (text: string): string => {
   throw new Error(text);
 });
