@@ -16,6 +16,7 @@ import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js'
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
+import { isAnswer, sayable } from '../../../../platform/outgoing/next-hop.js';
 import { keyEnded, KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
 import { Owners, shares } from './owner-agent.js';
@@ -145,7 +146,7 @@ export class Forwarding {
     const exchange = new SharedExchange(response as BatchedResponse, ({ status, message, headers: answered }) => {
       const onward = this.#begin(asked, status, answered);
       if (asked.closes) onward.connection = 'close';
-      response.writeHead(status, message, onward);
+      response.writeHead(status, sayable(message), onward);
     });
     asked.end = (why) => exchange.abort(why);
     return this.#during(asked, async () => {
@@ -170,10 +171,18 @@ export class Forwarding {
         asked.end = (why) => onward.destroy(why);
         if (asked.why !== undefined) return void onward.destroy(asked.why);
         onward.setTimeout(this.limits.answerMs, () => this.#abort(asked, late()));
+        // Where nobody listens, Node closes the connection and says no more of the request.
+        onward.once('upgrade', ({ statusCode }, socket) => {
+          socket.destroy();
+          this.#refuse(asked, noAnswer(statusCode));
+        });
       },
       answered: (answer) => {
         sent?.setTimeout(0);
-        answer.headers = this.#begin(asked, answer.statusCode ?? 502, answer.headers) as IncomingHttpHeaders;
+        const { statusCode } = answer;
+        if (!isAnswer(statusCode)) return this.#refuse(asked, noAnswer(statusCode));
+        answer.headers = this.#begin(asked, statusCode, answer.headers) as IncomingHttpHeaders;
+        answer.statusMessage = sayable(answer.statusMessage);
         setImmediate(() => {
           if (!response.headersSent && !response.destroyed) response.flushHeaders();
         });
@@ -197,6 +206,13 @@ export class Forwarding {
     asked.why ??= why;
     if (asked.response.headersSent) asked.response.destroy();
     else asked.end?.(why);
+  }
+
+  /** Instead of an answer that cannot go on. */
+  #refuse(asked: Asked, why: ProblemError): void {
+    asked.why ??= why;
+    if (!asked.response.headersSent) this.#answer(asked, asked.why);
+    asked.end?.(asked.why);
   }
 
   async #during(asked: Asked, work: () => Promise<void>): Promise<void> {
@@ -317,6 +333,8 @@ export class Forwarding {
       'content-type': PROBLEM_TYPE,
       'content-length': String(Buffer.byteLength(body)),
     });
+    // The proxy looks right after this whether there is an answer: what waits for the end of the turn is none to it.
+    response.flushHeaders();
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
@@ -349,6 +367,11 @@ const AGAIN_S = '1';
 const LEFT = problem('bad_gateway', 'whoever has asked has left');
 
 const late = (): ProblemError => problem('bad_gateway', 'service unavailable: it has not answered in time');
+
+const noAnswer = (status = 0): ProblemError =>
+  problem('bad_gateway', `service unavailable: the status ${status} of what it says is none of an answer`, {
+    headers: { 'retry-after': AGAIN_S },
+  });
 
 /** Whether it may have failed for the connection that it shared, and not for the service. */
 function wasKept(error: unknown): boolean {
