@@ -144,10 +144,18 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A service has its places, and others have theirs.',
     file: 'src/modules/integrations/services/proxy/forwarding.ts',
-    find: 'if (ofService >= this.limits.service ||',
-    replace: 'if (ofService < 0 ||',
+    find: 'if (ofService >= this.limits.service)',
+    replace: 'if (ofService < 0)',
     test: PROXY,
     name: 'takes no place of others',
+  },
+  {
+    guard: 'A city has its places for requests, and others have theirs.',
+    file: 'src/modules/integrations/services/proxy/forwarding.ts',
+    find: 'if (!this.#cities.admits(city))',
+    replace: 'if (this.#cities.of(city) < 0)',
+    test: 'src/modules/integrations/services/proxy/forwarding.spec.ts',
+    name: 'are not all of one city',
   },
   {
     guard: 'Who does not know the secret of the deployment reaches nothing at its hosts.',

@@ -13,21 +13,32 @@ import { OwnedSockets } from '../owned-sockets.js';
 import { ForwardLimits, Forwarding } from './forwarding.js';
 import { Owners } from './owner-agent.js';
 
-const TO = { pk: 1, address: 'nowhere:1', instance: 'an-instance', path: '/' };
+const TO = { city: 'alpha', pk: 1, address: 'nowhere:1', instance: 'an-instance', path: '/' };
 let folder: string;
 let service: Server;
 let door: FastifyInstance;
-let said: string;
+let forwarding: Forwarding;
+/** Nothing, for ever, where it is undefined. */
+let said: string | undefined;
+let asked: () => void;
 
 /** A service that says what it is given, byte for byte, to whatever it is asked; and the door to it. */
 beforeEach(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'svc-forwarding-'));
-  service = createServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(said, 'latin1')));
+  asked = () => undefined;
+  service = createServer((socket) => {
+    socket
+      .on('error', () => undefined)
+      .once('data', () => {
+        asked();
+        if (said !== undefined) socket.end(said, 'latin1');
+      });
+  });
   await new Promise<void>((resolve) => service.listen(path.join(folder, 's'), resolve));
   const owned = new OwnedSockets();
   owned.open(TO.instance, path.join(folder, 's'));
   const lifecycle = { onStop: () => undefined } as unknown as Lifecycle;
-  const forwarding = new Forwarding(
+  forwarding = new Forwarding(
     new Owners(owned, undefined as unknown as HopSecret, lifecycle),
     { add: () => () => undefined } as unknown as KeyWatch,
     new ForwardLimits(),
@@ -36,7 +47,7 @@ beforeEach(async () => {
   );
   door = fastify({ http: { ServerResponse: BatchedResponse }, forceCloseConnections: true });
   const preParsing = (request: FastifyRequest, reply: FastifyReply): Promise<never> =>
-    forwarding.forward(request, reply, TO) as Promise<never>;
+    forwarding.forward(request, reply, { ...TO, city: String(request.headers['x-city']) }) as Promise<never>;
   door.route({ url: '/', method: ['GET', 'POST'], preParsing, handler: () => undefined });
   await door.listen({ port: 0, host: '127.0.0.1' });
 });
@@ -46,11 +57,11 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-function ask(method: string): Promise<string> {
+function ask(method: string, city = 'alpha'): Promise<string> {
   return new Promise((resolve, reject) => {
     const { port } = door.server.address() as AddressInfo;
     const socket = connect(port, '127.0.0.1', () =>
-      socket.write(`${method} / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`),
+      socket.write(`${method} / HTTP/1.1\r\nHost: x\r\nX-City: ${city}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`),
     );
     let text = '';
     socket.setTimeout(10_000, () => socket.destroy(new Error(`no end: ${text}`)));
@@ -80,5 +91,21 @@ describe('what a service answers', () => {
       for (const method of ['POST', 'GET'])
         expect(await ask(method)).toMatch(new RegExp(`^HTTP/1\\.1 200 ${expected}\r\n[^]*\r\n\r\nbody$`));
     }
+  });
+});
+
+describe('the places of a process', () => {
+  // Guard: a city has its places, and others have theirs.
+  it('are not all of one city', async () => {
+    Object.assign(forwarding.limits, { perCity: 1, places: 2 });
+    said = undefined;
+    const isAsked = new Promise<void>((resolve) => (asked = resolve));
+    const waits = ask('GET').catch(() => undefined);
+    await isAsked;
+    said = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
+    expect(await ask('GET')).toMatch('1 requests for services of its city are open here');
+    expect(await ask('GET', 'beta')).toMatch(/^HTTP\/1\.1 200/);
+    door.server.closeAllConnections();
+    await waits;
   });
 });

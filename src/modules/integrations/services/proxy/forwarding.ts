@@ -16,6 +16,7 @@ import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js'
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
+import { Shares, type ShareLimits } from '../../../../platform/operations/shares.js';
 import { isAnswer, sayable } from '../../../../platform/outgoing/next-hop.js';
 import { keyEnded, KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
@@ -23,12 +24,13 @@ import { Owners, shares } from './owner-agent.js';
 import { SharedExchange } from './shared-exchange.js';
 
 /** What a request, and all of them, may take. Bytes and milliseconds. */
-export class ForwardLimits {
+export class ForwardLimits implements ShareLimits {
   /** Of a request's body. Answers have no end. */
   readonly body: number = 1024 * 1024 * 1024;
-  /** Requests and connections at once: of one service, and of this process. */
-  readonly service: number = 2_048;
-  readonly total: number = 4_096;
+  /** Requests and connections at once: of one service, which leaves some of its city's to others, of a city that is alone, and of this process. */
+  readonly service: number = 1_536;
+  readonly perCity: number = 2_048;
+  readonly places: number = 4_096;
   /** Until a service answers, from the last byte that it was sent. */
   readonly answerMs: number = 120_000;
   /** In which nothing moves in either direction. */
@@ -41,6 +43,7 @@ export class ForwardLimits {
 
 /** The process of a service, and what it is asked for. */
 export interface Destination {
+  readonly city: string;
   readonly pk: number;
   readonly address: string;
   readonly instance: string;
@@ -81,6 +84,7 @@ export class Forwarding {
   readonly #open = new Slots<{ readonly end: End; readonly lasting: boolean }>();
   /** How much of it is each service's. */
   readonly #counts = new Map<number, number>();
+  readonly #cities: Shares<string>;
   readonly #proxy = createProxyServer();
   readonly #exchanges = new WeakMap<object, Exchange>();
   #stopping = false;
@@ -92,6 +96,7 @@ export class Forwarding {
     lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {
+    this.#cities = new Shares(limits);
     lifecycle.onStop('streams', 'streams of services', () => this.#stop());
     this.#proxy.on('proxyReq', (onward, request) => this.#exchanges.get(request)?.sent(onward));
     this.#proxy.on('proxyRes', (answer, request) => this.#exchanges.get(request)?.answered(answer));
@@ -101,7 +106,7 @@ export class Forwarding {
   async forward(request: FastifyRequest, reply: FastifyReply, to: Destination): Promise<void> {
     const { raw } = request;
     if (hasLeft(reply.raw)) return this.#tooLate(request, reply);
-    this.#admit(raw, to.pk);
+    this.#admit(raw, to);
     const { connection: asked } = raw.headers;
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
     const headers = forService(raw.headers, requestId(request));
@@ -128,11 +133,12 @@ export class Forwarding {
     answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
   }
 
-  #admit({ headers }: IncomingMessage, pk: number): void {
+  #admit({ headers }: IncomingMessage, { city, pk }: Destination): void {
     if (this.#stopping) throw problem('unavailable', 'this process is stopping, try again');
     const ofService = this.#counts.get(pk) ?? 0;
-    if (ofService >= this.limits.service || this.#open.size >= this.limits.total)
-      throw problem('unavailable', `service unavailable: ${Math.min(ofService, this.#open.size)} requests for it are open here`);
+    if (ofService >= this.limits.service) throw problem('unavailable', `service unavailable: ${ofService} requests for it are open here`);
+    if (!this.#cities.admits(city))
+      throw problem('unavailable', `service unavailable: ${this.#cities.of(city)} requests for services of its city are open here`);
     const coding = headers['transfer-encoding'];
     if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
       throw problem('bad_request', 'the only transfer coding here is chunked', { at: 'header.Transfer-Encoding' });
@@ -300,8 +306,9 @@ export class Forwarding {
     }
   }
 
-  #opened(request: FastifyRequest, { pk }: Destination, end: End, lasting = false): () => void {
+  #opened(request: FastifyRequest, { city, pk }: Destination, end: End, lasting = false): () => void {
     const place = this.#open.add({ end, lasting });
+    const leave = this.#cities.take(city);
     let isOpen = true;
     this.#counts.set(pk, (this.#counts.get(pk) ?? 0) + 1);
     const forget = this.keys.add(credentialOf(principalOf(request)), end);
@@ -310,6 +317,7 @@ export class Forwarding {
       if (!isOpen) return;
       isOpen = false;
       this.#open.remove(place);
+      leave();
       const left = this.#counts.get(pk)! - 1;
       if (left === 0) this.#counts.delete(pk);
       else this.#counts.set(pk, left);
