@@ -109,4 +109,11 @@ export const AUDIT: readonly Guard[] = [
     test: RECORDS,
     name: 'drops the oldest by age and by number',
   },
+  {
+    guard: 'A key of some cities leaves audit streams to others.',
+    file: 'src/modules/administration/audit/audit-streams.service.ts',
+    find: 'return ofKey >= MAX_OF_KEY ?',
+    replace: 'return ofKey >= MAX_STREAMS ?',
+    test: 'src/modules/administration/audit/audit-streams.spec.ts',
+  },
 ];

@@ -186,6 +186,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'is called at public addresses',
   },
   {
+    guard: 'A call that is answered with another protocol is over.',
+    file: 'src/modules/integrations/extmsg/outbound/callback.ts',
+    find: "if (!answers) reject(new Error('its connection",
+    replace: "if (answers) reject(new Error('its connection",
+    test: 'src/modules/integrations/extmsg/outbound/callback.spec.ts',
+    name: 'answered with another protocol',
+  },
+  {
     guard: 'No more than so much of an answer is read.',
     file: 'src/modules/integrations/extmsg/outbound/callback.ts',
     find: 'if (bytes > ANSWER_BYTES) {',

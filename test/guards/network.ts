@@ -20,6 +20,22 @@ export const NETWORK: readonly Guard[] = [
     test: E2E,
   },
   {
+    guard: 'What an agent says of trailers ends no worker.',
+    file: PROXY,
+    find: '...handedOn(request.headers), host:',
+    replace: '...(handedOn(request.headers) && request.headers), host:',
+    test: 'src/platform/isolation/network/proxy.spec.ts',
+    name: 'takes what no proxy may hand on',
+  },
+  {
+    guard: 'What an agent is answered ends no worker.',
+    file: PROXY,
+    find: 'if (!isAnswer(statusCode)) {',
+    replace: 'if (!isAnswer(statusCode) && statusCode === undefined) {',
+    test: 'src/platform/isolation/network/proxy.spec.ts',
+    name: 'outlives what it is answered',
+  },
+  {
     guard: 'A restricted network is never open where nothing isolates.',
     file: 'src/modules/sessions/launch/session-sandbox.ts',
     find: "if (kind !== 'bubblewrap' && rules !== undefined) {",

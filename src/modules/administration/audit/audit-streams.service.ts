@@ -20,12 +20,15 @@ const LOOK_MS = 1_000;
 const FETCH = 500;
 /** Each asks the database once a second: they are for few. */
 const MAX_STREAMS = 100;
+/** Of one key that is limited to cities: the others are for those who look after all of them. */
+const MAX_OF_KEY = 20;
 const FAILING_LIMIT_MS = 5_000;
 
 /** Streams of what is done, from a position or from now on. Each reads for itself, exactly once and in order, and resumes at any replica. */
 @Injectable()
 export class AuditStreams implements OnModuleInit {
-  readonly #open = new Set<Subscriber>();
+  /** With the key that each was opened with. */
+  readonly #open = new Map<Subscriber, string | undefined>();
   readonly #stop = new AbortController();
 
   constructor(
@@ -39,7 +42,7 @@ export class AuditStreams implements OnModuleInit {
   onModuleInit(): void {
     this.lifecycle.onStop('streams', 'audit streams', () => {
       this.#stop.abort();
-      for (const subscriber of [...this.#open]) subscriber.end(retryFrame());
+      for (const subscriber of [...this.#open.keys()]) subscriber.end(retryFrame());
     });
   }
 
@@ -48,7 +51,8 @@ export class AuditStreams implements OnModuleInit {
     const filter = filterFor(caller, query);
     if (this.#stop.signal.aborted) throw problem('unavailable', 'this replica is stopping, connect again');
     this.streams.assertRoom();
-    if (this.#open.size >= MAX_STREAMS) throw problem('unavailable', `this replica carries ${MAX_STREAMS} audit streams, try again`);
+    const full = this.#full(caller);
+    if (full !== undefined) throw problem('unavailable', `${full}, try again`);
     const seal = await this.hub.repository.seal();
     const head = await this.repository.head();
     const resumed = lastEventId?.trim() ?? '';
@@ -61,10 +65,20 @@ export class AuditStreams implements OnModuleInit {
       keyId: credentialOf(caller),
       closed: (subscriber) => this.#open.delete(subscriber),
       take: (subscriber) => {
-        this.#open.add(subscriber);
+        // Many may have asked at once.
+        if (this.#full(caller) !== undefined) return subscriber.end(retryFrame());
+        this.#open.set(subscriber, caller.keyId);
         void this.#feed(subscriber, filter, position, seal);
       },
     });
+  }
+
+  /** Why there is no room for one more of this caller; undefined where there is. */
+  #full({ keyId, cities }: Principal): string | undefined {
+    if (this.#open.size >= MAX_STREAMS) return `this replica carries ${MAX_STREAMS} audit streams`;
+    if (cities === undefined) return undefined;
+    const ofKey = [...this.#open.values()].filter((key) => key === keyId).length;
+    return ofKey >= MAX_OF_KEY ? `this replica carries ${MAX_OF_KEY} audit streams of this key` : undefined;
   }
 
   async #feed(subscriber: Subscriber, filter: AuditFilter, from: Position, seal: PositionSeal): Promise<void> {

@@ -1,5 +1,5 @@
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo } from 'node:net';
+import { createServer, Server as HttpServer } from 'node:http';
+import { connect, createServer as createNetServer, type AddressInfo, type Server } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { loadConfig } from '../../config/config.js';
 import { OutgoingGuard } from '../../outgoing/outgoing-guard.js';
@@ -10,7 +10,7 @@ const servers: Server[] = [];
 afterEach(() => {
   for (const server of servers.splice(0)) {
     server.close();
-    server.closeAllConnections();
+    if (server instanceof HttpServer) server.closeAllConnections();
   }
 });
 const listening = async (server: Server): Promise<number> => {
@@ -19,12 +19,16 @@ const listening = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 
-/** The first line of what is answered to a request line. */
-async function said(proxy: number, line: string): Promise<string> {
-  const socket = connect(proxy, '127.0.0.1', () => socket.write(`${line} HTTP/1.1\r\nHost: x\r\n\r\n`));
+/** The first line of what is answered to a request line, and to what goes with it. */
+async function said(proxy: number, line: string, more = '\r\n'): Promise<string> {
+  const socket = connect(proxy, '127.0.0.1', () => socket.write(`${line} HTTP/1.1\r\nHost: x\r\n${more}`));
   try {
     return await new Promise((resolve, reject) =>
-      socket.once('data', (data) => resolve(String(data).split('\r\n')[0]!)).once('error', reject),
+      socket
+        .once('data', (data) => resolve(String(data).split('\r\n')[0]!))
+        .setTimeout(10_000, () => reject(new Error('no end')))
+        .once('error', reject)
+        .once('close', () => resolve('nothing')),
     );
   } finally {
     socket.destroy();
@@ -80,5 +84,37 @@ describe('the way out of a sandbox', () => {
     expect(await said(proxy, 'CONNECT 127.0.0.1:1')).toContain('403');
     expect(await said(proxy, 'CONNECT nonsense')).toContain('400');
     expect(await said(proxy, 'GET /')).toContain('400');
+  });
+
+  // Guard: no request, and no answer, ends the worker.
+  it('takes what no proxy may hand on for its own, and outlives it', async () => {
+    const heard: string[] = [];
+    const api = createServer({ requireHostHeader: false }, ({ headers }, response) => {
+      heard.push(...Object.keys(headers));
+      response.end('api');
+    });
+    const port = await listening(api);
+    const { proxy } = await open({ rules: ['api'], api: new URL(`http://127.0.0.1:${port}`) });
+    for (const more of [
+      'Trailer: x\r\n\r\n',
+      'Trailer: x\r\nExpect: 100-continue\r\n\r\n',
+      'Trailer: x\r\nContent-Length: 4\r\n\r\nbody',
+      'TE: trailers\r\nConnection: x-mine\r\nX-Mine: 1\r\nProxy-Authorization: Basic eDp5\r\nKeep-Alive: timeout=5\r\n\r\n',
+    ])
+      expect(await said(proxy, `POST http://127.0.0.1:${port}/`, more)).toMatch(/^HTTP\/1\.1 (200|100)/);
+    const gone = ['trailer', 'expect', 'te', 'x-mine', 'proxy-authorization', 'keep-alive'];
+    expect(heard.filter((name) => gone.includes(name))).toEqual([]);
+  });
+
+  it.each([
+    ['099 X\r\nContent-Length: 9\r\n\r\nbody', 'HTTP/1.1 502 Bad Gateway'],
+    ['101 X\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 502 Bad Gateway'],
+    ['200 \x01\r\nTrailer: x\r\nContent-Length: 0\r\n\r\n', 'HTTP/1.1 200 OK'],
+    ['101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n', 'nothing'],
+  ])('outlives what it is answered: %j', async (text, expected) => {
+    const api = createNetServer((socket) => void socket.on('error', () => undefined).once('data', () => socket.end(`HTTP/1.1 ${text}`)));
+    const port = await listening(api);
+    const { proxy } = await open({ rules: ['api'], api: new URL(`http://127.0.0.1:${port}`) });
+    expect(await said(proxy, `GET http://127.0.0.1:${port}/`)).toBe(expected);
   });
 });

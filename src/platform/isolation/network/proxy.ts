@@ -1,6 +1,7 @@
 import { createServer, request as httpRequest, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { handedOn, isAnswer } from '../../outgoing/next-hop.js';
 import { OutgoingRefused, type OutgoingGuard } from '../../outgoing/outgoing-guard.js';
 import { allowsHost, type HostRule } from './rules.js';
 
@@ -52,7 +53,8 @@ export function createProxy(wanted: () => ProxyRules, guard: OutgoingGuard, refu
   };
 
   const server = createServer({ maxHeaderSize: MAX_HEADERS, requireHostHeader: false }, (request, response) => {
-    void forward(request, response, call, count);
+    // What an agent says, and what it is answered, ends its own call and nothing else.
+    forward(request, response, call, count).catch(() => response.destroy());
   });
   server.maxConnections = MAX_CONNECTIONS;
   server.on('connect', (request: IncomingMessage, client: Duplex, head: Buffer) => {
@@ -80,22 +82,41 @@ async function forward(
 ): Promise<void> {
   const url = URL.parse(request.url ?? '');
   const found = url?.protocol === 'http:' ? await call(bare(url.hostname), portOf(url)) : { status: 400, why: 'this is a proxy' };
-  if ('why' in found)
-    return void response.writeHead(found.status, { 'content-type': 'text/plain', connection: 'close' }).end(`${found.why}\n`);
-  const { 'proxy-connection': _p, 'proxy-authorization': _a, ...headers } = request.headers;
+  const refuse = (status: number, why: string): void =>
+    void response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${why}\n`);
+  if ('why' in found) return refuse(found.status, found.why);
+  if (response.destroyed) return void found.destroy();
   const onward = httpRequest({
     createConnection: () => found,
     method: request.method,
     path: `${url!.pathname}${url!.search}`,
-    headers: { ...headers, host: url!.host, connection: 'close' },
+    headers: { ...handedOn(request.headers), host: url!.host, connection: 'close' },
   });
   found.on('data', count);
   found.setTimeout(IDLE_MS, () => found.destroy());
   onward.on('response', (reply) => {
-    response.writeHead(reply.statusCode ?? 502, reply.headers);
+    const { statusCode } = reply;
+    if (!isAnswer(statusCode)) {
+      refuse(502, `${url!.host}: the status ${statusCode} of what it says is none of an answer`);
+      return void onward.destroy();
+    }
+    try {
+      // Node says anew where the body ends, as it can be said to whoever asks.
+      const { 'transfer-encoding': _coding, ...headers } = handedOn(reply.headers);
+      response.writeHead(statusCode, headers);
+    } catch {
+      return void response.destroy();
+    }
     reply.pipe(response);
+    reply.on('close', () => {
+      if (!reply.complete) response.destroy();
+    });
   });
   onward.on('error', () => response.destroy());
+  // Also where it has ended without an answer, and without an error: it has begun with another protocol.
+  onward.on('close', () => {
+    if (!response.headersSent) response.destroy();
+  });
   response.on('close', () => onward.destroy());
   request.on('data', count).pipe(onward);
 }

@@ -1,6 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { signed } from './callback.js';
+import { loadConfig } from '../../../../platform/config/config.js';
+import { OutgoingGuard } from '../../../../platform/outgoing/outgoing-guard.js';
+import { ExtmsgTimings } from '../extmsg-timings.js';
+import { Callback, signed } from './callback.js';
 
 /** The check that the guide gives to whoever writes an adapter, as it stands there. */
 const GUIDE = readFileSync(new URL('../../../../../docs/how-to/conversations.md', import.meta.url), 'utf8');
@@ -28,4 +32,22 @@ describe('the check of a signature that the guide shows', () => {
     expect(isOurs('svx_a', { ...headers, 'x-svc-signature': 'sha256=' }, Buffer.from(body), now)).toBe(false);
     expect(isOurs('svx_a', {}, Buffer.from(body), now)).toBe(false);
   });
+});
+
+describe('a call', () => {
+  // Guard: what is no answer is not waited for.
+  it('that is answered with another protocol has come to nothing', async () => {
+    const adapter = createServer((socket) =>
+      socket.on('error', () => undefined).once('data', () => socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n')),
+    );
+    await new Promise<void>((resolve) => adapter.listen(0, '127.0.0.1', resolve));
+    const { port } = adapter.address() as AddressInfo;
+    const guard = new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: `127.0.0.1:${port}` }, '/'));
+    const called = new Callback(guard, new ExtmsgTimings()).post(`http://127.0.0.1:${port}/`, '{}', 'svx_a', new AbortController().signal);
+    try {
+      expect(await called).toEqual({ status: 0, why: 'its connection has ended without an answer', refused: false });
+    } finally {
+      await new Promise((resolve) => adapter.close(resolve));
+    }
+  }, 20_000);
 });

@@ -79,11 +79,17 @@ function send(url: URL, address: string, { body, headers, signal }: Sending): Pr
         ...headers,
       },
     });
+    let answers = false;
     const abort = (): void => void call.destroy(new Error('the call was ended'));
     signal.addEventListener('abort', abort, { once: true });
-    call.once('close', () => signal.removeEventListener('abort', abort));
+    call.once('close', () => {
+      signal.removeEventListener('abort', abort);
+      // Node says nothing else where the answer is another protocol (101): whoever waits, and renews a lease, would do so for ever.
+      if (!answers) reject(new Error('its connection has ended without an answer'));
+    });
     call.once('error', reject);
     call.once('response', (response) => {
+      answers = true;
       read(response).then(
         (text) => resolve({ status: response.statusCode ?? 0, body: text, retryAfter: response.headers['retry-after'] }),
         reject,

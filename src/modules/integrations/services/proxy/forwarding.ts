@@ -16,18 +16,21 @@ import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js'
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
+import { Shares, type ShareLimits } from '../../../../platform/operations/shares.js';
+import { isAnswer, sayable } from '../../../../platform/outgoing/next-hop.js';
 import { keyEnded, KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';
 import { Owners, shares } from './owner-agent.js';
 import { SharedExchange } from './shared-exchange.js';
 
 /** What a request, and all of them, may take. Bytes and milliseconds. */
-export class ForwardLimits {
+export class ForwardLimits implements ShareLimits {
   /** Of a request's body. Answers have no end. */
   readonly body: number = 1024 * 1024 * 1024;
-  /** Requests and connections at once: of one service, and of this process. */
-  readonly service: number = 2_048;
-  readonly total: number = 4_096;
+  /** Requests and connections at once: of one service, which leaves some of its city's to others, of a city that is alone, and of this process. */
+  readonly service: number = 1_536;
+  readonly perCity: number = 2_048;
+  readonly places: number = 4_096;
   /** Until a service answers, from the last byte that it was sent. */
   readonly answerMs: number = 120_000;
   /** In which nothing moves in either direction. */
@@ -40,6 +43,7 @@ export class ForwardLimits {
 
 /** The process of a service, and what it is asked for. */
 export interface Destination {
+  readonly city: string;
   readonly pk: number;
   readonly address: string;
   readonly instance: string;
@@ -80,6 +84,7 @@ export class Forwarding {
   readonly #open = new Slots<{ readonly end: End; readonly lasting: boolean }>();
   /** How much of it is each service's. */
   readonly #counts = new Map<number, number>();
+  readonly #cities: Shares<string>;
   readonly #proxy = createProxyServer();
   readonly #exchanges = new WeakMap<object, Exchange>();
   #stopping = false;
@@ -91,6 +96,7 @@ export class Forwarding {
     lifecycle: Lifecycle,
     private readonly log: AppLogger,
   ) {
+    this.#cities = new Shares(limits);
     lifecycle.onStop('streams', 'streams of services', () => this.#stop());
     this.#proxy.on('proxyReq', (onward, request) => this.#exchanges.get(request)?.sent(onward));
     this.#proxy.on('proxyRes', (answer, request) => this.#exchanges.get(request)?.answered(answer));
@@ -100,7 +106,7 @@ export class Forwarding {
   async forward(request: FastifyRequest, reply: FastifyReply, to: Destination): Promise<void> {
     const { raw } = request;
     if (hasLeft(reply.raw)) return this.#tooLate(request, reply);
-    this.#admit(raw, to.pk);
+    this.#admit(raw, to);
     const { connection: asked } = raw.headers;
     // What is read from here on is the service's: its own name, and nothing that was meant for this door.
     const headers = forService(raw.headers, requestId(request));
@@ -127,11 +133,12 @@ export class Forwarding {
     answeredElsewhere(request, { status: LEFT.kind.status, code: LEFT.kind.code });
   }
 
-  #admit({ headers }: IncomingMessage, pk: number): void {
+  #admit({ headers }: IncomingMessage, { city, pk }: Destination): void {
     if (this.#stopping) throw problem('unavailable', 'this process is stopping, try again');
     const ofService = this.#counts.get(pk) ?? 0;
-    if (ofService >= this.limits.service || this.#open.size >= this.limits.total)
-      throw problem('unavailable', `service unavailable: ${Math.min(ofService, this.#open.size)} requests for it are open here`);
+    if (ofService >= this.limits.service) throw problem('unavailable', `service unavailable: ${ofService} requests for it are open here`);
+    if (!this.#cities.admits(city))
+      throw problem('unavailable', `service unavailable: ${this.#cities.of(city)} requests for services of its city are open here`);
     const coding = headers['transfer-encoding'];
     if (coding !== undefined && coding.trim().toLowerCase() !== 'chunked')
       throw problem('bad_request', 'the only transfer coding here is chunked', { at: 'header.Transfer-Encoding' });
@@ -145,7 +152,7 @@ export class Forwarding {
     const exchange = new SharedExchange(response as BatchedResponse, ({ status, message, headers: answered }) => {
       const onward = this.#begin(asked, status, answered);
       if (asked.closes) onward.connection = 'close';
-      response.writeHead(status, message, onward);
+      response.writeHead(status, sayable(message), onward);
     });
     asked.end = (why) => exchange.abort(why);
     return this.#during(asked, async () => {
@@ -170,10 +177,18 @@ export class Forwarding {
         asked.end = (why) => onward.destroy(why);
         if (asked.why !== undefined) return void onward.destroy(asked.why);
         onward.setTimeout(this.limits.answerMs, () => this.#abort(asked, late()));
+        // Where nobody listens, Node closes the connection and says no more of the request.
+        onward.once('upgrade', ({ statusCode }, socket) => {
+          socket.destroy();
+          this.#refuse(asked, noAnswer(statusCode));
+        });
       },
       answered: (answer) => {
         sent?.setTimeout(0);
-        answer.headers = this.#begin(asked, answer.statusCode ?? 502, answer.headers) as IncomingHttpHeaders;
+        const { statusCode } = answer;
+        if (!isAnswer(statusCode)) return this.#refuse(asked, noAnswer(statusCode));
+        answer.headers = this.#begin(asked, statusCode, answer.headers) as IncomingHttpHeaders;
+        answer.statusMessage = sayable(answer.statusMessage);
         setImmediate(() => {
           if (!response.headersSent && !response.destroyed) response.flushHeaders();
         });
@@ -197,6 +212,13 @@ export class Forwarding {
     asked.why ??= why;
     if (asked.response.headersSent) asked.response.destroy();
     else asked.end?.(why);
+  }
+
+  /** Instead of an answer that cannot go on. */
+  #refuse(asked: Asked, why: ProblemError): void {
+    asked.why ??= why;
+    if (!asked.response.headersSent) this.#answer(asked, asked.why);
+    asked.end?.(asked.why);
   }
 
   async #during(asked: Asked, work: () => Promise<void>): Promise<void> {
@@ -284,8 +306,9 @@ export class Forwarding {
     }
   }
 
-  #opened(request: FastifyRequest, { pk }: Destination, end: End, lasting = false): () => void {
+  #opened(request: FastifyRequest, { city, pk }: Destination, end: End, lasting = false): () => void {
     const place = this.#open.add({ end, lasting });
+    const leave = this.#cities.take(city);
     let isOpen = true;
     this.#counts.set(pk, (this.#counts.get(pk) ?? 0) + 1);
     const forget = this.keys.add(credentialOf(principalOf(request)), end);
@@ -294,6 +317,7 @@ export class Forwarding {
       if (!isOpen) return;
       isOpen = false;
       this.#open.remove(place);
+      leave();
       const left = this.#counts.get(pk)! - 1;
       if (left === 0) this.#counts.delete(pk);
       else this.#counts.set(pk, left);
@@ -317,6 +341,8 @@ export class Forwarding {
       'content-type': PROBLEM_TYPE,
       'content-length': String(Buffer.byteLength(body)),
     });
+    // The proxy looks right after this whether there is an answer: what waits for the end of the turn is none to it.
+    response.flushHeaders();
     response.end(request.method === 'HEAD' ? undefined : body);
   }
 
@@ -349,6 +375,11 @@ const AGAIN_S = '1';
 const LEFT = problem('bad_gateway', 'whoever has asked has left');
 
 const late = (): ProblemError => problem('bad_gateway', 'service unavailable: it has not answered in time');
+
+const noAnswer = (status = 0): ProblemError =>
+  problem('bad_gateway', `service unavailable: the status ${status} of what it says is none of an answer`, {
+    headers: { 'retry-after': AGAIN_S },
+  });
 
 /** Whether it may have failed for the connection that it shared, and not for the service. */
 function wasKept(error: unknown): boolean {

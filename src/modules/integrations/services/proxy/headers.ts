@@ -1,22 +1,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 import { ADAPTER_TOKEN_PREFIX, COMMAND_TOKEN_PREFIX, KEY_PREFIX, SESSION_TOKEN_PREFIX } from '../../../../platform/http/authenticator.js';
+import { forNextHop } from '../../../../platform/outgoing/next-hop.js';
 
-/** Meant for the next hop only. */
-const HOP = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'te',
-  'trailer',
-  'upgrade',
-  'http2-settings',
-  // It has been answered already.
-  'expect',
-]);
-/** Say where the body ends: nobody may have them taken away. */
-const FRAMING = new Set(['transfer-encoding', 'content-length']);
 /** Who sends a request, and how: what the client says of it is not true, and nobody here says it again. */
 const FORWARDED = /^(forwarded|x-forwarded-.*|x-real-ip)$/;
 const OURS = /^x-svc-/;
@@ -28,11 +13,11 @@ const CREDENTIAL = new RegExp(
 
 /** The headers of a request as a service gets them: without those of the way here, and without credentials of ours. */
 export function forService(headers: IncomingHttpHeaders, requestId: string): IncomingHttpHeaders {
-  const named = namedBy(headers.connection);
+  const stays = forNextHop(headers);
   const kept: IncomingHttpHeaders = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || HOP.has(name) || named.has(name) || FORWARDED.test(name) || OURS.test(name)) continue;
+    if (value === undefined || stays(name) || FORWARDED.test(name) || OURS.test(name)) continue;
     if (name === 'authorization' && CREDENTIAL.test(String(value))) continue;
     kept[name] = value;
   }
@@ -43,25 +28,16 @@ export function forService(headers: IncomingHttpHeaders, requestId: string): Inc
 
 /** The headers of an answer as they go on: those of this process, and what the service says for itself, which counts. */
 export function fromService(headers: IncomingHttpHeaders, own: Readonly<Record<string, string | number | string[]>>): OutgoingHttpHeaders {
-  const named = namedBy(headers.connection);
+  const stays = forNextHop(headers);
   const tellsOrigin = own['access-control-allow-origin'] !== undefined;
   const kept: OutgoingHttpHeaders = {};
   for (const name of Object.keys(own)) if (name !== 'connection') kept[name] = own[name];
   for (const name of Object.keys(headers)) {
     const value = headers[name];
     // A script of a service must not become the worker of pages that are not its own.
-    if (HOP.has(name) || named.has(name) || name === 'transfer-encoding' || OURS.test(name) || name === 'service-worker-allowed') continue;
+    if (stays(name) || name === 'transfer-encoding' || OURS.test(name) || name === 'service-worker-allowed') continue;
     if (tellsOrigin && name.startsWith('access-control-')) continue;
     kept[name] = name === 'vary' ? `${value as string}, Origin` : value;
   }
   return kept;
-}
-
-const NONE: ReadonlySet<string> = new Set();
-
-function namedBy(connection: string | undefined): ReadonlySet<string> {
-  // Nearly all that say anything.
-  if (connection === undefined || connection === 'keep-alive' || connection === 'close') return NONE;
-  const names = connection.split(',').map((name) => name.trim().toLowerCase());
-  return new Set(names.filter((name) => name !== '' && !FRAMING.has(name)));
 }

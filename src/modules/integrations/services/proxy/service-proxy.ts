@@ -47,7 +47,7 @@ export class ServiceProxy {
     if (row.definition.kind === 'workflow') return this.#builtIn(reply, request.method, target, row);
     if (row.state !== 'ready' || !row.owned || row.address === null || row.instance === null) throw unready(row);
     const { pk, address, instance } = row;
-    return this.forwarding.forward(request, reply, { pk, address, instance, path: target.path + target.query });
+    return this.forwarding.forward(request, reply, { city: target.city, pk, address, instance, path: target.path + target.query });
   }
 
   /** The one contract there is: whether the service is there. */
