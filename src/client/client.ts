@@ -6,7 +6,7 @@ import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './event
 import { KEYED } from './keyed.gen.js';
 import { itemsOf, type ListPage } from './pages.js';
 import { ConnectionError, problemOf, ProtocolError } from './problems.js';
-import { timeLimit } from './sleep.js';
+import { LONGEST_MS, timeLimit } from './sleep.js';
 import { newKey, Transport } from './transport.js';
 import { waitFor, type Accepted, type Outcome, type WaitOptions } from './waiting.js';
 
@@ -124,7 +124,7 @@ export class Client implements Caller {
   async open<P extends PathsWith<'get'>>(path: P, options: Options<P, 'get'> & Opening): Promise<ReadableStream<Uint8Array> | undefined> {
     const { signal, onOpen, ...rest } = options as Sections & Opening;
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), this.#timeoutMs);
+    const timer = setTimeout(() => late.abort(), Math.min(this.#timeoutMs, LONGEST_MS));
     try {
       const more = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' };
       const { data, response } = await this.#ask('get', path, rest, AbortSignal.any([signal, late.signal]), more);

@@ -1,5 +1,5 @@
 /** What a timer can be set to, 24 days: one of more ends at once, or is refused. */
-const LONGEST_MS = 2 ** 31 - 1;
+export const LONGEST_MS = 2 ** 31 - 1;
 
 /** Aborts after so long; after as long as a timer can wait, where that is less. */
 export const timeLimit = (ms: number): AbortSignal => AbortSignal.timeout(Math.min(ms, LONGEST_MS));
@@ -13,7 +13,7 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', over);
       resolve();
     };
-    const timer = setTimeout(over, ms);
+    const timer = setTimeout(over, Math.min(ms, LONGEST_MS));
     signal?.addEventListener('abort', over);
   });
 }

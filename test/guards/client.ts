@@ -128,6 +128,14 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/client/sleep.spec.ts',
   },
   {
+    guard: 'A stream of whoever gives calls more time than a timer can wait is not ended at once.',
+    file: 'src/client/client.ts',
+    find: 'late.abort(), Math.min(this.#timeoutMs, LONGEST_MS));',
+    replace: 'late.abort(), this.#timeoutMs);',
+    test: EVENTS,
+    name: 'more time than a timer can wait',
+  },
+  {
     guard: 'A key for the city that was named before the command is for that city.',
     file: 'src/cli/keys.command.ts',
     find: '[flags.city].flat()',
