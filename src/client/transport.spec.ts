@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
 import { connect, ConnectionError, type ConnectOptions } from './index.js';
 
@@ -26,6 +26,10 @@ describe('a call that takes an idempotency key', () => {
   it.each<[string, Handler]>([
     ['the connection is lost', (_request, response) => response.destroy()],
     ['the service is not available', (_request, response) => problem(response, 503, 'unavailable: no database', { 'retry-after': '0' })],
+    [
+      'a proxy has no replica to ask',
+      (_request, response) => void response.writeHead(503, { 'content-type': 'text/plain' }).end('no upstream'),
+    ],
     ['a proxy has lost its replica', (_request, response) => problem(response, 502, 'bad_gateway: gone')],
     ['there were too many', (_request, response) => problem(response, 429, 'rate_limited: slow down', { 'retry-after': '0' })],
   ])('is sent again under the same key while %s', async (_why, fails) => {
@@ -58,6 +62,33 @@ describe('a call that takes an idempotency key', () => {
     await expect(create(server.url, { retryMs: 0 })).rejects.toMatchObject({ status: 503, retryAfterMs: 1_000 });
     expect(server.requests).toHaveLength(2);
   });
+});
+
+it('leaves the final refusals of the service as they are', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'maintenance_disabled: off') });
+  await expect(create(server.url)).rejects.toMatchObject({ status: 503 });
+  expect(server.requests).toHaveLength(1);
+});
+
+it.each([
+  ['says nothing of when', {}],
+  ['says at once', { 'retry-after': '0' }],
+])('waits longer each time where the answer %s', async (_how, headers: Record<string, string>) => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const asked: number[] = [];
+    const fetch = (async () => {
+      asked.push(Date.now());
+      return new Response('gone', { status: 502, headers });
+    }) as typeof globalThis.fetch;
+    const asking = client('http://service.test', { fetch }).get('/v0/city/{cityName}/beads', { path });
+    const failed = expect(asking).rejects.toMatchObject({ status: 502 });
+    await jest.advanceTimersByTimeAsync(10_000);
+    await failed;
+    expect(asked.slice(1).map((at, n) => at - asked[n]!)).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+  } finally {
+    jest.useRealTimers();
+  }
 });
 
 describe('a call without one', () => {

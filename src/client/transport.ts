@@ -51,10 +51,10 @@ export class Transport {
       let wait: number;
       try {
         const response = await fetch(url + path, init);
-        const asked = invited(response, repeatable);
-        if (asked === undefined || Date.now() + asked > until) return response;
+        // At once, which `Retry-After: 0` says, would be asked by all who wait.
+        wait = retryAfter(response) || pause;
+        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return response;
         await response.body?.cancel().catch(() => undefined);
-        wait = asked;
         if (response.status !== 429) this.leave(url);
       } catch (error) {
         if (signal.aborted) throw error;
@@ -76,15 +76,15 @@ export class Transport {
   };
 }
 
-/** After how long the same request may be sent again; undefined when its answer is final. */
-function invited(response: Response, repeatable: boolean): number | undefined {
-  const { status } = response;
-  const asked = retryAfter(response);
+/** Whether another try may have another answer. */
+function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
+  const { status, headers } = response;
+  const asked = retryAfter(response) !== undefined;
   if (status === 429) return asked;
-  if (!repeatable) return undefined;
-  if (status === 503) return asked;
-  // A proxy in front of replicas, one of which has just gone.
-  return status === 502 || status === 504 ? (asked ?? FIRST_PAUSE_MS) : undefined;
+  if (!repeatable) return false;
+  // The service says itself when it is final; a proxy in front of replicas, all of which have gone, says nothing of it.
+  if (status === 503) return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;
+  return status === 502 || status === 504;
 }
 
 function codeOf(error: unknown): string {

@@ -22,6 +22,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'may have been carried out',
   },
   {
+    guard: 'Who waits for a replica asks less and less often, also where the answer invites everybody at once.',
+    file: 'src/client/transport.ts',
+    find: 'wait = retryAfter(response) || pause;',
+    replace: 'wait = retryAfter(response) ?? 100;',
+    test: TRANSPORT,
+    name: 'waits longer each time',
+  },
+  {
+    guard: 'What a proxy answers that has no replica to ask is not final.',
+    file: 'src/client/transport.ts',
+    find: "return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;",
+    replace: 'return asked;',
+    test: TRANSPORT,
+    name: 'has no replica to ask',
+  },
+  {
     guard: 'What a stream sends again is told once.',
     file: 'src/client/events.ts',
     find: 'if (seq <= (seen.get(stream) ?? 0)) continue;',
