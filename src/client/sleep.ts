@@ -17,3 +17,17 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', over);
   });
 }
+
+/**
+ * What is waited for, unless the signal aborts before: then with its reason. For what does not hear the signal itself for sure: a response
+ * does not hear that of its request any more once the request is collected.
+ */
+export function orAborted<T>(waited: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return waited;
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(signal.reason as Error);
+    signal.addEventListener('abort', onAbort);
+    void waited.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    if (signal.aborted) onAbort();
+  });
+}

@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { collecting } from '../cli/testing/collect.js';
 import { json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
 import { connect, ConnectionError, type ConnectOptions } from './index.js';
 
@@ -16,6 +18,9 @@ const client = (url: string | readonly string[], more: Partial<ConnectOptions> =
 const create = (url: string | readonly string[], more: Partial<ConnectOptions> = {}) =>
   client(url, more).post('/v0/city/{cityName}/beads', { path, body: { title: 'one' } });
 const claim = (url: string | readonly string[]) => client(url).post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
+/** Half of an answer. */
+const begin = (response: ServerResponse, then?: () => void): void =>
+  void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"id":', then);
 const keys = ({ requests }: TestServer) => requests.map(({ headers }) => headers['idempotency-key']);
 
 afterEach(async () => {
@@ -25,6 +30,7 @@ afterEach(async () => {
 describe('a call that takes an idempotency key', () => {
   it.each<[string, Handler]>([
     ['the connection is lost', (_request, response) => response.destroy()],
+    ['the answer is cut off', (_request, response) => begin(response, () => response.destroy())],
     ['the service is not available', (_request, response) => problem(response, 503, 'unavailable: no database', { 'retry-after': '0' })],
     [
       'a proxy has no replica to ask',
@@ -94,11 +100,14 @@ it.each([
 describe('a call without one', () => {
   it('is not sent again when it may have been carried out', async () => {
     const server = await serve({ [CLAIM]: (_request, response) => response.destroy() });
-    const lost = claim(server.url);
-    await expect(lost).rejects.toBeInstanceOf(ConnectionError);
-    await expect(lost).rejects.toMatchObject({ mayHaveHappened: true });
-    expect(server.requests).toHaveLength(1);
-    expect(keys(server)).toEqual([undefined]);
+    const cut = await serve({ [CLAIM]: (_request, response) => begin(response, () => response.destroy()) });
+    for (const asked of [server, cut]) {
+      const lost = claim(asked.url);
+      await expect(lost).rejects.toBeInstanceOf(ConnectionError);
+      await expect(lost).rejects.toMatchObject({ mayHaveHappened: true });
+      expect(asked.requests).toHaveLength(1);
+      expect(keys(asked)).toEqual([undefined]);
+    }
   });
 
   it('is sent again when it was refused as one too many, and goes to another replica when nobody was there', async () => {
@@ -125,6 +134,23 @@ it('has a limit of time over all tries', async () => {
   const server = await serve({ [BEADS]: () => undefined });
   const asking = client(server.url, { timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path });
   await expect(asking).rejects.toThrow(/within 0.05 s/);
+});
+
+it('has that limit also for an answer that stalls in its middle', async () => {
+  const stop = collecting();
+  try {
+    const server = await serve({ [BEADS]: (_request, response) => begin(response) });
+    const asking = client(server.url, { timeoutMs: 300 }).get('/v0/city/{cityName}/beads', { path });
+    await expect(asking).rejects.toThrow(/within 0.3 s/);
+  } finally {
+    stop();
+  }
+});
+
+it('answers a body that is empty as none', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => void response.writeHead(204).end() });
+  const { data, response } = await client(server.url).call('get', '/v0/city/{cityName}/beads', { path });
+  expect([data, response.status]).toEqual([undefined, 204]);
 });
 
 describe('what a program without types forgets', () => {

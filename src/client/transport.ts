@@ -1,5 +1,5 @@
 import { ConnectionError, reason, retryAfter } from './problems.js';
-import { sleep } from './sleep.js';
+import { orAborted, sleep } from './sleep.js';
 
 export interface TransportOptions {
   /** Replicas of one service, normalised. */
@@ -53,11 +53,11 @@ export class Transport {
         const response = await fetch(url + path, init);
         // At once, which `Retry-After: 0` says, would be asked by all who wait.
         wait = retryAfter(response) || pause;
-        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return response;
+        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return await whole(response, request.signal);
         await response.body?.cancel().catch(() => undefined);
         if (response.status !== 429) this.leave(url);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (request.signal.aborted) throw error;
         const code = codeOf(error);
         const sent = !NOT_SENT.has(code);
         const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sent, { cause: error });
@@ -86,6 +86,17 @@ function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
   if (status === 503) return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;
   return status === 502 || status === 504;
 }
+
+/**
+ * An answer with all of its body, so that one that is cut off is tried again as any lost connection, and one that stalls ends with the
+ * time of its call. Streams stay what they are.
+ */
+async function whole(response: Response, signal: AbortSignal): Promise<Response> {
+  if (response.body === null || isStream(response)) return response;
+  return new Response(await orAborted(response.arrayBuffer(), signal), response);
+}
+
+const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
 
 function codeOf(error: unknown): string {
   const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown };
