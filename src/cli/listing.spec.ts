@@ -105,7 +105,7 @@ describe('a list', () => {
       3,
       'svc bead children: not_found: no such bead\n',
     ]);
-  });
+  }, 10_000);
 
   it('says nothing when the limit is all there is', async () => {
     const io = await list(50);

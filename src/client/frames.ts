@@ -34,6 +34,7 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
+  let failure: unknown;
   try {
     for (;;) {
       const chunk = await limited(reader.read(), options.silenceMs ?? SILENCE_MS, options.signal);
@@ -42,8 +43,11 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
       yield* ready.splice(0);
       if (overlong) throw new ProtocolError('the stream sent a frame above 8 MiB');
     }
+  } catch (error) {
+    failure = error;
+    throw error;
   } finally {
-    await reader.cancel().catch(() => undefined);
+    await reader.cancel(failure).catch(() => undefined);
   }
 }
 

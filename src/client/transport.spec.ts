@@ -1,6 +1,7 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
-import { json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { frame, json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { followFrames, type OpenStream } from './follow.js';
 import { connect, ConnectionError, type ConnectOptions } from './index.js';
 
 const BEADS = '/v0/city/alpha/beads';
@@ -139,6 +140,60 @@ it('has that limit also for an answer that stalls in its middle, and does not he
   const fetch = (() => Promise.resolve(new Response(new ReadableStream()))) as typeof globalThis.fetch;
   const asking = client('http://service.test', { timeoutMs: 50, fetch }).get('/v0/city/{cityName}/beads', { path });
   await expect(asking).rejects.toThrow(/within 0.05 s/);
+}, 10_000);
+
+describe('a replica that accepts and says nothing', () => {
+  const SILENT = 'http://silent.test';
+  const STREAM = '/v0/events/stream';
+  let asked: string[];
+  const told = (): Response => new Response(frame('1', 'event', {}), { headers: { 'content-type': 'text/event-stream' } });
+  const silent = (signal: AbortSignal): Promise<Response> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  const fetch = ((input: string, { signal }: { signal: AbortSignal }) => {
+    const { origin, pathname, searchParams } = new URL(input);
+    asked.push(origin);
+    if (origin === SILENT && pathname !== STREAM) return silent(signal);
+    if (pathname === STREAM) return Promise.resolve(origin === SILENT ? new Response(new ReadableStream(), told()) : told());
+    return Promise.resolve(Response.json({ waited: searchParams.get('wait') }));
+  }) as typeof globalThis.fetch;
+  const both = (more: Partial<ConnectOptions> = {}) => client([SILENT, 'http://other.test'], { fetch, ...more });
+
+  beforeEach(() => void (asked = []));
+  afterEach(() => void jest.useRealTimers());
+
+  it('has its share of the time, and the call the answer of another', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const asking = both({ timeoutMs: 20_000 }).get('/v0/city/{cityName}/beads', { path });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await asking).toEqual({ waited: null });
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  });
+
+  it('has all of it for a read that waits', async () => {
+    const asking = both({ timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path, query: { index: '1', wait: '1m' } });
+    await expect(asking).rejects.toThrow(/no answer from http:\/\/silent.test within 0.05 s/);
+    expect(asked).toEqual([SILENT]);
+  });
+
+  it('is left by the next call where what it was asked may not be asked again', async () => {
+    const one = both({ timeoutMs: 50 });
+    const claiming = one.post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
+    await expect(claiming).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened: true });
+    expect(await one.get('/v0/city/{cityName}/beads', { path })).toEqual({ waited: null });
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  });
+
+  it('is left by its streams', async () => {
+    const one = both();
+    const stop = new AbortController();
+    const { signal } = stop;
+    const open: OpenStream = () => one.open('/v0/events/stream', { signal });
+    for await (const { id } of followFrames(open, { signal, silenceMs: 10, baseMs: 1 })) {
+      expect(id).toBe('1');
+      break;
+    }
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  }, 10_000);
 });
 
 it('answers a body that is empty as none', async () => {
