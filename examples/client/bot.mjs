@@ -1,5 +1,5 @@
 // A bot at the front desk: what is mailed to `human` is asked of an agent, and answered. It may be killed at any moment and begun again.
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { connect, fromEnvironment, TurnLost } from 'supervisor-control-plane/client/node';
 
 const { SVC_CITY: city = 'demo', SVC_AGENT: agent = 'mayor', BOT_STATE: state = 'bot.position' } = process.env;
@@ -8,9 +8,17 @@ const session = client.session(city, agent);
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort());
 
-const lastEventId = await readFile(state, 'utf8').catch(() => undefined);
-const after = lastEventId === undefined ? await client.head({ city }) : undefined;
-const events = client.events({ city, types: ['mail.sent'], after, lastEventId, signal: stop.signal });
+// Killed in the middle of writing it, too, it has the position before.
+const keep = async (position) => {
+  await writeFile(`${state}.next`, position);
+  await rename(`${state}.next`, state);
+};
+const kept = (await readFile(state, 'utf8').catch(() => '')).trim();
+// Where it begins is kept before the first event: what comes while nobody listens is heard by its next life.
+// In the log of one city they are the same.
+const lastEventId = kept || (await client.head({ city }));
+if (kept === '') await keep(lastEventId);
+const events = client.events({ city, types: ['mail.sent'], lastEventId, signal: stop.signal });
 console.log('listening');
 for await (const { payload } of events) {
   const mail = payload.message;
@@ -29,5 +37,5 @@ for await (const { payload } of events) {
     });
     console.log(`${mail.id}: ${answer.text}`);
   }
-  await writeFile(state, events.lastEventId);
+  await keep(events.lastEventId);
 }

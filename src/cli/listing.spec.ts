@@ -93,6 +93,20 @@ describe('a list', () => {
     expect([await watching, lines(io)]).toEqual([130, 2]);
   });
 
+  it('ends while it is watched with what another try does not mend, also when nothing more happens', async () => {
+    server = await testServer({
+      [DEPS]: (_request, response, nth) =>
+        nth === 1 ? json(response, { children: [bead(1)] }) : problem(response, 404, 'not_found: no such bead'),
+      '/v0/city/alpha/events': (_request, response) => json(response, { items: [], total: 5 }, { 'x-svc-index': '5' }),
+      '/v0/city/alpha/events/stream': (_request, response) => stream(response, frame('6', 'event', anEvent(6))),
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+    expect([await runCli(['bead', 'children', 'al-0', '--watch'], io), io.stderr]).toEqual([
+      3,
+      'svc bead children: not_found: no such bead\n',
+    ]);
+  }, 10_000);
+
   it('says nothing when the limit is all there is', async () => {
     const io = await list(50);
     expect([lines(io), io.stderr]).toEqual([51, '']);

@@ -161,7 +161,7 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
   }
   let dirty = false;
   let looking: Promise<void> | undefined;
-  let failure: { readonly error: unknown } | undefined;
+  const failed = new AbortController();
   const lookAgain = async (): Promise<void> => {
     for (dirty = true; dirty && !signal.aborted;) {
       await sleep(TOGETHER_MS, signal);
@@ -170,15 +170,16 @@ async function watchList<T>(context: CityContext<ListFlags>, listing: Listing<T>
     }
     looking = undefined;
   };
-  for await (const event of telling(api, api.client.events({ ...scope, after, signal, onPause: pausesOf(io, path) }))) {
-    if (failure !== undefined) throw failure.error;
+  const until = AbortSignal.any([signal, failed.signal]);
+  for await (const event of telling(api, api.client.events({ ...scope, after, signal: until, onPause: pausesOf(io, path) }))) {
     const effect = followed === undefined ? 'read' : followed.take(event);
     if (effect === undefined) continue;
     stale ||= effect === 'read';
     dirty = true;
-    looking ??= lookAgain().catch((error: unknown) => void (failure = { error }));
+    looking ??= lookAgain().catch((error: unknown) => failed.abort(error));
   }
   await looking;
+  failed.signal.throwIfAborted();
   throw new InterruptedError();
 }
 

@@ -6,7 +6,7 @@ import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './event
 import { KEYED } from './keyed.gen.js';
 import { itemsOf, type ListPage } from './pages.js';
 import { ConnectionError, problemOf, ProtocolError } from './problems.js';
-import { timeLimit } from './sleep.js';
+import { LONGEST_MS, timeLimit } from './sleep.js';
 import { newKey, Transport } from './transport.js';
 import { waitFor, type Accepted, type Outcome, type WaitOptions } from './waiting.js';
 
@@ -48,10 +48,11 @@ export class Client implements Caller {
       urls,
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
       retryMs: options.retryMs ?? RETRY_MS,
+      timeoutMs: this.#timeoutMs,
     });
     this.http = createClient<paths>({
       baseUrl: urls[0]!,
-      fetch: this.#transport.send,
+      fetch: (request) => this.#transport.send(request),
       headers: options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` },
     });
     const name = options.name ?? 'client';
@@ -81,10 +82,11 @@ export class Client implements Caller {
     const limit = timeLimit(timeoutMs);
     const until = signal === undefined ? limit : AbortSignal.any([limit, signal]);
     try {
-      return (await this.#ask(method, path, rest, until)) as Answer<Data<P, M>>;
+      const more = { fetch: (request: Request) => this.#transport.send(request, timeoutMs) };
+      return (await this.#ask(method, path, rest, until, more)) as Answer<Data<P, M>>;
     } catch (error) {
       if (!limit.aborted || signal?.aborted === true) throw error;
-      throw new ConnectionError(`no answer from ${this.url} within ${timeoutMs / 1_000} s`, true, { cause: error });
+      throw new ConnectionError(`no answer from ${this.#transport.asked} within ${timeoutMs / 1_000} s`, true, { cause: error });
     }
   }
 
@@ -124,7 +126,7 @@ export class Client implements Caller {
   async open<P extends PathsWith<'get'>>(path: P, options: Options<P, 'get'> & Opening): Promise<ReadableStream<Uint8Array> | undefined> {
     const { signal, onOpen, ...rest } = options as Sections & Opening;
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), this.#timeoutMs);
+    const timer = setTimeout(() => late.abort(), Math.min(this.#timeoutMs, LONGEST_MS));
     try {
       const more = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' };
       const { data, response } = await this.#ask('get', path, rest, AbortSignal.any([signal, late.signal]), more);
@@ -136,7 +138,7 @@ export class Client implements Caller {
       return data as ReadableStream<Uint8Array>;
     } catch (error) {
       if (!late.signal.aborted || signal.aborted) throw error;
-      throw new ConnectionError(`no answer from ${this.url} within ${this.#timeoutMs / 1_000} s`, true, { cause: error });
+      throw new ConnectionError(`no answer from ${this.#transport.asked} within ${this.#timeoutMs / 1_000} s`, true, { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -164,7 +166,7 @@ export class Client implements Caller {
     return new Conversation(this, city, id);
   }
 
-  async #ask(method: Method, path: string, sections: Sections, signal: AbortSignal, more: object = {}): Promise<Answer<unknown>> {
+  async #ask(method: Method, path: string, sections: Sections, signal: AbortSignal, more: object): Promise<Answer<unknown>> {
     const { path: names, query, header, body, idempotencyKey } = sections;
     const key = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const request = this.http.request as unknown as (method: string, path: string, init: object) => Promise<RawAnswer>;

@@ -97,3 +97,16 @@ describe('the wait for a turn whose stream seems to have begun behind it', () =>
     expect(wires).toHaveLength(1);
   });
 });
+
+it('finds the message of a turn of a life before also far back', async () => {
+  const asked: string[] = [];
+  const fetch = ((input: string) => {
+    const { searchParams } = new URL(input);
+    asked.push(searchParams.toString());
+    const cursor = searchParams.get('cursor');
+    return Promise.resolve(Response.json(cursor === null ? { items: [], next_cursor: 'c' } : { items: [{ id: 'm', request_id: 'r' }] }));
+  }) as typeof globalThis.fetch;
+  const turn = connect({ url: 'http://service.test', fetch, retryMs: 0 }).session('alpha', 'chat').turn('r');
+  expect(await turn.message()).toMatchObject({ id: 'm' });
+  expect(asked).toEqual(['limit=20', 'limit=1000&cursor=c']);
+});

@@ -1,5 +1,6 @@
 import type { Caller, Schemas } from './calls.js';
 import { followFrames, type OpenStream } from './follow.js';
+import { itemsOf, type ListPage } from './pages.js';
 import { ApiProblem } from './problems.js';
 import { sleep } from './sleep.js';
 import { sessionFrame, TurnOf, type Question, type SessionFrame } from './turns.js';
@@ -36,6 +37,7 @@ export class TurnLost extends Error {
 }
 
 const POLL_MS = 2_000;
+const NEWEST = 20;
 /** The position before all entries of a transcript. */
 const BEGINNING = '0';
 const LOST = new Set(['failed', 'cancelled', 'expired', 'unconfirmed']);
@@ -147,10 +149,15 @@ export class Turn {
   async message(signal?: AbortSignal): Promise<Schemas['SessionMessageRecord']> {
     const { city, id } = this.session;
     const path = { cityName: city, id };
-    const { items } = await this.client.get('/v0/city/{cityName}/session/{id}/messages', { path, query: { limit: 1000 }, signal });
-    const message = items.find(({ request_id: request }) => request === this.requestId);
-    if (message === undefined) throw new TurnLost(`session ${id} does not have the message any more`);
-    return message;
+    // The newest first: it is among the first few, unless it is that of a life before.
+    const page = (query: { cursor?: string }): Promise<ListPage<Schemas['SessionMessageRecord']>> =>
+      this.client.get('/v0/city/{cityName}/session/{id}/messages', {
+        path,
+        query: { limit: query.cursor === undefined ? NEWEST : 1_000, ...query },
+        signal,
+      });
+    for await (const message of itemsOf(page)) if (message.request_id === this.requestId) return message;
+    throw new TurnLost(`session ${id} does not have the message any more`);
   }
 
   /** Waits for the end of the turn: what the agent has said in it. @throws TurnLost, ApiProblem; the signal's reason when that aborts */

@@ -34,6 +34,12 @@ describe('events', () => {
     ]);
   });
 
+  it('are heard by whoever gives calls more time than a timer can wait', async () => {
+    await serve((_request, response) => void setTimeout(() => stream(response, tagged('x', 'a', 5)), 20));
+    const opening = connect({ url: server.url, timeoutMs: Infinity }).open('/v0/events/stream', { signal: new AbortController().signal });
+    await (await opening)!.cancel();
+  });
+
   it('begin again where the caller began when an id is not known any more, and leave out what they have told', async () => {
     await serve((_request, response, nth) => {
       if (nth === 1) {

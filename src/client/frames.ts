@@ -1,5 +1,6 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { ConnectionError, ProtocolError, reason } from './problems.js';
+import { orAborted } from './sleep.js';
 
 /** One frame of a stream; `id` is opaque and only ever handed back. */
 export type Frame = EventSourceMessage;
@@ -12,7 +13,7 @@ const SILENCE_MS = 60_000;
 export interface ReadOptions {
   readonly onRetry?: (ms: number) => void;
   readonly silenceMs?: number;
-  /** Ends the reading with its reason. A response does not hear the signal of its request any more once that is collected. */
+  /** Ends the reading with its reason. */
   readonly signal?: AbortSignal;
 }
 
@@ -33,6 +34,7 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
   });
   const reader = body.getReader();
   const decoder = new TextDecoder();
+  let failure: unknown;
   try {
     for (;;) {
       const chunk = await limited(reader.read(), options.silenceMs ?? SILENCE_MS, options.signal);
@@ -41,28 +43,26 @@ export async function* readFrames(body: ReadableStream<Uint8Array>, options: Rea
       yield* ready.splice(0);
       if (overlong) throw new ProtocolError('the stream sent a frame above 8 MiB');
     }
+  } catch (error) {
+    failure = error;
+    throw error;
   } finally {
-    await reader.cancel().catch(() => undefined);
+    await reader.cancel(failure).catch(() => undefined);
   }
 }
 
 async function limited<T>(reading: Promise<T>, ms: number, signal: AbortSignal | undefined): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  let onAbort = (): void => undefined;
-  const end = new Promise<never>((_, reject) => {
+  const silence = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new ConnectionError(`nothing arrived for ${ms / 1_000} s`, true)), ms);
-    onAbort = () => reject(signal?.reason as Error);
-    signal?.addEventListener('abort', onAbort);
-    if (signal?.aborted === true) onAbort();
   });
   try {
-    return await Promise.race([reading, end]);
+    return await orAborted(Promise.race([reading, silence]), signal);
   } catch (error) {
     if (error instanceof ConnectionError || (error as { name?: unknown } | null)?.name === 'AbortError') throw error;
     throw new ConnectionError(`the stream broke: ${reason(error)}`, true, { cause: error });
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', onAbort);
   }
 }
 

@@ -1,5 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
-import { json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { frame, json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
+import { followFrames, type OpenStream } from './follow.js';
 import { connect, ConnectionError, type ConnectOptions } from './index.js';
 
 const BEADS = '/v0/city/alpha/beads';
@@ -16,6 +18,9 @@ const client = (url: string | readonly string[], more: Partial<ConnectOptions> =
 const create = (url: string | readonly string[], more: Partial<ConnectOptions> = {}) =>
   client(url, more).post('/v0/city/{cityName}/beads', { path, body: { title: 'one' } });
 const claim = (url: string | readonly string[]) => client(url).post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
+/** Half of an answer. */
+const begin = (response: ServerResponse, then?: () => void): void =>
+  void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"id":', then);
 const keys = ({ requests }: TestServer) => requests.map(({ headers }) => headers['idempotency-key']);
 
 afterEach(async () => {
@@ -25,7 +30,12 @@ afterEach(async () => {
 describe('a call that takes an idempotency key', () => {
   it.each<[string, Handler]>([
     ['the connection is lost', (_request, response) => response.destroy()],
+    ['the answer is cut off', (_request, response) => begin(response, () => response.destroy())],
     ['the service is not available', (_request, response) => problem(response, 503, 'unavailable: no database', { 'retry-after': '0' })],
+    [
+      'a proxy has no replica to ask',
+      (_request, response) => void response.writeHead(503, { 'content-type': 'text/plain' }).end('no upstream'),
+    ],
     ['a proxy has lost its replica', (_request, response) => problem(response, 502, 'bad_gateway: gone')],
     ['there were too many', (_request, response) => problem(response, 429, 'rate_limited: slow down', { 'retry-after': '0' })],
   ])('is sent again under the same key while %s', async (_why, fails) => {
@@ -60,14 +70,44 @@ describe('a call that takes an idempotency key', () => {
   });
 });
 
+it('leaves the final refusals of the service as they are', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'maintenance_disabled: off') });
+  await expect(create(server.url)).rejects.toMatchObject({ status: 503 });
+  expect(server.requests).toHaveLength(1);
+});
+
+it.each([
+  ['says nothing of when', {}],
+  ['says at once', { 'retry-after': '0' }],
+])('waits longer each time where the answer %s', async (_how, headers: Record<string, string>) => {
+  jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  try {
+    const asked: number[] = [];
+    const fetch = (async () => {
+      asked.push(Date.now());
+      return new Response('gone', { status: 502, headers });
+    }) as typeof globalThis.fetch;
+    const asking = client('http://service.test', { fetch }).get('/v0/city/{cityName}/beads', { path });
+    const failed = expect(asking).rejects.toMatchObject({ status: 502 });
+    await jest.advanceTimersByTimeAsync(10_000);
+    await failed;
+    expect(asked.slice(1).map((at, n) => at - asked[n]!)).toEqual([100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000]);
+  } finally {
+    jest.useRealTimers();
+  }
+});
+
 describe('a call without one', () => {
   it('is not sent again when it may have been carried out', async () => {
     const server = await serve({ [CLAIM]: (_request, response) => response.destroy() });
-    const lost = claim(server.url);
-    await expect(lost).rejects.toBeInstanceOf(ConnectionError);
-    await expect(lost).rejects.toMatchObject({ mayHaveHappened: true });
-    expect(server.requests).toHaveLength(1);
-    expect(keys(server)).toEqual([undefined]);
+    const cut = await serve({ [CLAIM]: (_request, response) => begin(response, () => response.destroy()) });
+    for (const asked of [server, cut]) {
+      const lost = claim(asked.url);
+      await expect(lost).rejects.toBeInstanceOf(ConnectionError);
+      await expect(lost).rejects.toMatchObject({ mayHaveHappened: true });
+      expect(asked.requests).toHaveLength(1);
+      expect(keys(asked)).toEqual([undefined]);
+    }
   });
 
   it('is sent again when it was refused as one too many, and goes to another replica when nobody was there', async () => {
@@ -94,6 +134,72 @@ it('has a limit of time over all tries', async () => {
   const server = await serve({ [BEADS]: () => undefined });
   const asking = client(server.url, { timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path });
   await expect(asking).rejects.toThrow(/within 0.05 s/);
+});
+
+it('has that limit also for an answer that stalls in its middle, and does not hear the signal', async () => {
+  const fetch = (() => Promise.resolve(new Response(new ReadableStream()))) as typeof globalThis.fetch;
+  const asking = client('http://service.test', { timeoutMs: 50, fetch }).get('/v0/city/{cityName}/beads', { path });
+  await expect(asking).rejects.toThrow(/within 0.05 s/);
+}, 10_000);
+
+describe('a replica that accepts and says nothing', () => {
+  const SILENT = 'http://silent.test';
+  const STREAM = '/v0/events/stream';
+  let asked: string[];
+  const told = (): Response => new Response(frame('1', 'event', {}), { headers: { 'content-type': 'text/event-stream' } });
+  const silent = (signal: AbortSignal): Promise<Response> =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  const fetch = ((input: string, { signal }: { signal: AbortSignal }) => {
+    const { origin, pathname, searchParams } = new URL(input);
+    asked.push(origin);
+    if (origin === SILENT && pathname !== STREAM) return silent(signal);
+    if (pathname === STREAM) return Promise.resolve(origin === SILENT ? new Response(new ReadableStream(), told()) : told());
+    return Promise.resolve(Response.json({ waited: searchParams.get('wait') }));
+  }) as typeof globalThis.fetch;
+  const both = (more: Partial<ConnectOptions> = {}) => client([SILENT, 'http://other.test'], { fetch, ...more });
+
+  beforeEach(() => void (asked = []));
+  afterEach(() => void jest.useRealTimers());
+
+  it('has its share of the time, and the call the answer of another', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const asking = both({ timeoutMs: 20_000 }).get('/v0/city/{cityName}/beads', { path });
+    await jest.advanceTimersByTimeAsync(10_000);
+    expect(await asking).toEqual({ waited: null });
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  });
+
+  it('has all of it for a read that waits', async () => {
+    const asking = both({ timeoutMs: 50 }).get('/v0/city/{cityName}/beads', { path, query: { index: '1', wait: '1m' } });
+    await expect(asking).rejects.toThrow(/no answer from http:\/\/silent.test within 0.05 s/);
+    expect(asked).toEqual([SILENT]);
+  });
+
+  it('is left by the next call where what it was asked may not be asked again', async () => {
+    const one = both({ timeoutMs: 50 });
+    const claiming = one.post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
+    await expect(claiming).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened: true });
+    expect(await one.get('/v0/city/{cityName}/beads', { path })).toEqual({ waited: null });
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  });
+
+  it('is left by its streams', async () => {
+    const one = both();
+    const stop = new AbortController();
+    const { signal } = stop;
+    const open: OpenStream = () => one.open('/v0/events/stream', { signal });
+    for await (const { id } of followFrames(open, { signal, silenceMs: 10, baseMs: 1 })) {
+      expect(id).toBe('1');
+      break;
+    }
+    expect(asked).toEqual([SILENT, 'http://other.test']);
+  }, 10_000);
+});
+
+it('answers a body that is empty as none', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => void response.writeHead(204).end() });
+  const { data, response } = await client(server.url).call('get', '/v0/city/{cityName}/beads', { path });
+  expect([data, response.status]).toEqual([undefined, 204]);
 });
 
 describe('what a program without types forgets', () => {

@@ -1,5 +1,5 @@
 import { ConnectionError, reason, retryAfter } from './problems.js';
-import { sleep } from './sleep.js';
+import { LONGEST_MS, orAborted, sleep } from './sleep.js';
 
 export interface TransportOptions {
   /** Replicas of one service, normalised. */
@@ -7,6 +7,8 @@ export interface TransportOptions {
   readonly fetch: typeof globalThis.fetch;
   /** How long a request is tried again in all; 0 asks each address once. */
   readonly retryMs: number;
+  /** How long whoever asks waits for all tries, unless that is told with the request. */
+  readonly timeoutMs: number;
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -20,11 +22,14 @@ const FOR_GOOD = /CERT|SIGNATURE|SSL|TLS/;
 /**
  * Sends requests to whichever address answers, and again where that is safe: what was refused as too much (429), and what only reads or
  * carries an idempotency key also when the service is not available (502, 503, 504) or the connection was lost. The key stays the same
- * over all tries, so what was carried out is not carried out twice.
+ * over all tries, so what was carried out is not carried out twice. An address that says nothing has its share of the time, then the next
+ * one is asked: the system behind a process that stands still goes on to accept connections.
  */
 export class Transport {
   /** The address that has answered last. */
   #at = 0;
+  /** The address that was asked last. */
+  #asked = 0;
 
   constructor(private readonly options: TransportOptions) {}
 
@@ -32,32 +37,45 @@ export class Transport {
     return this.options.urls[this.#at]!;
   }
 
-  /** Goes on with the next address: the one before has broken a connection. */
-  leave(url: string): void {
+  get asked(): string {
+    return this.options.urls[this.#asked]!;
+  }
+
+  /** Goes on with the next address: the one before has broken a connection, or says nothing. */
+  private leave(url: string): void {
     if (this.url === url) this.#at = (this.#at + 1) % this.options.urls.length;
   }
 
-  readonly send = async (request: Request): Promise<Response> => {
+  async send(request: Request, timeoutMs = this.options.timeoutMs): Promise<Response> {
     const { urls, fetch, retryMs } = this.options;
-    const { method, headers, signal } = request;
+    const { method, headers } = request;
     const path = request.url.slice(urls[0]!.length);
     const bytes = SAFE.has(method) ? undefined : await request.arrayBuffer();
-    const init = { method, headers, signal, redirect: request.redirect, ...(bytes?.byteLength ? { body: bytes } : {}) };
+    const init = { method, headers, redirect: request.redirect, ...(bytes?.byteLength ? { body: bytes } : {}) };
     const repeatable = SAFE.has(method) || headers.has('idempotency-key');
+    // What waits for a change is silent on purpose.
+    const share = repeatable && !new URL(request.url).searchParams.has('wait') ? timeoutMs / urls.length : undefined;
     const until = Date.now() + retryMs;
     let pause = FIRST_PAUSE_MS;
     for (let tried = 1; ; tried++) {
-      const url = this.url;
+      const { url } = this;
+      this.#asked = this.#at;
       let wait: number;
+      // The last address has all the time that is left.
+      const patience = patienceOf(tried < urls.length ? share : undefined, request.signal);
+      const { signal } = patience;
       try {
-        const response = await fetch(url + path, init);
-        const asked = invited(response, repeatable);
-        if (asked === undefined || Date.now() + asked > until) return response;
+        const response = await fetch(url + path, { ...init, signal });
+        // At once, which `Retry-After: 0` says, would be asked by all who wait.
+        wait = retryAfter(response) || pause;
+        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return await this.#whole(response, url, signal);
         await response.body?.cancel().catch(() => undefined);
-        wait = asked;
         if (response.status !== 429) this.leave(url);
       } catch (error) {
-        if (signal.aborted) throw error;
+        if (request.signal.aborted) {
+          this.leave(url);
+          throw error;
+        }
         const code = codeOf(error);
         const sent = !NOT_SENT.has(code);
         const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sent, { cause: error });
@@ -66,26 +84,69 @@ export class Transport {
         // All addresses are asked before anybody waits.
         wait = tried % urls.length === 0 ? pause : 0;
         if (tried >= urls.length && Date.now() + wait >= until) throw failure;
+      } finally {
+        patience.end();
       }
       if (wait > 0) {
-        await sleep(wait, signal);
-        if (signal.aborted) throw signal.reason;
+        await sleep(wait, request.signal);
+        if (request.signal.aborted) throw request.signal.reason;
         pause = Math.min(pause * 2, LAST_PAUSE_MS);
       }
     }
-  };
+  }
+
+  /**
+   * An answer with all of its body, so that one that is cut off is tried again as any lost connection, and one that stalls ends with the
+   * time of its call. Streams stay what they are.
+   */
+  async #whole(response: Response, url: string, signal: AbortSignal): Promise<Response> {
+    const { body } = response;
+    if (body === null) return response;
+    if (!isStream(response)) return new Response(await orAborted(response.arrayBuffer(), signal), response);
+    return this.options.urls.length === 1 ? response : new Response(this.#leaving(body, url), response);
+  }
+
+  /** The same stream, whose address is left when whoever reads gives it up for its silence. */
+  #leaving(body: ReadableStream<Uint8Array>, url: string): ReadableStream<Uint8Array> {
+    const reader = body.getReader();
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (out) => {
+          const { done, value } = await reader.read();
+          if (done) out.close();
+          else out.enqueue(value);
+        },
+        cancel: (why) => {
+          if (why instanceof ConnectionError) this.leave(url);
+          return reader.cancel(why);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
 }
 
-/** After how long the same request may be sent again; undefined when its answer is final. */
-function invited(response: Response, repeatable: boolean): number | undefined {
-  const { status } = response;
-  const asked = retryAfter(response);
-  if (status === 429) return asked;
-  if (!repeatable) return undefined;
-  if (status === 503) return asked;
-  // A proxy in front of replicas, one of which has just gone.
-  return status === 502 || status === 504 ? (asked ?? FIRST_PAUSE_MS) : undefined;
+/** The signal of a request, which also aborts after its share of the time, unless it has ended before. */
+function patienceOf(ms: number | undefined, signal: AbortSignal): { readonly signal: AbortSignal; end(): void } {
+  if (ms === undefined) return { signal, end: () => undefined };
+  const silent = new AbortController();
+  const why = new Error(`nothing arrived for ${ms / 1_000} s`);
+  const timer = setTimeout(() => silent.abort(why), Math.min(ms, LONGEST_MS));
+  return { signal: AbortSignal.any([signal, silent.signal]), end: () => clearTimeout(timer) };
 }
+
+/** Whether another try may have another answer. */
+function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
+  const { status, headers } = response;
+  const asked = retryAfter(response) !== undefined;
+  if (status === 429) return asked;
+  if (!repeatable) return false;
+  // The service says itself when it is final; a proxy in front of replicas, all of which have gone, says nothing of it.
+  if (status === 503) return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;
+  return status === 502 || status === 504;
+}
+
+const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
 
 function codeOf(error: unknown): string {
   const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown };

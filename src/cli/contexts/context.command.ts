@@ -6,7 +6,7 @@ import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { facts, table } from '../table.js';
 import { defined } from '../values.js';
-import { contextInUse, readContexts, writeContexts, type Named } from './file.js';
+import { changeContexts, contextInUse, readContexts, type Named } from './file.js';
 
 interface SetFlags {
   readonly server?: string | false;
@@ -60,9 +60,10 @@ The key and the city of a context are for its own server alone.
   const use = context.command('use').description('use a context from now on').argument('<name>', 'the context');
   withExamples(use, 'svc context use work');
   use.action(async (name: string) => {
-    const all = readContexts(io.env);
-    must(all.contexts, name);
-    writeContexts(io.env, { ...all, current: name });
+    await changeContexts(io.env, (all) => {
+      must(all.contexts, name);
+      return { ...all, current: name };
+    });
     await io.out(`${name} is used from now on\n`);
   });
 
@@ -84,16 +85,16 @@ The key and the city of a context are for its own server alone.
     'svc context set work --no-city',
   );
   set.action(async (name: string, _options, action: Command) => {
-    const all = readContexts(io.env);
-    const before: Named = Object.hasOwn(all.contexts, name) ? all.contexts[name]! : {};
     const flags = action.opts<SetFlags>();
     const path = (given: string | false | undefined): string | false | undefined =>
       typeof given === 'string' ? resolve(io.cwd, given) : given;
     const changes = defined({ server: server(flags.server), key_file: path(flags.keyFile), ca_cert: path(flags.caCert), city: flags.city });
     if (Object.keys(changes).length === 0) throw new CliError('nothing to set: name at least one option');
-    const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== false);
-    const contexts = { ...all.contexts, [name]: Object.fromEntries(merged) as Named };
-    writeContexts(io.env, { current: all.current ?? name, contexts });
+    await changeContexts(io.env, (all) => {
+      const before: Named = Object.hasOwn(all.contexts, name) ? all.contexts[name]! : {};
+      const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== false);
+      return { current: all.current ?? name, contexts: { ...all.contexts, [name]: Object.fromEntries(merged) as Named } };
+    });
     await io.out(`${name} is set\n`);
   });
 
@@ -121,10 +122,11 @@ The key and the city of a context are for its own server alone.
   const remove = context.command('delete').description('forget a context; key files stay').argument('<name>', 'the context');
   withExamples(remove, 'svc context delete work');
   remove.action(async (name: string) => {
-    const { current, contexts } = readContexts(io.env);
-    must(contexts, name);
-    const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name));
-    writeContexts(io.env, { ...defined({ current: current === name ? undefined : current }), contexts: left });
+    await changeContexts(io.env, ({ current, contexts }) => {
+      must(contexts, name);
+      const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name));
+      return { ...defined({ current: current === name ? undefined : current }), contexts: left };
+    });
     await io.out(`${name} is deleted\n`);
   });
 }

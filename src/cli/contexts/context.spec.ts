@@ -1,4 +1,4 @@
-import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
@@ -67,6 +67,22 @@ it('is used, changed and forgotten', async () => {
   expect(await asked([], { SVC_PORT: new URL(work.url).port })).toContain('the default');
   expect((await svc(['context', 'use', 'other'])).code).toBe(3);
   expect((await svc(['health', '--context', 'gone'])).stderr).toContain('there is no context gone');
+});
+
+it('changes what another client has left, once that has', async () => {
+  const own = mkdtempSync(join(tmpdir(), 'svc-context-'));
+  const file = join(own, 'svc/contexts.json');
+  mkdirSync(join(own, 'svc'));
+  writeFileSync(`${file}.lock`, '');
+  const setting = svc(['context', 'set', 'mine', '--server', work.url], { XDG_CONFIG_HOME: own });
+  await new Promise((resolve) => setImmediate(resolve));
+  writeFileSync(file, JSON.stringify({ contexts: { theirs: { server: other.url } } }));
+  rmSync(`${file}.lock`);
+  expect((await setting).code).toBe(0);
+  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+    current: 'mine',
+    contexts: { theirs: { server: other.url }, mine: { server: work.url } },
+  });
 });
 
 it.each([

@@ -1,5 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { sleep } from '../../client/sleep.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 
@@ -43,15 +45,42 @@ export function readContexts(env: Io['env']): Contexts {
   throw new CliError(`${file} is damaged: mend it, or remove it`);
 }
 
-/** Only its owner reads and writes it. Whoever reads meanwhile has the one before. */
-export function writeContexts(env: Io['env'], contexts: Contexts): void {
+/** A lock that is older was left by a client that was killed: a change takes milliseconds. */
+const STALE_MS = 5_000;
+const LOOK_MS = 20;
+
+/**
+ * Makes of what there is something else, one client at a time, so that none takes back what another has changed. Only its owner reads and
+ * writes the file. Whoever reads meanwhile has the one before. @throws CliError; what `change` throws, and then nothing is changed
+ */
+export async function changeContexts(env: Io['env'], change: (before: Contexts) => Contexts): Promise<void> {
   const file = contextsFile(env);
   if (file === undefined) throw new CliError('there is no home directory to keep contexts in: set HOME or XDG_CONFIG_HOME');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const next = `${file}.${process.pid}`;
-  writeFileSync(next, `${JSON.stringify(contexts, null, 2)}\n`, { mode: 0o600 });
-  chmodSync(next, 0o600);
-  renameSync(next, file);
+  const lock = `${file}.lock`;
+  while (!taken(lock)) await sleep(LOOK_MS);
+  try {
+    const after = change(readContexts(env));
+    const next = `${file}.${randomUUID()}`;
+    writeFileSync(next, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600 });
+    chmodSync(next, 0o600);
+    renameSync(next, file);
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+/** Whether the lock is ours now; one that was left is removed. */
+function taken(lock: string): boolean {
+  try {
+    writeFileSync(lock, '', { flag: 'wx', mode: 0o600 });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+    if (since !== undefined && Date.now() - since > STALE_MS) rmSync(lock, { force: true });
+    return false;
+  }
 }
 
 /** The context that counts: `--context`, then `SVC_CONTEXT`, then the one in use. @throws CliError when it is not there */

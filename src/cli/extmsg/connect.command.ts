@@ -46,6 +46,7 @@ export function addConnect(extmsg: Command, io: Io): void {
     const known = new Map<string, Promise<Outcome>>();
     const works = new Set<Promise<void>>();
     let done = 0;
+    let failure: { readonly error: unknown } | undefined;
     const take = async (publication: Publication): Promise<void> => {
       const before = known.get(publication.id);
       const outcome = before ?? publish(publication, flags, io);
@@ -64,13 +65,24 @@ export function addConnect(extmsg: Command, io: Io): void {
       return api.client.open('/v0/city/{cityName}/extmsg/publications/stream', { ...params, header, signal });
     };
     const onPause = (ms: number, why: string): void => io.err(`${why}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
-    for await (const { event, data, id } of telling(api, followFrames(open, { signal, onPause }))) {
-      if (event !== 'publication') continue;
-      const work = take(objectOf(data, event, id) as Publication).finally(() => works.delete(work));
-      works.add(work);
-      if (flags.exec === undefined) await work;
+    const failed = (error: unknown): void => {
+      failure ??= { error };
+      enough.abort();
+    };
+    try {
+      for await (const { event, data, id } of telling(api, followFrames(open, { signal, onPause }))) {
+        if (event !== 'publication') continue;
+        const work = take(objectOf(data, event, id) as Publication)
+          .catch(failed)
+          .finally(() => works.delete(work));
+        works.add(work);
+        if (flags.exec === undefined) await work;
+      }
+    } finally {
+      // However this ends: what is being published is, and is acknowledged.
+      await Promise.all(works);
     }
-    await Promise.all(works);
+    if (failure !== undefined) throw failure.error;
     if (io.signal.aborted) throw new InterruptedError();
   });
 }

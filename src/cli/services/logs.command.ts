@@ -8,6 +8,7 @@ import { harmless } from '../harmless.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { objectOf } from '../../client/frames.js';
+import type { ApiProblem } from '../../client/problems.js';
 import { pausesOf } from '../pauses.js';
 import { defined, numberOf } from '../values.js';
 
@@ -47,7 +48,9 @@ export function addLogs(service: Command, io: Io): void {
       const opening = api.client.open('/v0/city/{cityName}/service/{name}/logs/stream', { path, query, header, signal });
       return opening.catch(failing(api)).catch(absent);
     };
-    for await (const { event, data, id } of followFrames(open, { signal, onPause: pausesOf(io, called) })) {
+    // The lines that it was behind have gone, as with a restored database: the last ones are shown, and it goes on.
+    const again = ({ status }: ApiProblem, at: string | undefined): boolean => at !== undefined && status === 410;
+    for await (const { event, data, id } of followFrames(open, { signal, onPause: pausesOf(io, called), again })) {
       if (event === 'line') await io.out(shown(objectOf(data, event, id) as Line));
     }
     throw new InterruptedError();

@@ -41,7 +41,7 @@ export async function tellQuestions(
     // At first, too: what a message makes a session ask comes after the word that it was delivered.
     await sleep(POLL_MS, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
-    const open = await questionsOf(api, { cityName: of.city, id: of.session }).catch(() => []);
+    const open = await questionsOf({ ...api, signal }, { cityName: of.city, id: of.session }).catch(() => []);
     for (const question of signal.aborted ? [] : open) {
       if (told.has(question.request_id)) continue;
       told.add(question.request_id);

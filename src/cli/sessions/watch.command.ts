@@ -50,7 +50,13 @@ async function watchSession(context: Context, session: string): Promise<void> {
   const onPause = (ms: number, why: string): void => {
     pausesOf({ err: (text) => io.err(view.fresh() + text) }, context.path)(ms, why);
   };
-  const typing = flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal));
+  let failure: { readonly error: unknown } | undefined;
+  const failed = (error: unknown): void => {
+    if (!done.signal.aborted) failure = { error };
+    done.abort();
+  };
+  const typing =
+    flags.json === true || io.lines === undefined ? undefined : answering(context, session, view, io.lines(signal)).catch(failed);
   try {
     const following = api.client.session(city, session).follow({ thinking: flags.thinking === true, signal, onPause });
     for await (const frame of telling(api, following)) {
@@ -62,10 +68,11 @@ async function watchSession(context: Context, session: string): Promise<void> {
     }
   } finally {
     done.abort();
-    await typing?.catch(() => undefined);
+    await typing;
     if (flags.json !== true) await io.out(view.fresh());
   }
   if (io.signal.aborted) throw new InterruptedError();
+  if (failure !== undefined) throw failure.error;
 }
 
 /** Nothing is under way and nothing waits. */

@@ -18,7 +18,7 @@ export async function awaitBatch(api: Api, io: Io, { city, accepted, quiet }: Ma
   const progress = new Progress(io, 'slinging', quiet);
   const beside = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      const seen = await pageOf(api, city, accepted.request_id, { limit: 1 }).catch(() => undefined);
+      const seen = await pageOf({ ...api, signal }, city, accepted.request_id, { limit: 1 }).catch(() => undefined);
       if (seen !== undefined && !signal.aborted && seen.finished_at === undefined) progress.enter(`${seen.done} of ${seen.total}`);
       await sleep(LOOK_MS, undefined, { signal }).catch(() => undefined);
     }

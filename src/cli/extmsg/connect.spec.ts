@@ -1,0 +1,25 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { runCli } from '../cli.js';
+import { fakeIo } from '../testing/io.js';
+import { frame, json, stream, testServer, type TestServer } from '../testing/server.js';
+
+let server: TestServer;
+afterEach(() => server.close());
+
+it('ends with what has failed beside its stream, once what is under way is published', async () => {
+  const conversation = { provider: 'chat', account_id: 'default', conversation_id: 'c', kind: 'dm' };
+  const publication = (id: string): string =>
+    frame(id, 'publication', { id, claim: 'x', claim_until: '2999-01-01T00:00:00Z', conversation, session_id: 's', text: id });
+  const acks: string[] = [];
+  server = await testServer({
+    '/v0/city/alpha/extmsg/publications/stream': (_request, response) => stream(response, publication('one'), publication('two')),
+    '/v0/city/alpha/extmsg/publication/one/ack': (_request, response) => {
+      acks.push('one');
+      json(response, {});
+    },
+  });
+  const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+  io.out = (text) => (text.includes('two') ? Promise.reject(new Error('no room')) : Promise.resolve());
+  expect(await runCli(['extmsg', 'connect', 'chat', '--exec', 'cat >/dev/null; echo 1'], io)).toBe(1);
+  expect([io.stderr, acks]).toEqual(['svc extmsg connect: no room\n', ['one']]);
+});
