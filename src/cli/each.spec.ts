@@ -1,5 +1,9 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
+import { Readable, Writable } from 'node:stream';
 import { runCli } from './cli.js';
+import type { Surroundings } from './io.js';
+import { run } from './run.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -31,6 +35,40 @@ describe('several names', () => {
   it('are one JSON line each, with the name', async () => {
     expect(await close(routes(), 'al-1', 'al-3', '--json')).toBe(0);
     expect(io.stdout).toBe('{"id":"al-1","status":"closed"}\n{"id":"al-3","status":"closed"}\n');
+  });
+
+  /** Runs it beside a reader who has gone after one line, or a disk that is full: its exit code, and what it says. */
+  async function cut(code: string, ...args: string[]): Promise<{ readonly exit: number; readonly said: string }> {
+    let lines = 0;
+    let said = '';
+    // That of a process may be written to again and again, and fails again.
+    const stdout = Object.assign(new EventEmitter(), {
+      write(data: string, done?: () => void): boolean {
+        if (data !== '' && ++lines > 1) setImmediate(() => stdout.emit('error', Object.assign(new Error(code), { code })));
+        done?.();
+        return lines <= 1;
+      },
+    });
+    const stderr = new Writable({ write: (data, _encoding, done) => ((said += String(data)), done()) });
+    const env = { SVC_API_URL: server.url, SVC_CITY: 'alpha' };
+    const around = { env, stdin: Readable.from([]), stdout, stderr, cwd: () => '/', on: () => undefined };
+    return { exit: await run(args, around as unknown as Surroundings), said };
+  }
+
+  // Guard: the rest was left as it was, and the exit code said that all was done.
+  it('are all done though nobody reads any more, and the exit code tells how', async () => {
+    const names = ['al-1', 'al-3', 'al-2', 'al-4'];
+    server = await testServer(routes({ '/v0/city/alpha/bead/al-4/close': closed }));
+    expect((await cut('EPIPE', 'bead', 'close', ...names)).exit).toBe(1);
+    expect(server.requests).toHaveLength(4);
+    expect((await cut('EPIPE', 'bead', 'close', 'al-1', 'al-3', 'al-4')).exit).toBe(0);
+    expect(server.requests).toHaveLength(7);
+  });
+
+  it('say so where what they tell cannot be written', async () => {
+    server = await testServer(routes());
+    const said = 'svc: what was to be told cannot be written: ENOSPC\n';
+    expect(await cut('ENOSPC', 'bead', 'close', 'al-1', 'al-3')).toEqual({ exit: 1, said });
   });
 
   it('are done once each', async () => {

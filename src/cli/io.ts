@@ -24,6 +24,8 @@ export interface Io {
   readonly wide?: boolean;
   /** Set once a request was made. */
   asked?: boolean;
+  /** Set by who has more to do than to tell of it, and goes on when nobody reads any more. */
+  finishes?: boolean;
   /** Whether a person looks at stdout, and has asked for no format of programs. */
   readonly readable?: boolean;
   /** Shows a text that is longer than the terminal, a screen at a time; undefined where there is none, or nobody wants that. */
@@ -70,8 +72,12 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     cwd: around.cwd(),
     out: (data) =>
       new Promise((resolve) => {
-        if (stdout.write(shown(data, stdout))) resolve();
-        else stdout.once('drain', resolve);
+        if (stdout.write(shown(data, stdout))) return resolve();
+        const over = (): void => {
+          stdout.off('drain', over).off('error', over);
+          resolve();
+        };
+        stdout.once('drain', over).once('error', over);
       }),
     err: (data) => void stderr.write(shown(data, stderr)),
     interactive,

@@ -77,6 +77,9 @@ export class Output implements Io {
   #paged = false;
   /** Whether a request was made. */
   asked = false;
+  set finishes(finishes: boolean) {
+    this.io.finishes = finishes;
+  }
   #rest = '';
   #count = 0;
   #shown = '';

@@ -6,6 +6,14 @@ const EVENTS = 'src/client/events.spec.ts';
 /** The library for programs, and what the command line does with it. */
 export const CLIENT: readonly Guard[] = [
   {
+    guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
+    file: 'src/cli/each.ts',
+    find: 'context.io.finishes = true;',
+    replace: '',
+    test: 'src/cli/each.spec.ts',
+    name: 'though nobody reads any more',
+  },
+  {
     guard: 'A create carries a key, so that its second try makes nothing new.',
     file: 'src/client/client.ts',
     find: "headers.set('idempotency-key', newKey());",
