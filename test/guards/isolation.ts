@@ -61,8 +61,8 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'An overlay is written into the folder that was looked at, wherever its path leads by now.',
     file: 'src/platform/runtime/preparation/held-folder.ts',
-    find: 'return path.join(HOLDS ? `/proc/self/fd/${this.handle.fd}` : this.directory, name);',
-    replace: 'return path.join(this.directory, name);',
+    find: 'return HOLDS ? `/proc/self/fd/${fd}` : at;',
+    replace: "return fd < 0 ? '' : at;",
     test: 'src/platform/runtime/preparation/overlay.spec.ts',
     name: 'made meanwhile',
   },
