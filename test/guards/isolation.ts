@@ -406,4 +406,20 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/modules/sessions/launch/work-dir.spec.ts',
     name: 'waits for nobody',
   },
+  {
+    guard: 'What agents may have made a pipe of the name of a file of git is opened without a wait.',
+    file: 'src/platform/git/own-repository.ts',
+    find: 'const handle = await open(file, FILE);',
+    replace: "const handle = await open(file, 'r');",
+    test: 'src/modules/sessions/rigs/rig-git.spec.ts',
+    name: 'only where that is one by then',
+  },
+  {
+    guard: 'A city is made in no directory in which a pipe has the name of one of its files.',
+    file: 'src/modules/tenancy/cities/scaffold/plan.ts',
+    find: 'if (!found.isDirectory() && !found.isFile()) throw',
+    replace: 'if (found.isSocket()) throw',
+    test: 'src/modules/tenancy/cities/scaffold/scaffold.spec.ts',
+    name: 'waits for nobody',
+  },
 ];
