@@ -422,4 +422,28 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/modules/tenancy/cities/scaffold/scaffold.spec.ts',
     name: 'waits for nobody',
   },
+  {
+    guard: 'Of a tree that agents write into goes what is in the folders that were opened, and nothing else.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'const held = Buffer.from(throughHandle(handle, place.toString()));',
+    replace: 'const held = handle.fd < 0 ? Buffer.from(throughHandle(handle, place.toString())) : place;',
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'takes the place of an open folder',
+  },
+  {
+    guard: 'A link that takes the place of a folder which is to be removed is not gone through.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'const handle = await open(place, FOLDER);',
+    replace: "const handle = await open(place, FOLDER === 0 ? FOLDER : 'r');",
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'before it is opened',
+  },
+  {
+    guard: 'What an edit put aside is removed behind no link.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'await inFolderOf(at, (place) => removePlace(place, opened));',
+    replace: 'await (at === "" ? inFolderOf(at, (place) => removePlace(place, opened)) : removePlace(at, opened));',
+    test: 'src/modules/configuration/config/edit-files.spec.ts',
+    name: 'has nothing removed from it',
+  },
 ];

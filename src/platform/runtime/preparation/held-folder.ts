@@ -4,8 +4,8 @@ import path from 'node:path';
 import { StartError } from '../port.js';
 
 /** Elsewhere nothing isolates, and a path is as good. */
-const HOLDS = process.platform === 'linux';
-const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+export const HOLDS = process.platform === 'linux';
+export const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * A folder that is open: it stays the same one, whatever others put in its place meanwhile. What is reached through `at` lies in
