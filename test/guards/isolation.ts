@@ -411,7 +411,7 @@ export const ISOLATION: readonly Guard[] = [
     file: 'src/platform/git/own-repository.ts',
     find: 'const handle = await open(file, FILE);',
     replace: "const handle = await open(file, 'r');",
-    test: 'src/modules/sessions/rigs/rig-git.spec.ts',
+    test: 'src/platform/git/own-repository.spec.ts',
     name: 'only where that is one by then',
   },
   {

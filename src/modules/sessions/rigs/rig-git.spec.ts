@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../../test/support/git-server.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
-import { textOf } from '../../../platform/git/own-repository.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { isolationOf } from '../../../platform/isolation/testing/isolation.js';
@@ -177,17 +176,6 @@ describe('git for rigs', () => {
       }
     },
   );
-
-  // Guard: who opens a pipe for reading waits for somebody who writes, in one of the four threads of the process.
-  it('reads what it finds for a file of git only where that is one by then', async () => {
-    const at = path.join(base, 'pipe');
-    execFileSync('mkfifo', [at]);
-    await expect(textOf(at)).rejects.toThrow('it is no file');
-    await symlink(path.join(base, 'settings'), path.join(base, 'settings-link'));
-    await writeFile(path.join(base, 'settings'), '[core]\n');
-    await expect(textOf(path.join(base, 'settings-link'))).rejects.toThrow('ELOOP');
-    expect(await textOf(path.join(base, 'settings'))).toBe('[core]\n');
-  });
 
   it('says nothing of a directory that is no repository, also inside of one', async () => {
     const inner = path.join(base, 'one/inner');
