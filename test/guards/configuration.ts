@@ -34,6 +34,14 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/sessions/rigs/rig-git.spec.ts',
   },
   {
+    guard: 'What agents make a link of once its path was found is not read as configuration.',
+    file: 'src/modules/files/composition/trees/file-content.ts',
+    find: 'if (liesAt(handle, at, `${at} (deleted)`)) return handle;',
+    replace: 'if (tries > 0 || liesAt(handle, at)) return handle;',
+    test: TREE,
+    name: 'a folder becomes once its path was found',
+  },
+  {
     guard: "Nothing of a rig's repository is borrowed from, or linked to, another one.",
     file: 'src/platform/git/own-repository.ts',
     find: '    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;\n',

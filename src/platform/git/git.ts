@@ -1,7 +1,8 @@
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { OutgoingGuard } from '../outgoing/outgoing-guard.js';
+import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { GitCredentials } from './git-credentials.js';
 import { gitEnvironment, PORTS, type Remote } from './git-environment.js';
 import { failureOf, GitFailure } from './git-failure.js';
@@ -88,7 +89,7 @@ export class Git {
       required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
     });
     await checkedOut.catch(async (error: unknown) => {
-      if (made !== undefined) await rm(made, { recursive: true, force: true });
+      if (made !== undefined) await removeTree(made);
       throw error;
     });
   }

@@ -1,6 +1,6 @@
-import { constants } from 'node:fs';
 import { lstat, open, readdir, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { FILE } from '../isolation/held.js';
 
 const MAX_TEXT = 1024 * 1024;
 const MAX_NAME = 1_024;
@@ -67,13 +67,22 @@ async function isWhole(gitDir: string): Promise<boolean> {
   return texts.every((text) => !/\[include/i.test(text));
 }
 
-/** @throws Error for what is too large to be a file of settings */
-async function textOf(file: string): Promise<string> {
-  const handle = await open(file);
+/**
+ * An agent may put a pipe there, which nobody writes to, or a link, or a file that grows, right after one has looked.
+ *
+ * @throws Error for what is no file, or too large to be one of settings
+ */
+export async function textOf(file: string): Promise<string> {
+  const handle = await open(file, FILE);
   try {
-    const { size } = await handle.stat();
-    if (size > MAX_TEXT) throw new Error('the file is too large');
-    return await handle.readFile('utf8');
+    const found = await handle.stat();
+    if (!found.isFile()) throw new Error('it is no file');
+    if (found.size > MAX_TEXT) throw new Error('the file is too large');
+    const text = Buffer.alloc(found.size);
+    let length = 0;
+    for (let read = -1; read !== 0 && length < text.length; length += read)
+      read = (await handle.read(text, length, text.length - length, length)).bytesRead;
+    return text.toString('utf8', 0, length);
   } finally {
     await handle.close();
   }
@@ -84,7 +93,7 @@ export async function branchNamed(gitDir: string, ref: string): Promise<string |
   const file = path.join(gitDir, ref);
   let handle: FileHandle | undefined;
   try {
-    handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    handle = await open(file, FILE);
     if ((await readlink(`/proc/self/fd/${handle.fd}`)) !== file) return undefined;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(MAX_NAME), 0, MAX_NAME, 0);
     return /^ref: refs\/(?:heads|remotes)\/([^\s.]\S*)\n$/.exec(buffer.toString('utf8', 0, bytesRead))?.[1];

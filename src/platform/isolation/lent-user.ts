@@ -1,8 +1,9 @@
-import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, copyFile, lstat, mkdir, mkdtemp, readdir, realpath, writeFile } from 'node:fs/promises';
 import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HostBusy, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
+import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
@@ -55,7 +56,7 @@ export async function asLentUser<T>(
   };
   try {
     const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
-    undo.push(() => rm(home, { recursive: true, force: true }));
+    undo.push(() => removeTree(home));
     const count = { left: MAX_COPIED };
     for (const file of files) await copied(path.join(homedir(), file), path.join(home, file), count);
     if (tree !== undefined) await copyTree(tree.from, path.join(home, COPY), tree.limits);

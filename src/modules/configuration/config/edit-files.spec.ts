@@ -168,6 +168,15 @@ describe('a folder that becomes a link to another city', () => {
     await rmdir(path.join(other, 'edit-1'));
   });
 
+  it('has nothing removed from it', async () => {
+    await applyPlan(city, plan('a = 1\n'), () => Promise.resolve());
+    await rename(at('.gc/cache/removed'), at('.gc/cache/mine'));
+    await mkdir(path.join(other, 'edit-1'));
+    await symlink(other, at('.gc/cache/removed'));
+    await expect(forgetRemoved(city, plan('a = 1\n'))).rejects.toThrow('lies behind one');
+    await rmdir(path.join(other, 'edit-1'));
+  });
+
   it('has nothing taken out of it', async () => {
     await rm(at('a.toml'));
     await mkdir(at('.gc/cache/removed'), { recursive: true });

@@ -1,6 +1,7 @@
 import { lstat, open, readlink, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { inFolderOf, inMadeFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
+import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
 import { hashOf, type EditPlan } from './edit-plan.js';
@@ -93,7 +94,7 @@ async function undoAt(target: string, id: string, { before, after }: Write): Pro
 
 /** Gives up what was put aside, once the edit stands. */
 export async function forgetRemoved(dir: string, plan: EditPlan): Promise<void> {
-  if (plan.removals.length > 0) await rm(path.join(dir, ASIDE, plan.id), { recursive: true, force: true });
+  if (plan.removals.length > 0) await removeTree(path.join(dir, ASIDE, plan.id));
 }
 
 async function writeFile(dir: string, id: string, write: Write): Promise<void> {

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { HostBusy, StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import type { AgentProcess } from '../../../platform/runtime/spawn.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { CityCommands, SOCKET, type CityService } from '../../sessions/launch/city-commands.js';
@@ -59,7 +60,7 @@ export class ServiceProcesses {
     const log = this.logs.of(row.pk, attempt);
     try {
       // Paths of sockets are short: the city's own may be too long.
-      sockets = await mkdtemp(path.join(tmpdir(), 'svc-service-'));
+      sockets = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-service-'));
       await this.commands.hold(programOf(run, sockets), async (child) => {
         child.stdout.on('data', (chunk: Buffer) => log.write(chunk));
         ended = await this.#supervise(run, child, path.join(sockets!, SOCKET));
@@ -71,7 +72,7 @@ export class ServiceProcesses {
       else ended ??= { how: error instanceof HostBusy ? 'host_busy' : 'start_failed', detail };
     } finally {
       await log.close();
-      if (sockets !== undefined) await rm(sockets, { recursive: true, force: true });
+      if (sockets !== undefined) await removeTree(sockets);
     }
     return ended ?? { how: 'start_failed' };
   }

@@ -1,6 +1,7 @@
-import { readdir, realpath, rm } from 'node:fs/promises';
+import { readdir, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
+import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { LaunchRepository } from './launch.repository.js';
 
 /** In the city's directory: what sessions keep for themselves, a folder for each. No session sees those of others. */
@@ -27,7 +28,7 @@ export class SessionFolders {
     const open = await this.repository.openSessions(streamId);
     const stay = new Set([COMMANDS, ...open, ...(keep === undefined ? [] : [keep])]);
     const over = found.filter((name) => !stay.has(name));
-    const gone = over.map((name) => rm(path.join(city, SESSIONS, name), { recursive: true, force: true }));
+    const gone = over.map((name) => removeTree(path.join(city, SESSIONS, name)));
     const removed = Promise.allSettled(gone).then((each) => each.filter(({ status }) => status === 'fulfilled').length);
     return { open, removed };
   }

@@ -2,6 +2,7 @@ import { lstat, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/
 import path from 'node:path';
 import { FILE } from '../../../platform/isolation/held.js';
 import { inFolderOf } from '../../../platform/runtime/preparation/held-folder.js';
+import { removePlace, removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { StartError } from '../../../platform/runtime/port.js';
 import { errnoOf } from '../../files/composition/trees/paths.js';
 import { makeDirectory, missingIn, removeEmpty, rigPlace, type Roots } from './rig-place.js';
@@ -28,7 +29,7 @@ export async function manifestFor(directory: string): Promise<Manifest> {
 /** Where one attempt alone lets git make the clone; nothing is there. Other attempts at the operation may still write into theirs. */
 export async function workshopFor(roots: Roots, operationId: string, fence: number): Promise<string> {
   const at = path.join(await openWorkshop(roots.city), `${operationId}.${fence}`);
-  await rm(at, { recursive: true, force: true });
+  await removeTree(at);
   return at;
 }
 
@@ -78,7 +79,7 @@ export async function unmark({ target }: Manifest): Promise<void> {
 export async function takeBack(city: string, operationId: string, manifest: Manifest | null): Promise<void> {
   const workshop = await findWorkshop(city);
   for (const name of workshop === undefined ? [] : await readdir(workshop))
-    if (name.startsWith(`${operationId}.`)) await rm(path.join(workshop!, name), { recursive: true, force: true });
+    if (name.startsWith(`${operationId}.`)) await removeTree(path.join(workshop!, name));
   if (manifest === null) return;
   if (await isInPlace(manifest, operationId))
     await inFolderOf(manifest.target, async (place) => {
@@ -87,7 +88,7 @@ export async function takeBack(city: string, operationId: string, manifest: Mani
       await inFolderOf(path.join(await openWorkshop(city), `${operationId}.back`), async (aside) => {
         await rename(place, aside);
         if (manifest.existed) await mkdir(place).catch(() => undefined);
-        await rm(aside, { recursive: true, force: true });
+        await removePlace(aside);
       });
     });
   await removeEmpty(manifest.parents);

@@ -1,4 +1,4 @@
-import { realpath, rename, rm } from 'node:fs/promises';
+import { realpath, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
@@ -7,6 +7,7 @@ import { failureOf, GitFailure } from '../../../platform/git/git-failure.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
 import { branchNamed, ownRepository } from '../../../platform/git/own-repository.js';
 import { Git, type Limits } from '../../../platform/git/git.js';
+import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { OutgoingRefused } from '../../../platform/outgoing/outgoing-guard.js';
 import { openWorkFolder } from '../../files/composition/packs/checkout-store.js';
 import { parseSource, type RepositorySource } from '../../files/composition/packs/sources.js';
@@ -69,10 +70,10 @@ export class RigGit {
     try {
       const made = path.join(workshop, 'clone');
       await this.git.clone(source, { into: made, city, branch }, LIMITS, within);
-      await rm(into, { recursive: true, force: true });
+      await removeTree(into);
       await rename(made, into);
     } finally {
-      await rm(workshop, { recursive: true, force: true });
+      await removeTree(workshop);
     }
   }
 

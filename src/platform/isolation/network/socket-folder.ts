@@ -1,7 +1,8 @@
-import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { lstat, mkdtemp, readdir, realpath } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { removeTree } from '../../runtime/preparation/remove-tree.js';
 
 const PREFIX = 'svc-net-';
 /** Somebody accepts connections there as long as the folder is in use. */
@@ -17,7 +18,7 @@ export interface SocketFolder {
 
 /** A folder of this process alone for sockets; their paths have to be short. @param above where it is made */
 export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> {
-  const folder = await mkdtemp(path.join(above, PREFIX));
+  const folder = await mkdtemp(path.join(await realpath(above), PREFIX));
   const server = createServer((socket) => socket.destroy());
   server.unref();
   await new Promise<void>((resolve, reject) => {
@@ -28,7 +29,7 @@ export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> 
     path: folder,
     remove: async () => {
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      await rm(folder, { recursive: true, force: true });
+      await removeTree(folder);
     },
   };
 }
@@ -39,13 +40,14 @@ export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> 
  */
 export async function sweepSocketFolders(above = tmpdir(), now = Date.now()): Promise<number> {
   let removed = 0;
-  for (const name of await readdir(above).catch((): string[] => [])) {
+  const real = await realpath(above).catch(() => above);
+  for (const name of await readdir(real).catch((): string[] => [])) {
     if (!name.startsWith(PREFIX)) continue;
-    const folder = path.join(above, name);
+    const folder = path.join(real, name);
     const found = await lstat(folder).catch(() => undefined);
     if (found?.isDirectory() !== true || found.uid !== process.getuid?.() || now - found.mtimeMs < YOUNG_MS) continue;
     if (await answers(path.join(folder, ALIVE))) continue;
-    await rm(folder, { recursive: true, force: true });
+    await removeTree(folder);
     removed++;
   }
   return removed;

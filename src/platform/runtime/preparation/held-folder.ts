@@ -1,11 +1,11 @@
-import { constants } from 'node:fs';
-import { mkdir, open, readlink, type FileHandle } from 'node:fs/promises';
+import { constants, readlinkSync } from 'node:fs';
+import { mkdir, open, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { StartError } from '../port.js';
 
 /** Elsewhere nothing isolates, and a path is as good. */
-const HOLDS = process.platform === 'linux';
-const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+export const HOLDS = process.platform === 'linux';
+export const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**
  * A folder that is open: it stays the same one, whatever others put in its place meanwhile. What is reached through `at` lies in
@@ -23,7 +23,7 @@ export class HeldFolder {
       throw isInTheWay(error) ? behindLink(directory) : error;
     });
     const held = new HeldFolder(handle, directory);
-    if (!HOLDS || (await readlink(`/proc/self/fd/${handle.fd}`)) === directory) return held;
+    if (liesAt(handle, directory)) return held;
     await held.close();
     throw behindLink(directory);
   }
@@ -34,7 +34,7 @@ export class HeldFolder {
 
   /** Where something of it is found as long as it is open. @param name of the folder's own, without `/` */
   at(name: string): string {
-    return path.join(HOLDS ? `/proc/self/fd/${this.handle.fd}` : this.directory, name);
+    return path.join(throughHandle(this.handle, this.directory), name);
   }
 
   /** A folder in it, which is made when there is none; undefined when something else has its name. */
@@ -88,6 +88,24 @@ export async function inMadeFolderOf<T>(root: string, at: string, work: (place: 
   } finally {
     await folder.close();
   }
+}
+
+/**
+ * True when what is open lies at one of the paths by now, with every link resolved; always where nothing isolates. The kernel has it in mind:
+ * asking a thread would take ten times as long.
+ */
+export function liesAt({ fd }: FileHandle, ...paths: readonly string[]): boolean {
+  if (!HOLDS) return true;
+  try {
+    return paths.includes(readlinkSync(`/proc/self/fd/${fd}`));
+  } catch {
+    return false;
+  }
+}
+
+/** A path to a folder that is open, wherever it lies by now. @param at where it was opened */
+export function throughHandle({ fd }: FileHandle, at: string): string {
+  return HOLDS ? `/proc/self/fd/${fd}` : at;
 }
 
 function behindLink(directory: string): StartError {

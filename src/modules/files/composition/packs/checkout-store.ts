@@ -1,6 +1,7 @@
-import { mkdir, mkdtemp, readdir, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readlink, realpath, rename, stat, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { Git } from '../../../../platform/git/git.js';
+import { removeTree } from '../../../../platform/runtime/preparation/remove-tree.js';
 import { DiskTree } from '../trees/disk-tree.js';
 import { TreeFailure } from '../trees/file-tree.js';
 import { errnoOf, isBelow } from '../trees/paths.js';
@@ -59,7 +60,7 @@ export class CheckoutStore {
     } catch (error) {
       throw failureFor(error, source);
     } finally {
-      if (work !== undefined) await rm(work, { recursive: true, force: true }).catch(() => undefined);
+      if (work !== undefined) await removeTree(work).catch(() => undefined);
     }
   }
 
@@ -124,7 +125,7 @@ async function removeAbandoned(store: string): Promise<void> {
         ({ mtimeMs }) => mtimeMs,
         () => Date.now(),
       ));
-    if (age > ABANDONED_MS) await rm(at, { recursive: true, force: true }).catch(() => undefined);
+    if (age > ABANDONED_MS) await removeTree(at).catch(() => undefined);
   }
 }
 

@@ -1,5 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { BigIntStats } from 'node:fs';
 import { opendir, readdir } from 'node:fs/promises';
+import { FOLDER } from '../../../../platform/isolation/held.js';
+import { throughHandle } from '../../../../platform/runtime/preparation/held-folder.js';
+import { openAt } from './file-content.js';
 import { type TreeEntry, TreeFailure } from './file-tree.js';
 
 const MAX_ENTRIES = 2_000;
@@ -10,8 +14,29 @@ export interface DiskEntry extends TreeEntry {
   readonly isLink: boolean;
 }
 
-/** Everything in a directory, sorted by name, links as such. @throws TreeFailure when there is too much */
-export async function readEntries(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
+export interface Listed {
+  /** The directory's state just before it was listed. */
+  readonly found: BigIntStats;
+  readonly entries: DiskEntry[];
+}
+
+/**
+ * Everything in a directory, sorted by name, links as such.
+ *
+ * @param at its real path. @param name what a failure calls it.
+ * @throws TreeFailure when there is too much, or it lies behind a link by now
+ */
+export async function readEntries(at: string, name: string): Promise<Listed> {
+  const handle = await openAt(at, name, FOLDER);
+  try {
+    const found = await handle.stat({ bigint: true });
+    return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size)) };
+  } finally {
+    await handle.close();
+  }
+}
+
+async function entriesOf(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
   const entries: DiskEntry[] = [];
   const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
   for await (const entry of found) {

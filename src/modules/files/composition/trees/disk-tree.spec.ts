@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
+import { renameSync, symlinkSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, stat, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -126,6 +127,25 @@ describe('DiskTree', () => {
     expect(await pack.read('in/prompt.md')).toBe('shared');
     expect((await failure(pack.read('out'))).message).toBe('it leads outside');
     expect((await failure(pack.read('../shared/prompt.md'))).message).toMatch(/leads outside/);
+  });
+
+  it.each<[string, (of: DiskTree) => Promise<unknown>]>([
+    ['a file', (of) => of.read('way/x/in/file')],
+    ['digests', (of) => of.digests('way/x/in')],
+    ['a list', (of) => of.list('way/x/in')],
+  ])('reads nothing from behind a link that a folder becomes once its path was found: %s', async (_what, read) => {
+    await put('x/in/file', 'own');
+    const others = path.join(base, 'others');
+    await mkdir(path.join(others, 'in'), { recursive: true });
+    await writeFile(path.join(others, 'in/file'), 'secret');
+    await symlink('.', path.join(root, 'way'));
+    const ledger = new Ledger();
+    // Between the look at the path, which this is told of, and the use of it.
+    jest.spyOn(ledger, 'noteLink').mockImplementationOnce(() => {
+      renameSync(path.join(root, 'x'), path.join(root, 'y'));
+      symlinkSync(others, path.join(root, 'x'));
+    });
+    expect(await failure(read(tree(ledger)))).toMatchObject({ message: 'it changes while it is read', transient: true });
   });
 
   it('digests through links and stops at one that leads up', async () => {

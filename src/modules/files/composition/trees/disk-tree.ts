@@ -137,8 +137,7 @@ export class DiskTree implements FileTree {
 
   /** Everything in a directory, sorted by name, links as such. */
   async #entries(at: string, name: string): Promise<DiskEntry[]> {
-    const found = await lstat(at, { bigint: true });
-    const entries = await readEntries(at, name, Number(found.size));
+    const { found, entries } = await readEntries(at, name);
     this.ledger.noteEntry(at, found, () => digestOf(entries));
     return entries;
   }

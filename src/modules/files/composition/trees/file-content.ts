@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
-import { constants, type BigIntStats } from 'node:fs';
+import type { BigIntStats } from 'node:fs';
 import { open, type FileHandle } from 'node:fs/promises';
+import { FILE } from '../../../../platform/isolation/held.js';
+import { liesAt } from '../../../../platform/runtime/preparation/held-folder.js';
 import { TreeFailure } from './file-tree.js';
 
 const CHUNK_BYTES = 64 * 1024;
-/** A link in the last place is refused by the system, and opening a pipe does not wait for its other end. */
-const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** How often a file is opened that others move away meanwhile. */
+const TRIES = 3;
 
 export interface Content {
   /** The file's state just before it was read. */
@@ -18,10 +20,10 @@ export interface Content {
  * Reads a file once, hashing it, and holds it in memory only when asked to.
  *
  * @param at its real path. @param name what a failure calls it.
- * @throws TreeFailure when it is no regular file, too large, or grows meanwhile.
+ * @throws TreeFailure when it is no regular file, too large, grows meanwhile, or lies behind a link by now.
  */
 export async function readContent(at: string, name: string, maxBytes: number, keep: boolean): Promise<Content> {
-  const handle = await open(at, FLAGS);
+  const handle = await openAt(at, name, FILE);
   try {
     const found = await handle.stat({ bigint: true });
     checkKind(found, name);
@@ -40,6 +42,23 @@ export async function readContent(at: string, name: string, maxBytes: number, ke
     return { found, sha256: hash.digest('hex'), bytes: keep ? buffer.subarray(0, total) : undefined };
   } finally {
     await handle.close();
+  }
+}
+
+/**
+ * Opens what lies at a real path. Agents may change a folder on the way into a link after the path was found: then what was opened lies
+ * elsewhere, in another city or beside the service's keys.
+ *
+ * @param flags refuse a link in the last place
+ * @throws TreeFailure, for this moment, when it lies behind a link by now; what the system says when it cannot be opened
+ */
+export async function openAt(at: string, name: string, flags: number): Promise<FileHandle> {
+  for (let tries = 1; ; tries++) {
+    const handle = await open(at, flags);
+    // Whoever saves a file takes the old one away.
+    if (liesAt(handle, at, `${at} (deleted)`)) return handle;
+    await handle.close();
+    if (tries === TRIES) throw new TreeFailure(name, 'it changes while it is read', true);
   }
 }
 

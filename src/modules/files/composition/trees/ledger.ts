@@ -200,6 +200,6 @@ async function isStill(at: string, seen: Seen): Promise<boolean> {
 }
 
 async function contentAt(at: string, found: BigIntStats): Promise<string> {
-  if (found.isDirectory()) return digestOf(await readEntries(at, at, Number(found.size)));
+  if (found.isDirectory()) return digestOf((await readEntries(at, at)).entries);
   return (await readContent(at, at, Number(found.size), false)).sha256;
 }

@@ -3,6 +3,7 @@ import { lstat, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { problem } from '../../../../contract/problems.js';
+import { FILE } from '../../../../platform/isolation/held.js';
 import { errnoOf } from '../../../files/composition/trees/paths.js';
 import { CONVENTION_DIRS, extendIgnore, MAYOR, RUNTIME_DIRS, scaffoldFiles, type CityFacts } from './files.js';
 
@@ -74,7 +75,7 @@ async function planIgnore(dir: string): Promise<{ before: string | undefined; af
   const found = await kindOf(dir, '.gitignore');
   if (found === 'directory') throw blocked('.gitignore', 'is a directory');
   if (found === undefined) return { before: undefined, after: extendIgnore('')! };
-  const bytes = await readFile(path.join(dir, '.gitignore'));
+  const bytes = await readFile(path.join(dir, '.gitignore'), { flag: FILE });
   if (bytes.length > MAX_IGNORE_BYTES) return undefined; // nobody's ignore file is that long: leave it alone
   const before = bytes.toString('utf8');
   if (!Buffer.from(before).equals(bytes) || before.includes('\0')) return undefined;
@@ -93,8 +94,9 @@ async function kindOf(dir: string, relative: string): Promise<'file' | 'director
     });
     if (found === undefined) return undefined;
     if (found.isSymbolicLink()) throw blocked(path.relative(dir, at), 'is a symbolic link');
+    if (!found.isDirectory() && at !== path.join(dir, relative)) throw blocked(path.relative(dir, at), 'is not a directory');
+    if (!found.isDirectory() && !found.isFile()) throw blocked(path.relative(dir, at), 'is a device, pipe or socket');
     if (at === path.join(dir, relative)) return found.isDirectory() ? 'directory' : 'file';
-    if (!found.isDirectory()) throw blocked(path.relative(dir, at), 'is not a directory');
   }
   return undefined;
 }

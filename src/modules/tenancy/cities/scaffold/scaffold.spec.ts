@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, readFile, readdir, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -75,6 +76,12 @@ describe('a scaffold', () => {
     await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
     expect(await readFile(path.join(dir, 'agents/mayor/prompt.template.md'), 'utf8')).toBe('mine');
     expect(await readFile(path.join(dir, '.gitignore'), 'utf8')).toBe('dist\r\nhooks/\r\n.gc/\r\n.beads/*\r\n!.beads/identity.toml\r\n');
+  });
+
+  it('waits for nobody where a pipe has the name of a file', async () => {
+    await mkdir(dir, { recursive: true });
+    execFileSync('mkfifo', [path.join(dir, '.gitignore')]);
+    await expect(planScaffold(dir, facts, 'req-1')).rejects.toThrow('.gitignore is a device, pipe or socket');
   });
 
   it('never replaces a file that appears meanwhile, and takes only its own files back', async () => {
