@@ -39,6 +39,15 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: 'delete from run_checks where stream_id = ${streamId} and run_id = ${id}',
     replace: 'select',
     test: CHECKS_TEST,
+    name: 'is asked for no more when',
+  },
+  {
+    guard: 'The script of a check ends with the root of its run.',
+    file: 'src/modules/orchestration/runs/runs.repository.ts',
+    find: 'await this.#unasked(streamId, id).execute(tx);',
+    replace: '',
+    test: CHECKS_TEST,
+    name: 'when the root of its run is removed',
   },
   {
     guard: 'The script of a check ends with its scope.',

@@ -123,6 +123,13 @@ describe('the script of a check', () => {
     expect(await claim('w1')).toEqual([]);
   });
 
+  // Guard: a check whose run is gone has no worker ask for it each second, for ever.
+  it('is asked for no more when the root of its run is removed', async () => {
+    const run = await waiting();
+    await fixture.work.run(fixture.city, 'agent', (work) => work.remove(run.id));
+    expect((await sql`select ${checks.isDue} as due`.execute(fixture.db)).rows).toEqual([{ due: false }]);
+  });
+
   it('is asked for no more when its scope has ended, also while it runs', async () => {
     const scoped = 'metadata = { "gc.scope_ref" = "body", "gc.scope_role" = "member", "gc.on_fail" = "abort_scope" }\n';
     await waiting(
