@@ -218,6 +218,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'could not begin just now',
   },
   {
+    guard: 'An order that waits for events is looked at when a check that it had is over.',
+    file: 'src/modules/orchestration/orders/firings.service.ts',
+    find: 'const lookAt = isOn ? lookAfter(order, now, due) : null;',
+    replace: 'const lookAt = isOn ? due : null;',
+    test: FIRINGS,
+    name: 'during the last check of the condition',
+  },
+  {
     guard: 'An event wakes an order also while somebody looks at it.',
     file: 'src/modules/orchestration/orders/order-sync.repository.ts',
     find: '        and not exists (select from order_firings f',

@@ -384,6 +384,20 @@ describe('an order that waits for events', () => {
     expect(seen.sort()).toEqual(['all al-3 3', 'each al-1 1', 'each al-2 1', 'each al-3 1']);
   });
 
+  // Guard: who wakes orders leaves one alone whose check is open.
+  it('gets one that came during the last check of the condition that it was', async () => {
+    orders = await OrderFixture.open({ each: 'exec = "true"\ntrigger = "condition"\ncheck = "true"' });
+    const { a } = orders;
+    await a.evaluator.look();
+    const [check] = await a.take();
+    await orders.write({ each: EACH });
+    await closed('al-1');
+    await a.evaluator.look();
+    await a.firings.refused(orders.city, check!, 'worker', 'no');
+    expect(await a.evaluator.look()).toBe(1);
+    expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
+  });
+
   // Guard: who wakes an order waits for whoever looks at it, and has read the log before the event came.
   it('is not put to sleep over one that comes while it is looked at', async () => {
     orders = await OrderFixture.open({ each: EACH });
