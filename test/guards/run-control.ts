@@ -34,6 +34,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'taking it just now',
   },
   {
+    guard: 'Who renews the leases of checks waits for nobody who ends some.',
+    file: CHECKS,
+    find: 'and c.worker = ${worker} for update skip locked),',
+    replace: 'and c.worker = ${worker} for update),',
+    test: CHECKS_TEST,
+    name: 'while leases are renewed',
+  },
+  {
     guard: 'The script of a check ends with the run.',
     file: 'src/modules/orchestration/runs/runs.repository.ts',
     find: 'delete from run_checks where stream_id = ${streamId} and run_id = ${id}',

@@ -91,6 +91,22 @@ describe('the script of a check', () => {
     expect(await claim('w1')).toEqual([]);
   });
 
+  // Guard: who ends one check ends others with it, and must not wait for who renews their leases and waits for him.
+  it('stays with its worker when another one ends while leases are renewed', async () => {
+    await waiting(`[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}[[steps]]\nid = "b"\ntitle = "B"\n${CHECKED}`);
+    await done('b.iteration.1');
+    const [one, two] = await claim('w1');
+    const pks = [one!.pk, two!.pk];
+    const renewed = await fixture.db.transaction().execute(async (tx) => {
+      expect(await checks.settle(tx, one!, 'w1', { round: 1, passed: true, reason: 'so it is' })).toBe(true);
+      return checks.renew('w1', pks, 60_000);
+    });
+    expect(renewed).toEqual(new Set(pks));
+    const { rows } = await sql`select pk from run_checks where lease_until > now() + interval '30 s'`.execute(fixture.db);
+    expect(rows).toEqual([{ pk: two!.pk }]);
+    expect(await checks.renew('w1', pks, 10_000)).toEqual(new Set([two!.pk]));
+  });
+
   it('is given back by a worker that stops, and does not count as tried', async () => {
     await waiting();
     const [first] = await claim('w1');
