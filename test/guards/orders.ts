@@ -180,6 +180,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'waits on while its city does not run',
   },
   {
+    guard: 'A firing waits while its rig is suspended by the files of its city.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: 'and r.present and coalesce(r.suspended, r.suspended_on_start)',
+    replace: 'and r.suspended',
+    test: FIRINGS,
+    name: 'waits on while its city does not run',
+  },
+  {
     guard: 'A condition whose order was disabled during its check begins nothing.',
     file: 'src/modules/orchestration/orders/firings.service.ts',
     find: 'if (isOff || (await this.repository.isHeld(tx, firing))) {',
