@@ -894,6 +894,7 @@ create table rigs (
   "position" integer default 0 not null,
   present boolean default true not null,
   suspended boolean,
+  suspended_on_start boolean default false not null,
   constraint rigs_pkey PRIMARY KEY (stream_id, name),
   constraint rigs_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint rigs_prefix_check CHECK (prefix ~ '^[a-z][a-z0-9]*$'::text)

@@ -107,8 +107,8 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
   // Guard: a pod whose image nobody may fetch never begins.
   it('gives each pod what its image is fetched with', async () => {
     const pods = (await helm!.template(WAYS[1]![1])).flatMap((manifest) => {
-      const { imagePullSecrets } = podsOf(manifest)?.spec ?? {};
-      return podsOf(manifest) === undefined ? [] : [[manifest.kind, imagePullSecrets] as const];
+      const found = podsOf(manifest);
+      return found === undefined ? [] : [[manifest.kind, found.spec.imagePullSecrets] as const];
     });
     const ours = [{ name: 'pull' }];
     expect(Object.fromEntries(pods)).toEqual({ DaemonSet: ours, Deployment: ours, Job: ours, StatefulSet: [...ours, { name: 'other' }] });

@@ -34,11 +34,28 @@ export const RUN_CONTROL: readonly Guard[] = [
     name: 'taking it just now',
   },
   {
+    guard: 'Who renews the leases of checks waits for nobody who ends some.',
+    file: CHECKS,
+    find: 'and c.worker = ${worker} for update skip locked),',
+    replace: 'and c.worker = ${worker} for update),',
+    test: CHECKS_TEST,
+    name: 'while leases are renewed',
+  },
+  {
     guard: 'The script of a check ends with the run.',
     file: 'src/modules/orchestration/runs/runs.repository.ts',
     find: 'delete from run_checks where stream_id = ${streamId} and run_id = ${id}',
     replace: 'select',
     test: CHECKS_TEST,
+    name: 'is asked for no more when',
+  },
+  {
+    guard: 'The script of a check ends with the root of its run.',
+    file: 'src/modules/orchestration/runs/runs.repository.ts',
+    find: 'await this.#unasked(streamId, id).execute(tx);',
+    replace: '',
+    test: CHECKS_TEST,
+    name: 'when the root of its run is removed',
   },
   {
     guard: 'The script of a check ends with its scope.',

@@ -124,6 +124,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: GATES,
   },
   {
+    guard: 'A gate that waits for a run is due when that is removed.',
+    file: `${RUNS}/runs.repository.ts`,
+    find: "where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is not null",
+    replace: "where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is null",
+    test: GATES,
+    name: 'whose root is removed',
+  },
+  {
     guard: 'A gate waits for no run that is not there.',
     file: `${RUNS}/gates/gate-opening.service.ts`,
     find: "if (type === 'run' && !exists) return",

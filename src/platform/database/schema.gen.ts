@@ -686,6 +686,7 @@ export interface Rigs {
   present: Generated<boolean>;
   stream_id: number;
   suspended: boolean | null;
+  suspended_on_start: Generated<boolean>;
 }
 
 export interface RunChecks {

@@ -5,8 +5,13 @@ import { prefixOf } from '../../files/composition/prefix.js';
 /** The rigs and addresses that a composed configuration names. */
 export function rosterOf(config: CityConfig): Roster {
   const { workspace } = config;
-  const own = { name: '', prefix: workspace.declared_prefix?.toLowerCase(), derivedPrefix: workspace.prefix };
-  const rigs = config.rigs.map((rig) => ({ name: rig.name, prefix: rig.prefix, derivedPrefix: prefixOf(rig.name) }));
+  const own = { name: '', prefix: workspace.declared_prefix?.toLowerCase(), derivedPrefix: workspace.prefix, suspendedOnStart: false };
+  const rigs = config.rigs.map((rig) => ({
+    name: rig.name,
+    prefix: rig.prefix,
+    derivedPrefix: prefixOf(rig.name),
+    suspendedOnStart: rig.suspended_on_start,
+  }));
   const named = new Set(config.named_sessions.map((session) => session.qualified_name));
   const agents: RosterAgent[] = config.agents.map((agent) => ({
     name: agent.qualified_name,

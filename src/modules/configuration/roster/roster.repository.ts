@@ -118,12 +118,14 @@ export class RosterRepository {
         .execute();
   }
 
-  async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string }[]): Promise<void> {
+  async replaceRigs(tx: Tx, streamId: number, rigs: readonly { name: string; prefix: string; suspendedOnStart: boolean }[]): Promise<void> {
     await tx.updateTable('rigs').set({ present: false }).where('stream_id', '=', streamId).execute();
-    for (const [position, { name, prefix }] of rigs.entries())
+    for (const [position, { name, prefix, suspendedOnStart }] of rigs.entries())
       await sql`
-        insert into rigs (stream_id, name, prefix, position) values (${streamId}, ${name}, ${prefix}, ${position})
-        on conflict (stream_id, name) do update set prefix = excluded.prefix, position = excluded.position, present = true`.execute(tx);
+        insert into rigs (stream_id, name, prefix, position, suspended_on_start)
+        values (${streamId}, ${name}, ${prefix}, ${position}, ${suspendedOnStart})
+        on conflict (stream_id, name) do update set prefix = excluded.prefix, position = excluded.position, present = true,
+          suspended_on_start = excluded.suspended_on_start`.execute(tx);
   }
 
   async replaceAgents(tx: Tx, streamId: number, agents: readonly RosterAgent[]): Promise<void> {

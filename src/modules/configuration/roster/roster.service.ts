@@ -22,7 +22,12 @@ export class RosterService {
    */
   async record(tx: Tx, streamId: number, roster: Roster): Promise<void> {
     const before = new Map((await this.repository.rigs(streamId, tx)).map((rig) => [rig.name, rig.prefix]));
-    await this.repository.replaceRigs(tx, streamId, assignPrefixes(roster.rigs, before));
+    const prefixes = assignPrefixes(roster.rigs, before);
+    await this.repository.replaceRigs(
+      tx,
+      streamId,
+      roster.rigs.map(({ name, suspendedOnStart }, n) => ({ name, prefix: prefixes[n]!.prefix, suspendedOnStart })),
+    );
     await this.repository.replaceAgents(tx, streamId, roster.agents);
     await this.repository.forgetSwitches(tx, streamId);
   }
@@ -70,7 +75,10 @@ export class RosterService {
 }
 
 /** Declared prefixes first, then those that rigs had before, then derived ones with the lowest free number. */
-export function assignPrefixes(rigs: readonly RosterRig[], before: ReadonlyMap<string, string>): { name: string; prefix: string }[] {
+export function assignPrefixes(
+  rigs: readonly Pick<RosterRig, 'name' | 'prefix' | 'derivedPrefix'>[],
+  before: ReadonlyMap<string, string>,
+): { name: string; prefix: string }[] {
   const taken = new Set(rigs.flatMap((rig) => rig.prefix ?? []));
   const kept = new Map<string, string>();
   for (const { name, prefix } of rigs) {

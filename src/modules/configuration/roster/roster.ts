@@ -10,6 +10,8 @@ export interface RosterRig {
   /** The id prefix that the files ask for; without one it is derived from `derivedPrefix`. */
   readonly prefix: string | undefined;
   readonly derivedPrefix: string;
+  /** Whether it is suspended as long as nobody has switched it; the city's own is what its row says. */
+  readonly suspendedOnStart: boolean;
 }
 
 export interface RosterAgent {

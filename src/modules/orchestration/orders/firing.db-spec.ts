@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { CITY_TOML } from '../../../../test/support/config-fixture.js';
 import { DEEP } from '../../../../test/support/depth.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { OrderFixture } from './testing/order-fixture.js';
@@ -195,12 +196,21 @@ describe('what waits to begin', () => {
       ['cities', 'running = false', 'running = true'],
       ['cities', 'suspended = true', 'suspended = false'],
       ['rigs', 'suspended = true', 'suspended = null'],
+      ['rigs', 'suspended_on_start = true', 'suspended = false'],
     ] as const) {
       await set(table, off);
       expect([table, off, await looks()]).toEqual([table, off, [{ due: false }, 0, 0]]);
       await set(table, on);
     }
     expect(await looks()).toEqual([{ due: true }, 1, 1]);
+    // What the files say of a rig is known with the revision that says it.
+    await orders.fixture.write('city.toml', `${CITY_TOML}[[rigs]]\nname = "mill"\nsuspended_on_start = true\n`);
+    await orders.write({});
+    const { rows } = await sql`select name, suspended_on_start as off from rigs where present order by position`.execute(a.db);
+    expect(rows).toEqual([
+      { name: '', off: false },
+      { name: 'mill', off: true },
+    ]);
   });
 
   // Guard: who begins one asks whether its order is there and enabled.
@@ -382,6 +392,20 @@ describe('an order that waits for events', () => {
       }
     }
     expect(seen.sort()).toEqual(['all al-3 3', 'each al-1 1', 'each al-2 1', 'each al-3 1']);
+  });
+
+  // Guard: who wakes orders leaves one alone whose check is open.
+  it('gets one that came during the last check of the condition that it was', async () => {
+    orders = await OrderFixture.open({ each: 'exec = "true"\ntrigger = "condition"\ncheck = "true"' });
+    const { a } = orders;
+    await a.evaluator.look();
+    const [check] = await a.take();
+    await orders.write({ each: EACH });
+    await closed('al-1');
+    await a.evaluator.look();
+    await a.firings.refused(orders.city, check!, 'worker', 'no');
+    expect(await a.evaluator.look()).toBe(1);
+    expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
   });
 
   // Guard: who wakes an order waits for whoever looks at it, and has read the log before the event came.

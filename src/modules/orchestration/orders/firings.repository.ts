@@ -26,7 +26,8 @@ const LAUNCHES = sql`o.definition ? 'formula' and o.state <> 'checking'`;
 /** What waits as long as its city does not run, or it or its rig is suspended. A city that is gone holds nothing: its firings are ended. */
 const HELD = sql`(
   exists (select from cities c where c.stream_id = o.stream_id and (not c.running or coalesce(c.suspended, c.suspended_on_start)))
-  or exists (select from rigs r where r.stream_id = o.stream_id and r.name = o.rig and r.suspended))`;
+  or exists (
+    select from rigs r where r.stream_id = o.stream_id and r.name = o.rig and r.present and coalesce(r.suspended, r.suspended_on_start)))`;
 /** Characters of an event's payload that a command gets. */
 const PAYLOAD = 32 * 1024;
 

@@ -103,8 +103,10 @@ export class Firings {
   ): Promise<void> {
     if (!(await this.repository.drop(tx, firing, worker)) || order === undefined) return;
     const now = await this.times.now(tx);
-    const due = order.enabled && order.present ? (dueAfter(order.definition, now, now) ?? null) : null;
-    await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt: due, nextDueAt: due, note }]);
+    const isOn = order.enabled && order.present;
+    const due = isOn ? (dueAfter(order.definition, now, now) ?? null) : null;
+    const lookAt = isOn ? lookAfter(order, now, due) : null;
+    await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt, nextDueAt: due, note }]);
   }
 
   /** Its order is not to be fired any more: what has not begun does not begin. */
@@ -130,10 +132,8 @@ export class Firings {
 
   /** What the end of a firing changes of its order. */
   async settle(tx: Tx, city: FiringCity, firing: FiringRow, order: OrderRow, outcome: Outcome, now: Date): Promise<void> {
-    // An event or a delivery may wait already; everything else comes at its time.
-    const { trigger } = order.definition;
-    const next = trigger === 'event' || trigger === 'webhook' ? now : order.next_due_at;
-    await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, firing.forced ? order.look_at : next);
+    const next = firing.forced ? order.look_at : lookAfter(order, now, order.next_due_at);
+    await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, next);
   }
 
   /** Another worker is to carry it out: this one cannot now, or has died with something that may be done twice. */
@@ -150,6 +150,11 @@ export class Firings {
       key: city.name,
     });
   }
+}
+
+/** When an order is looked at whose firing is over: an event or a delivery may wait already; everything else comes at its time. */
+function lookAfter({ definition: { trigger } }: OrderRow, now: Date, due: Date | null): Date | null {
+  return trigger === 'event' || trigger === 'webhook' ? now : due;
 }
 
 /** Characters of output in an event. */

@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { OrderCompleted } from '../../../contract/events/orders.events.js';
 import { ProblemError } from '../../../contract/problems.js';
+import { isTooSlow } from '../../../platform/database/pg-errors.js';
 import { event } from '../../../platform/event-log/event.js';
-import { sleep } from '../../../platform/time/clock.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import { resolveTarget } from '../../configuration/roster/target.js';
+import { isPassing } from '../../sessions/launch/passing.js';
 import { aheadOf, LaunchAhead } from '../runs/launch/launch-ahead.service.js';
 import { LaunchService, type LaunchOrder, type ReadyLaunch } from '../runs/launch/launch.service.js';
 import { RunPreparation } from '../runs/launch/preparation.service.js';
@@ -19,8 +20,12 @@ import type { FiringRow, OrderRow } from './order-rows.js';
 /** Launches of one transaction, and about how many steps they have together. */
 const TOGETHER = 16;
 const STEPS = 2_000;
-/** Milliseconds until what had no turn here is given back. */
-const AGAIN_MS = 1_000;
+
+/** Why a formula was not launched. What passes (other work is in front of it, its city stops) ends nothing: what has fired it comes once. */
+export interface Unlaunched {
+  readonly passes: boolean;
+  readonly error: string;
+}
 
 /** A launch that is prepared, and waits for the turn of its city. */
 interface Prepared {
@@ -51,14 +56,13 @@ export class FormulaFirings {
   ) {}
 
   /**
-   * What is wrong with the formula, its variables or its target ends the firing as failed. What passes (other work is in front of it, this
-   * process stops) ends nothing: what has fired it comes once. After a moment somebody tries again.
+   * Launches the formula, and ends its firing with that. Undefined when it has, or the firing is another's by now.
    *
-   * @param signal aborted when the lease is lost, or this process stops
+   * @throws what neither the formula is to blame for nor the moment: the lease runs out, and some tries later the firing is lost
    */
-  async carryOut(firing: FiringRow, worker: string, signal: AbortSignal): Promise<void> {
-    const city = await this.repository.city(firing.stream_id);
+  async carryOut(firing: FiringRow, worker: string): Promise<Unlaunched | undefined> {
     try {
+      const city = await this.repository.city(firing.stream_id);
       if (city === undefined) throw new ProblemError('city_not_found', 'the city is not registered any more');
       const { definition, rig, vars } = firing;
       const agents = definition.pool === undefined ? [] : await this.roster.agents(city.streamId);
@@ -67,15 +71,14 @@ export class FormulaFirings {
       const metadata = { 'gc.order': firing.scoped_name, 'gc.order_firing': firing.id };
       const order: LaunchOrder = { recipe, by: 'order', rig, target, labels: [`order-run:${firing.scoped_name}`], metadata };
       await this.#inTurn(city, { firing, worker, order });
+      return undefined;
     } catch (error) {
+      // What took too long would do so each time.
+      if (isPassing(error) && !isTooSlow(error)) return { passes: true, error: (error as Error).message };
       if (!(error instanceof ProblemError)) throw error;
-      const named = { name: city?.name ?? '', streamId: firing.stream_id };
-      if (error.problem === 'unavailable') {
-        await sleep(AGAIN_MS, signal);
-        await this.firings.giveBack(named, firing, worker);
-        return;
-      }
-      await this.firings.end(named, firing, worker, { outcome: 'failed', error: error.detail });
+      // As long as the city is registered the firing waits until it runs.
+      const passes = error.problem === 'city_not_found' && (await this.repository.city(firing.stream_id)) !== undefined;
+      return { passes, error: error.detail };
     }
   }
 

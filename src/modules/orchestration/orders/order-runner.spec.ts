@@ -1,11 +1,22 @@
 import { expect, it } from '@jest/globals';
 import { Metrics } from '../../../platform/health/metrics.js';
+import type { CommandEnd } from '../../sessions/launch/city-commands.js';
 import { LeaseTimings } from '../../sessions/launch/leased-work.js';
+import type { Unlaunched } from './formula-firings.js';
 import { OrderRunner } from './order-runner.js';
-import type { ClaimedFiring, FiringKind } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringKind } from './order-rows.js';
 
-/** What becomes of a firing that a worker takes, and that launches a formula unless it says something else. No command can begin just now. */
-async function became(taken: Partial<ClaimedFiring>): Promise<string[]> {
+interface Taken {
+  /** What has come of its launch; undefined when it was launched. */
+  readonly unlaunched?: Unlaunched;
+  /** As how its commands end; they cannot begin just now unless said. */
+  readonly how?: CommandEnd['how'];
+  /** The database fails the first time that something is told. */
+  readonly failing?: boolean;
+}
+
+/** What becomes of a firing that a worker takes, and that launches a formula unless it says something else. */
+async function became(taken: Partial<ClaimedFiring>, { unlaunched, how = 'busy', failing = false }: Taken = {}): Promise<string[]> {
   const heard: string[] = [];
   const firing = { pk: 1, stream_id: 1, state: 'running', definition: { formula: 'grow' }, ...taken };
   const repository = {
@@ -15,17 +26,28 @@ async function became(taken: Partial<ClaimedFiring>): Promise<string[]> {
     stream: async () => 'alpha',
   };
   const nothing = async (): Promise<void> => undefined;
+  let fails = failing;
+  const told = async (what: string): Promise<void> => {
+    if (!fails) return void heard.push(what);
+    fails = false;
+    throw new Error('the database is gone for a moment');
+  };
   const runner = new OrderRunner(
     ...([
       { processId: 'worker' },
       repository,
       {
         callOff: async () => heard.push('called off'),
-        giveBack: async () => heard.push('given back'),
-        end: async () => heard.push('ended'),
+        giveBack: () => told('given back'),
+        end: (_: unknown, __: unknown, ___: unknown, { outcome }: Ended) => told(`ended: ${outcome}`),
       },
-      { run: async () => ({ code: null, how: 'busy', output: '', error: 'too much' }) },
-      { carryOut: async () => heard.push('carried out') },
+      { run: async () => ({ code: null, how, output: '', error: 'too much' }) },
+      {
+        carryOut: async () => {
+          heard.push('carried out');
+          return unlaunched;
+        },
+      },
       { mintCommand: () => ({ token: '', hash: '' }) },
       { run: (work: (tx: object) => unknown) => work({}) },
       new LeaseTimings(),
@@ -72,3 +94,13 @@ it('says how many firings wait, and nothing while nobody answers', async () => {
   waiting = () => new Promise(() => undefined);
   expect(await said()).toEqual([]);
 }, 10_000);
+
+// Guard: what was fired is not used up by a moment in which its launch, or its check, could not be.
+it('a firing is given back when its launch could not be just now, or its check was ended, also when the database fails meanwhile', async () => {
+  const unlaunched = { passes: true, error: 'the city does not run' };
+  expect(await became({}, { unlaunched, failing: true })).toEqual(['carried out', 'warned: the city does not run', 'given back']);
+  expect(await became({}, { unlaunched: { ...unlaunched, passes: false } })).toEqual(['carried out', 'ended: failed']);
+  const definition = { exec: 'true', check: 'true', env: {} } as ClaimedFiring['definition'];
+  const checking = { definition, state: 'checking', vars: {}, event: null, active: true } as const;
+  expect(await became(checking, { how: 'aborted', failing: true })).toEqual(['given back']);
+});

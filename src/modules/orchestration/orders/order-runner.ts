@@ -120,22 +120,27 @@ export class OrderRunner implements OnApplicationBootstrap {
     const { row: firing, signal } = held;
     // Somebody who has it run may do so however it is switched.
     if (firing.active === false && firing.cause !== 'run') return this.firings.callOff(await this.#cityOf(firing), firing, this.worker);
-    if (firing.definition.formula !== undefined && firing.state !== 'checking') {
-      await this.failpoints.hit('order.begun');
-      return this.formulas.carryOut(firing, this.worker, signal);
-    }
     const city = await this.#cityOf(firing);
+    if (firing.definition.formula !== undefined && firing.state !== 'checking') return this.#launch(city, held);
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
     if (!(await this.repository.grant(firing, this.worker, hash))) return;
     if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
+    if (firing.definition.formula !== undefined) return this.#launch(city, held);
     await this.failpoints.hit('order.begun');
-    if (firing.definition.formula !== undefined) return this.formulas.carryOut(firing, this.worker, signal);
     const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
-    if (end.how === 'busy') return this.#later(city, held, end);
-    if (end.how === 'aborted') return this.#stopped(city, firing, end);
+    if (end.how === 'busy') return this.#later(city, held, end.error);
+    if (end.how === 'aborted') return this.#stopped(city, held, end);
     await this.failpoints.hit('order.before_end');
-    await this.#leased.command.persist(held, () => this.firings.end(city, firing, this.worker, endedBy(firing, end)));
+    await this.#end(city, held, endedBy(firing, end));
+  }
+
+  async #launch(city: FiringCity, held: Held<ClaimedFiring>): Promise<void> {
+    await this.failpoints.hit('order.begun');
+    const unlaunched = await this.formulas.carryOut(held.row, this.worker);
+    if (unlaunched === undefined) return;
+    const { passes, error } = unlaunched;
+    await (passes ? this.#later(city, held, error) : this.#end(city, held, { outcome: 'failed', error }));
   }
 
   async #cityOf({ stream_id: streamId }: FiringRow): Promise<FiringCity> {
@@ -147,8 +152,8 @@ export class OrderRunner implements OnApplicationBootstrap {
     const end = await this.commands.run(commandOf(city, firing, token, 'check'), signal);
     if (held.lost) return false;
     if (end.how === 'exited') return this.firings.passed(city, firing, this.worker);
-    if (end.how === 'busy') await this.#later(city, held, end);
-    else if (end.how === 'aborted') await this.firings.giveBack(city, firing, this.worker);
+    if (end.how === 'busy') await this.#later(city, held, end.error);
+    else if (end.how === 'aborted') await this.#giveBack(city, held);
     else {
       const { check_timeout: limit } = firing.definition;
       const note = end.how === 'timeout' ? `check command timed out after ${limit} ms` : `check command failed: ${end.error ?? ''}`;
@@ -158,18 +163,26 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   /** It has not begun, and may elsewhere, or after a moment. */
-  async #later(city: FiringCity, held: Held<ClaimedFiring>, { error }: CommandEnd): Promise<void> {
+  async #later(city: FiringCity, held: Held<ClaimedFiring>, error: string | undefined): Promise<void> {
     const { row: firing, signal } = held;
-    this.log.warn({ city: city.name, firing: firing.id, error }, 'a command could not begin here just now; it is given back');
+    this.log.warn({ city: city.name, firing: firing.id, error }, 'a firing could not begin here just now; it is given back');
     await sleep(BUSY_MS, signal);
-    // What made it wait may be the database, and what has not begun is not to be taken for lost.
-    await this.#leased.command.persist(held, () => this.firings.giveBack(city, firing, this.worker));
+    await this.#giveBack(city, held);
   }
 
   /** This process stops: what may be done twice goes to another one. */
-  async #stopped(city: FiringCity, firing: FiringRow, { output }: CommandEnd): Promise<void> {
-    if (firing.definition.idempotent) await this.firings.giveBack(city, firing, this.worker);
-    else await this.firings.end(city, firing, this.worker, { outcome: 'canceled', error: 'the worker was stopped', output });
+  async #stopped(city: FiringCity, held: Held<ClaimedFiring>, { output }: CommandEnd): Promise<void> {
+    if (held.row.definition.idempotent) await this.#giveBack(city, held);
+    else await this.#end(city, held, { outcome: 'canceled', error: 'the worker was stopped', output });
+  }
+
+  /** What made it wait may be the database, and what has not begun is not to be taken for lost. */
+  #giveBack(city: FiringCity, held: Held<ClaimedFiring>): Promise<void> {
+    return this.#leased.command.persist(held, () => this.firings.giveBack(city, held.row, this.worker));
+  }
+
+  #end(city: FiringCity, held: Held<ClaimedFiring>, ended: Ended): Promise<void> {
+    return this.#leased.command.persist(held, () => this.firings.end(city, held.row, this.worker, ended));
   }
 }
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Control } from '../formulas/compile/recipe.js';
@@ -78,7 +78,7 @@ export class RunsRepository {
     { outcome, code, message }: { outcome: RunOutcome; code?: string | undefined; message?: string | undefined },
   ): Promise<RunRow | undefined> {
     const { rows } = await sql<RunRow>`
-      with unasked as (delete from run_checks where stream_id = ${streamId} and run_id = ${id})
+      with unasked as (${this.#unasked(streamId, id)})
       update runs r set outcome = ${outcome}, error_code = ${code ?? null}, error_message = ${message ?? null},
         cancel_requested_at = ${outcome === 'canceled' ? sql`clock_timestamp()` : sql`r.cancel_requested_at`},
         finished_at = clock_timestamp(), updated_at = clock_timestamp()
@@ -108,9 +108,19 @@ export class RunsRepository {
     return rows.map((row) => row.id);
   }
 
+  /** Forgets a run. Gates that wait for it are due: what is not there does not come. */
   async remove(tx: Tx, streamId: number, id: string): Promise<void> {
+    await this.#unasked(streamId, id).execute(tx);
+    await sql`
+      update run_controls set due_at = clock_timestamp()
+      where stream_id = ${streamId} and gate = 'run' and awaited = ${id} and armed_at is not null`.execute(tx);
     await tx.deleteFrom('run_units').where('stream_id', '=', streamId).where('run_id', '=', id).execute();
     await tx.deleteFrom('runs').where('stream_id', '=', streamId).where('id', '=', id).execute();
+  }
+
+  /** Nobody asks for the scripts of its checks any more. */
+  #unasked(streamId: number, id: string): RawBuilder<unknown> {
+    return sql`delete from run_checks where stream_id = ${streamId} and run_id = ${id}`;
   }
 
   /** Beads of a run but its root, in the order in which they were made; with `open` those that are not closed. */

@@ -91,6 +91,22 @@ describe('the script of a check', () => {
     expect(await claim('w1')).toEqual([]);
   });
 
+  // Guard: who ends one check ends others with it, and must not wait for who renews their leases and waits for him.
+  it('stays with its worker when another one ends while leases are renewed', async () => {
+    await waiting(`[[steps]]\nid = "a"\ntitle = "A"\n${CHECKED}[[steps]]\nid = "b"\ntitle = "B"\n${CHECKED}`);
+    await done('b.iteration.1');
+    const [one, two] = await claim('w1');
+    const pks = [one!.pk, two!.pk];
+    const renewed = await fixture.db.transaction().execute(async (tx) => {
+      expect(await checks.settle(tx, one!, 'w1', { round: 1, passed: true, reason: 'so it is' })).toBe(true);
+      return checks.renew('w1', pks, 60_000);
+    });
+    expect(renewed).toEqual(new Set(pks));
+    const { rows } = await sql`select pk from run_checks where lease_until > now() + interval '30 s'`.execute(fixture.db);
+    expect(rows).toEqual([{ pk: two!.pk }]);
+    expect(await checks.renew('w1', pks, 10_000)).toEqual(new Set([two!.pk]));
+  });
+
   it('is given back by a worker that stops, and does not count as tried', async () => {
     await waiting();
     const [first] = await claim('w1');
@@ -121,6 +137,13 @@ describe('the script of a check', () => {
       });
     });
     expect(await claim('w1')).toEqual([]);
+  });
+
+  // Guard: a check whose run is gone has no worker ask for it each second, for ever.
+  it('is asked for no more when the root of its run is removed', async () => {
+    const run = await waiting();
+    await fixture.work.run(fixture.city, 'agent', (work) => work.remove(run.id));
+    expect((await sql`select ${checks.isDue} as due`.execute(fixture.db)).rows).toEqual([{ due: false }]);
   });
 
   it('is asked for no more when its scope has ended, also while it runs', async () => {

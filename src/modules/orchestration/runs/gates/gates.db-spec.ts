@@ -140,6 +140,17 @@ gate = { type = "human", id = "x", timeout = "1h" }
     }
   });
 
+  // Guard: who waits for a run is told when it is removed.
+  it('of a run whose root is removed while it goes on fails', async () => {
+    const other = await launch(gated('type = "human", id = "x"'));
+    const run = await launch(gated(`type = "run", id = "${other.id}"`));
+    await done(run, 'a');
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([0, 'waiting']);
+    await h.run((work) => work.remove(other.id));
+    expect([await runs.sweep(), await statusOf(run)]).toEqual([1, 'failed']);
+    expect(await runs.run(run.id)).toMatchObject({ error_code: 'gate_failed', error_message: `there is no run ${other.id}` });
+  });
+
   it('of a person opens with its bead, and fails what needs it when its time is over or its answer is no', async () => {
     const yes = await launch(gated('type = "human", id = "x", timeout = "1h"', V2));
     await done(yes, 'a');
