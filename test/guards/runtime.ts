@@ -160,6 +160,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'cuts a line that is too long',
   },
   {
+    guard: 'A session whose script cannot be looked at any more does not end its worker.',
+    file: 'src/platform/runtime/exec/exec-agent.ts',
+    find: 'void this.#watch().catch((error: unknown) => this.#unwatched(error));',
+    replace: 'void this.#watch();',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'cannot be watched any more',
+  },
+  {
     guard: 'Texts of an agent are made storable where they enter.',
     file: `${ACP}/schemas.ts`,
     find: 'z.string().transform(storableText)',
