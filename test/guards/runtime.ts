@@ -120,6 +120,22 @@ export const RUNTIME: readonly Guard[] = [
     name: 'that are too large',
   },
   {
+    guard: 'A question that nobody knows how to answer takes no answer.',
+    file: 'src/modules/sessions/interactions/responses.service.ts',
+    find: "if (asked.metadata.answerable === 'false')",
+    replace: "if (asked.metadata.answerable === '')",
+    test: 'src/modules/sessions/interactions/interactions.db-spec.ts',
+    name: 'takes no answer, and stays open',
+  },
+  {
+    guard: 'A question that offers nothing is cancelled by any answer.',
+    file: `${ACP}/permissions.ts`,
+    find: "open?.options.length === 0 ? 'cancelled' :",
+    replace: "open?.options.length === -1 ? 'cancelled' :",
+    test: BOUNDS,
+    name: 'that offer nothing are cancelled',
+  },
+  {
     guard: 'That questions are cancelled is told once.',
     file: `${ACP}/permissions.ts`,
     find: 'if (this.#hasToldOfMore) return;',

@@ -189,6 +189,14 @@ describe('questions', () => {
     expect(answer).toEqual({ outcome: { outcome: 'cancelled' } });
   });
 
+  // Guard: the agent would wait for ever.
+  it('that offer nothing are cancelled by any answer', async () => {
+    const answer = permissions.ask(asks({ options: [] }), never);
+    const { requestId } = told[0]!.event as { requestId: string };
+    expect(permissions.respond(requestId, { action: 'go on' })).toBe(true);
+    expect(await answer).toEqual({ outcome: { outcome: 'cancelled' } });
+  });
+
   it('are asked in words that can be stored, and that somebody reads', () => {
     void permissions.ask(asks({ toolCall: { toolCallId: NUL, title: NUL, kind: NUL }, options: [{ optionId: NUL, name: NUL }] }), never);
     void permissions.ask(asks({ toolCall: { toolCallId: 't', title: 'x'.repeat(1e6) } }), never);
