@@ -160,6 +160,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'is ended',
   },
   {
+    guard: 'A message of an agent that is nested too deep is left out.',
+    file: `${ACP}/wire.ts`,
+    find: 'if (depth > MAX_DEPTH) return true;',
+    replace: 'if (depth > MAX_DEPTH) return false;',
+    test: BOUNDS,
+    name: 'where it is nested too deep',
+  },
+  {
     guard: 'Options that nobody could choose from are left out.',
     file: `${ACP}/options.ts`,
     find: 'config !== undefined && sizeOf(config) <= OPTIONS_BYTES',

@@ -256,3 +256,27 @@ describe('an agent that asks and never reads an answer', () => {
     await reader.done;
   });
 });
+
+describe('a message', () => {
+  // Guard: what writes an entry calls itself for each level, and the agent would be ended for it.
+  it('is left out, or refused, where it is nested too deep, and the agent goes on', async () => {
+    const on = `{
+      'session/prompt': async ({ prompt }) => {
+        const nested = JSON.parse('['.repeat(1_500) + ']'.repeat(1_500));
+        if (prompt[0].text === 'answer') return { stopReason: 'end_turn', _meta: { nested } };
+        const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+        const update = '{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":' + deep + '}}';
+        line('{"jsonrpc":"2.0","method":"session/update","params":' + update + '}');
+        line('{"jsonrpc":"2.0","id":' + deep + ',"method":"_own/x","params":{}}');
+        text((await ask('_own/x', { nested })).message);
+        return { stopReason: 'end_turn' };
+      },
+    }`;
+    const agent = await start(await scripted(on));
+    const reader = readEvents(agent);
+    const failure: unknown = await agent.prompt('answer', accepted).catch((thrown: unknown) => thrown);
+    expect(failed(failure)[1]).toContain('levels deep');
+    await agent.prompt('x', accepted);
+    expect(reader.seen).toMatchObject([{ type: 'text', text: 'it is nested more than 1000 levels deep' }]);
+  });
+});
