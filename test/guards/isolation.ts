@@ -117,7 +117,7 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'What a session leaves ends with it, whatever has become of its environment.',
     file: 'src/platform/runtime/ending.ts',
-    find: '  await sandbox.end();',
+    find: '  await confirmed(sandbox.end());',
     replace: '',
     test: 'test/e2e/isolation-users.e2e-spec.ts',
     name: 'end with their session',

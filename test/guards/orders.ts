@@ -211,6 +211,14 @@ export const ORDERS: readonly Guard[] = [
     test: 'src/modules/sessions/launch/city-commands.spec.ts',
   },
   {
+    guard: 'A command that has begun is not begun again for the state of its host.',
+    file: 'src/modules/sessions/launch/city-commands.ts',
+    find: 'if (begun && end === undefined) throw',
+    replace: 'if (begun && end !== undefined) throw',
+    test: 'src/modules/sessions/launch/city-commands.spec.ts',
+    name: 'that has begun is not begun again',
+  },
+  {
     guard: 'A script that could not begin just now says nothing of its run.',
     file: 'src/modules/orchestration/runs/checks/check-runner.ts',
     find: "if (end.how === 'aborted' || end.how === 'busy') {",
@@ -244,8 +252,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Commands of cities are started inside the walls.',
     file: 'src/modules/sessions/launch/city-commands.ts',
-    find: 'this.#carryOut({ ...spec, sandbox }, command, signal);',
-    replace: 'this.#carryOut(spec, command, signal);',
+    find: 'this.#carryOut({ ...spec, sandbox }, command, signal, begins);',
+    replace: 'this.#carryOut(spec, command, signal, begins);',
     test: 'test/e2e/city-commands-walls.e2e-spec.ts',
   },
   {

@@ -30,6 +30,14 @@ export const SCALE_CHECKS: readonly Guard[] = [
     name: 'is waited for anew',
   },
   {
+    guard: 'A scale_check that could not begin does not count as none.',
+    file: SCALES,
+    find: 'answer.awaitedAt = undefined;\n  }',
+    replace: '}',
+    test: SCALES_SPEC,
+    name: 'that could not begin is asked again soon',
+  },
+  {
     guard: 'A city is looked at again when another number of sessions is wanted.',
     file: 'src/modules/runners/pools/pools.reconciler.ts',
     find: 'await this.repository.lookAgain(streamId, 0);',

@@ -32,16 +32,24 @@ export const ENDING_LIMITS: EndingLimits = { inputMs: 2000, termMs: 5000, confir
  * The ladder: its input is closed, SIGTERM to the group, SIGKILL to the group, each with its time; then nothing of it may
  * be left, also outside of the group. A group whose number has been given to somebody else is not touched.
  *
- * @throws UnconfirmedDead when something is still there at the end.
+ * @throws UnconfirmedDead when something is still there at the end, or nobody can see whether it is.
  */
 export async function endProcess(ending: Ending): Promise<void> {
   const { sandbox } = ending;
-  if (sandbox?.end === undefined) return climb(ending);
-  await climb(ending).catch((error: unknown) => {
-    // The sandbox may do what the ladder could not, and says whether.
-    if (!(error instanceof UnconfirmedDead)) throw error;
-  });
-  await sandbox.end();
+  if (sandbox?.end === undefined) return confirmed(climb(ending));
+  // The sandbox may do what the ladder could not, and says whether.
+  await climb(ending).catch(() => undefined);
+  await confirmed(sandbox.end());
+}
+
+/** A look that fails, as where the host has no files left, is no word of an end: whoever hears of it tries again. */
+async function confirmed<T>(ended: Promise<T>): Promise<T> {
+  try {
+    return await ended;
+  } catch (cause) {
+    if (cause instanceof UnconfirmedDead) throw cause;
+    throw new UnconfirmedDead(`nobody can see what is left: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 async function climb({ pid, birth, markers, closeInput, hurry, limits, table = listProcesses }: Ending): Promise<void> {
@@ -64,7 +72,7 @@ async function climb({ pid, birth, markers, closeInput, hurry, limits, table = l
  * Ends processes that nobody supervises any more and answers how many there were.
  *
  * @param which of those with the markers; all unless given
- * @throws UnconfirmedDead when one of them is still there after all.
+ * @throws UnconfirmedDead when one of them is still there after all, or nobody can see whether it is.
  */
 export async function endOrphans(
   markers: Markers,
@@ -77,7 +85,11 @@ export async function endOrphans(
 }
 
 /** The same for those that a look finds, which is asked again after each step. */
-export async function endFound(find: () => Promise<readonly Left[]>, limits: Partial<EndingLimits> = {}): Promise<number> {
+export function endFound(find: () => Promise<readonly Left[]>, limits: Partial<EndingLimits> = {}): Promise<number> {
+  return confirmed(endAll(find, limits));
+}
+
+async function endAll(find: () => Promise<readonly Left[]>, limits: Partial<EndingLimits>): Promise<number> {
   const { inputMs, confirmMs } = { ...ENDING_LIMITS, ...limits };
   const own = new Own();
   const look = async (): Promise<Remains> => {

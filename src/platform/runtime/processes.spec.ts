@@ -206,6 +206,18 @@ process.stdin.resume().on('end', () => process.exit(0));`;
     await expect(endOrphans(markersOf(env)!, { inputMs: 50, confirmMs: 50 }, haunted.table)).rejects.toThrow(UnconfirmedDead);
   });
 
+  // Guard: what nobody can see is tried again, as is what does not die.
+  it('is not believed while nobody can look', async () => {
+    const blind = { limits: QUICK, table: () => Promise.reject(new Error('EMFILE: too many open files')) };
+    const agent = await spawnAgent(await script(STAYS), blind);
+    await expect(agent.end({ hard: true })).rejects.toThrow('nobody can see what is left: EMFILE: too many open files');
+    await expect(endFound(blind.table)).rejects.toThrow(UnconfirmedDead);
+    const sandbox = { enter: async (program: Program) => program, end: blind.table };
+    const inside = await spawnAgent({ ...(await script(STAYS)), sandbox });
+    await expect(inside.end({ hard: true })).rejects.toThrow(UnconfirmedDead);
+    process.kill(-agent.pid, 'SIGKILL');
+  });
+
   it('waits for one that dies slowly, which has given its environment away before it leaves the table', async () => {
     const env = { PATH, ...uniqueMarkers() };
     const dyingIn = (looks: number): { readonly table: () => Promise<readonly TableEntry[]>; readonly left: () => number } => {

@@ -118,6 +118,21 @@ describe('scale_check', () => {
     expect(ask()).toEqual(new Map([['worker', 2]]));
   });
 
+  // Guard: sessions that are at work would be stopped.
+  it('that could not begin is asked again soon, and does not count as none meanwhile', async () => {
+    const { commands, scales, news } = made();
+    // It is waited for at the moment in which that begins alone.
+    scales.limitMs = Number.MIN_VALUE;
+    scales.busyMs = 0;
+    const ask = (): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], HOUR);
+    ask();
+    commands.end('', 'busy');
+    await eventually(() => Promise.resolve(ask() === undefined && commands.asked.length === 2));
+    commands.end('4');
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect(ask()).toEqual(new Map([['worker', 4]]));
+  });
+
   it('is another one when its command is', () => {
     const { commands, scales } = made();
     scales.answers(city('alpha'), [check('worker', 'one')], HOUR);

@@ -5,6 +5,7 @@ import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Turns } from '../../../platform/turns/turns.js';
 import { CityCommands, type CityCommand } from '../../sessions/launch/city-commands.js';
+import { BUSY_MS } from '../../sessions/launch/passing.js';
 
 export interface ScaleCheck {
   /** Qualified name of the agent, and the rig it is of; '' for the city. */
@@ -48,6 +49,8 @@ class Answer {
 export class ScaleChecks {
   /** Milliseconds for one command. */
   limitMs = LIMIT_MS;
+  /** Milliseconds until one that could not begin is asked again. */
+  busyMs = BUSY_MS;
   readonly #cities = new Map<number, ReadonlyMap<string, Answer>>();
   readonly #turns = new Turns(TURNS);
   readonly #stop = new AbortController();
@@ -82,7 +85,7 @@ export class ScaleChecks {
       const before = known?.get(check.agent);
       const answer = before?.command === check.command ? before : new Answer(check.command);
       answers.set(check.agent, answer);
-      if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, check, answer);
+      if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, check, answer, freshMs);
     }
     this.#keep(city, answers);
     const isAwaited = [...answers.values()].map((answer) => this.#isAwaited(answer, freshMs, now));
@@ -107,7 +110,7 @@ export class ScaleChecks {
     if (this.#cities.size > CITIES) this.#cities.delete(this.#cities.keys().next().value!);
   }
 
-  #ask(city: City, check: ScaleCheck, answer: Answer): void {
+  #ask(city: City, check: ScaleCheck, answer: Answer, freshMs: number): void {
     answer.asking = true;
     answer.askedAt = performance.now();
     const party = { owner: city.name, limited: true, lane: '' };
@@ -115,7 +118,8 @@ export class ScaleChecks {
       const work = this.#run(city, check)
         .then((demand) => {
           // What is ended because this process stops, or could not begin, has said nothing.
-          if (this.#stop.signal.aborted || demand === undefined) return;
+          if (this.#stop.signal.aborted) return;
+          if (demand === undefined) return this.#askSoon(answer, freshMs);
           const isNews = answer.demand !== demand || answer.awaitedAt !== undefined;
           answer.demand = demand;
           answer.heardAt = performance.now();
@@ -130,6 +134,12 @@ export class ScaleChecks {
     };
     if (this.#turns.take(party)) granted();
     else this.#turns.wait(party, granted);
+  }
+
+  /** Nobody has waited for it yet: what could not begin counts as none no sooner than what was never asked. */
+  #askSoon(answer: Answer, freshMs: number): void {
+    answer.askedAt = performance.now() - freshMs + this.busyMs;
+    answer.awaitedAt = undefined;
   }
 
   async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | undefined> {

@@ -8,6 +8,7 @@ import { FencingSweeper } from './fencing.sweeper.js';
 import { OrphanReaper } from './orphan-reaper.js';
 import { RunnerRepository } from './runner.repository.js';
 import type { RunnerTimings } from './runner-timings.js';
+import type { SessionActor } from './session-actor.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
@@ -159,6 +160,21 @@ describe('a runner that was paused', () => {
     expect(alive(id)).toEqual([]);
     // What it believes of its turn ends no other turn, and that one not again.
     expect(await fixture.turns(pk)).toEqual(['started 1 in-turn', 'ended 1 lost asleep']);
+  });
+
+  // Guard: what cannot be said of a process keeps nobody from ending it.
+  it('ends a process that does not die at first, though it may not say so any more', async () => {
+    const { pk } = await frozen.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const [process] = fixture.host.alive;
+    await sql`update sessions set generation = 2 where pk = ${pk}`.execute(fixture.db);
+    fixture.host.immortal = true;
+    const none = { queued: false, interrupting: null, answers: [], commands: [] };
+    (frozen.runner.sessions.get(pk) as SessionActor).deliver({ pk, generation: 1, stop: 'kill', overdue: false, ...none });
+    await eventually(() => fixture.host.inVain > 3);
+    fixture.host.immortal = false;
+    await eventually(() => !process!.alive);
+    await over(frozen, pk, 1);
   });
 
   it('learns that it is given up, and registers anew', async () => {

@@ -331,10 +331,14 @@ describe('a runner', () => {
     expect(fixture.host.alive).toEqual([]);
   });
 
-  it('keeps a session whose process does not die, says so, and lets nobody start it', async () => {
+  it.each([
+    ['does not die', undefined],
+    ['cannot be looked for', new Error('EMFILE: too many open files')],
+  ])('keeps a session whose process %s, says so, and lets nobody start it', async (_, fault) => {
     const { pk } = await create();
     await fixture.until(pk, 'active');
     fixture.host.immortal = true;
+    fixture.host.fault = fault;
     await runner.patch(fixture.city, pk, { stop_request: 'sleep' });
     const stuck = await fixture.when(pk, (row) => row.reason === 'unconfirmed-dead');
     expect(stuck).toMatchObject({ state: 'active', runner_id: runner.runner.runnerId, stop_request: 'sleep' });

@@ -279,24 +279,26 @@ export class SessionActor {
     const again = async (): Promise<void> => {
       this.#exit ??= await agent.stop({ hard: true });
     };
-    await this.#unconfirmed(error instanceof Error ? error.message : String(error), again).catch(this.#unexpected);
+    await this.#unconfirmed(error instanceof Error ? error.message : String(error), again);
     this.#woken.set();
   }
 
-  /** Says that the process cannot be confirmed to be gone, and tries until it is. */
+  /** Says that the process cannot be confirmed to be gone, and tries until it is, whatever goes wrong with either: nobody else would. */
   async #unconfirmed(message: string, again: () => Promise<unknown>): Promise<void> {
     this.context.logger.error({ session: this.pk, generation: this.generation }, `a process cannot be confirmed dead: ${message}`);
     if (this.#owner.held)
-      await this.#owner.change(async (changes, row) => {
-        if (row.reason !== 'unconfirmed-dead') await changes.patch(row, { reason: 'unconfirmed-dead' });
-      });
+      await this.#owner
+        .change(async (changes, row) => {
+          if (row.reason !== 'unconfirmed-dead') await changes.patch(row, { reason: 'unconfirmed-dead' });
+        })
+        .catch(this.#unexpected);
     for (;;) {
       await sleep(this.context.timings.unconfirmedMs, this.#owner.held ? this.#owner.lease.signal : undefined);
       try {
         await again();
         return;
       } catch (error) {
-        if (!(error instanceof UnconfirmedDead)) throw error;
+        if (!(error instanceof UnconfirmedDead)) this.#unexpected(error);
       }
     }
   }

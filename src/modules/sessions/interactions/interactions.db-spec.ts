@@ -49,6 +49,15 @@ const restart = async (session: SessionRow): Promise<void> => {
 };
 
 describe('a question', () => {
+  // Guard: an answer that nobody can give would be taken, and the agent wait on.
+  it('that nobody here knows how to answer takes no answer, and stays open', async () => {
+    const session = await fixture.session();
+    await open(session, 'q1', { kind: 'dialog', options: [], metadata: { answerable: 'false' } });
+    expect(await refusal(respond(session, {}))).toContain('501 unsupported: nobody here knows how to answer interaction q1');
+    expect(await pending(session)).toMatchObject({ pending: { request_id: 'q1' } });
+    expect(await toApply(session)).toEqual([]);
+  });
+
   it('is opened once with its event and its position, shown, and answered by whoever is first', async () => {
     const session = await fixture.session();
     const head = (await fixture.events()).length;

@@ -112,6 +112,12 @@ export class ResponsesService {
     const open = await this.interactions.openOf(changes.tx, row);
     const asked = request_id === undefined ? onlyOne(row, open) : open.find((one) => one.request_id === request_id);
     if (asked === undefined) throw await this.#another(changes, row, open, request_id!);
+    // Its runtime would press no key, and the agent wait on.
+    if (asked.metadata.answerable === 'false')
+      throw problem(
+        'unsupported',
+        `nobody here knows how to answer interaction ${asked.request_id}: interrupt session ${row.id}, or stop it`,
+      );
     const action = chosen(asked.options, said);
     const answered = await this.interactions.answer(changes, row, asked.pk, { action, by, text, metadata, said });
     if (answered === undefined) throw problem('no_pending', `interaction ${asked.request_id} is open no longer`);

@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { expect, it } from '@jest/globals';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, expect, it } from '@jest/globals';
+import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { problem } from '../../../contract/problems.js';
-import { HostBusy, StartError } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError, UnconfirmedDead, type Sandbox } from '../../../platform/runtime/port.js';
 import { findProcesses, listProcesses } from '../../../platform/runtime/process-table.js';
 import { CityCommands, type CityCommand } from './city-commands.js';
+
+afterAll(removeFolders);
 
 const ASKED = {
   city: { name: 'alpha', streamId: 1 },
@@ -21,10 +26,12 @@ const ASKED = {
 } as const satisfies CityCommand;
 const never = new AbortController().signal;
 
+const made = (parts: readonly object[]): CityCommands =>
+  new CityCommands(...(parts as unknown as ConstructorParameters<typeof CityCommands>));
+
 /** Commands on a host, up to the look at what their city runs. */
 function commandsOf(deployment: string, known: () => Promise<never>): CityCommands {
-  const parts = [{}, { known }, { cityPath: async () => '' }, { id: async () => deployment }, {}, { tableOf: async () => listProcesses }];
-  return new CityCommands(...(parts as unknown as ConstructorParameters<typeof CityCommands>));
+  return made([{}, { known }, { cityPath: async () => '' }, { id: async () => deployment }, {}, { tableOf: async () => listProcesses }]);
 }
 
 /** How a command ends that fails before it has begun. */
@@ -76,4 +83,27 @@ it('a command that is begun again has nothing left of its earlier attempts, and 
     for (const child of children) child.kill('SIGKILL');
     await Promise.all(ends);
   }
+});
+
+// Guard: one that may not be done twice would be.
+it('a command that has begun is not begun again, though nobody can see what is left of it', async () => {
+  const city = await folder('svc-city-commands-');
+  const full = coded('EMFILE');
+  const sandbox: Sandbox = { enter: async (program) => program, end: () => Promise.reject(full) };
+  const commands = made([
+    { citiesRoot: path.dirname(city), allowedPaths: [] },
+    { known: async () => ({ config: { rigs: [], workspace: {}, upstreams: {} } }) },
+    { cityPath: async () => city },
+    { id: async () => 'd' },
+    { apiUrl: () => undefined, node: '', caCert: undefined, environment: () => ({ PATH: '/usr/bin:/bin' }), commandsDirectory: '' },
+    {
+      aroundCommand: (_: unknown, work: (around: Sandbox) => Promise<void>) => work(sandbox),
+      tableOf: async () => () => Promise.reject(full),
+    },
+    { isOthers: async () => false },
+  ]);
+  await expect(commands.run({ ...ASKED, line: 'echo done >> did', timeoutMs: 60_000 }, never)).rejects.toThrow(UnconfirmedDead);
+  expect(await readFile(path.join(city, 'did'), 'utf8')).toBe('done\n');
+  // What is left of an earlier attempt cannot be seen: nothing was begun.
+  expect(await commands.run({ ...ASKED, timeoutMs: 60_000, attempt: 2 }, never)).toMatchObject({ how: 'busy' });
 });

@@ -106,14 +106,18 @@ export class CityCommands {
   /** Never fails: what goes wrong is how it ended. @throws UnconfirmedDead when something of it is left and cannot be ended */
   async run(command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
     let end: CommandEnd | undefined;
+    let begun = false;
+    const begins = (): void => void (begun = true);
     try {
       await this.#endEarlier(command);
       const { spec, place } = await this.#plan(command);
       await this.sandboxes.aroundCommand(place, async (sandbox) => {
-        end = await this.#carryOut({ ...spec, sandbox }, command, signal);
+        end = await this.#carryOut({ ...spec, sandbox }, command, signal, begins);
       });
     } catch (error) {
-      if (error instanceof UnconfirmedDead) throw error;
+      // What has begun is not begun again for the state of this host: what it has done is done.
+      if (begun && end === undefined) throw error instanceof UnconfirmedDead ? error : new UnconfirmedDead(String(error), { cause: error });
+      if (error instanceof UnconfirmedDead && (begun || !isPassing(error))) throw error;
       const unbegun = isPassing(error) ? ({ how: 'busy' } as const) : ({ how: 'failed', unstarted: true } as const);
       end ??= { code: null, ...unbegun, output: '', error: error instanceof Error ? error.message : String(error) };
     }
@@ -169,8 +173,9 @@ export class CityCommands {
     await endOrphans(marks, limits, table, ({ generation }) => which(generation));
   }
 
-  async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal): Promise<CommandEnd> {
+  async #carryOut(spec: SpawnSpec, command: CityCommand, signal: AbortSignal, begins: () => void): Promise<CommandEnd> {
     const shell = await spawnAgent(spec, { limits: ENDING });
+    begins();
     const output = new Tail(OUTPUT);
     shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
     shell.stdin.end();

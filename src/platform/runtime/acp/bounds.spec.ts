@@ -189,6 +189,14 @@ describe('questions', () => {
     expect(answer).toEqual({ outcome: { outcome: 'cancelled' } });
   });
 
+  // Guard: the agent would wait for ever.
+  it('that offer nothing are cancelled by any answer', async () => {
+    const answer = permissions.ask(asks({ options: [] }), never);
+    const { requestId } = told[0]!.event as { requestId: string };
+    expect(permissions.respond(requestId, { action: 'go on' })).toBe(true);
+    expect(await answer).toEqual({ outcome: { outcome: 'cancelled' } });
+  });
+
   it('are asked in words that can be stored, and that somebody reads', () => {
     void permissions.ask(asks({ toolCall: { toolCallId: NUL, title: NUL, kind: NUL }, options: [{ optionId: NUL, name: NUL }] }), never);
     void permissions.ask(asks({ toolCall: { toolCallId: 't', title: 'x'.repeat(1e6) } }), never);
@@ -246,5 +254,29 @@ describe('an agent that asks and never reads an answer', () => {
     const error: unknown = await agent.prompt('x', accepted).catch((thrown: unknown) => thrown);
     expect(failed(error)).toEqual(['protocol', 'the output of the agent is not the protocol']);
     await reader.done;
+  });
+});
+
+describe('a message', () => {
+  // Guard: what writes an entry calls itself for each level, and the agent would be ended for it.
+  it('is left out, or refused, where it is nested too deep, and the agent goes on', async () => {
+    const on = `{
+      'session/prompt': async ({ prompt }) => {
+        const nested = JSON.parse('['.repeat(1_500) + ']'.repeat(1_500));
+        if (prompt[0].text === 'answer') return { stopReason: 'end_turn', _meta: { nested } };
+        const deep = '['.repeat(20_000) + ']'.repeat(20_000);
+        const update = '{"sessionId":"s1","update":{"sessionUpdate":"tool_call","toolCallId":"t","rawInput":' + deep + '}}';
+        line('{"jsonrpc":"2.0","method":"session/update","params":' + update + '}');
+        line('{"jsonrpc":"2.0","id":' + deep + ',"method":"_own/x","params":{}}');
+        text((await ask('_own/x', { nested })).message);
+        return { stopReason: 'end_turn' };
+      },
+    }`;
+    const agent = await start(await scripted(on));
+    const reader = readEvents(agent);
+    const failure: unknown = await agent.prompt('answer', accepted).catch((thrown: unknown) => thrown);
+    expect(failed(failure)[1]).toContain('levels deep');
+    await agent.prompt('x', accepted);
+    expect(reader.seen).toMatchObject([{ type: 'text', text: 'it is nested more than 1000 levels deep' }]);
   });
 });

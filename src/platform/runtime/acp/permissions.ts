@@ -47,9 +47,10 @@ export class Permissions {
     return { outcome: await outcome };
   }
 
+  /** Any answer to a question that offers nothing cancels it: the agent would wait for ever. */
   respond(requestId: string, { action }: InteractionAnswer): boolean {
     const open = this.#open.get(requestId);
-    const chosen = open === undefined ? undefined : chooseOption(open.options, action);
+    const chosen = open?.options.length === 0 ? 'cancelled' : chooseOption(open?.options ?? [], action);
     if (open === undefined || chosen === undefined) return false;
     this.#open.delete(requestId);
     const isOption = open.options.some(({ id }) => id === chosen);

@@ -9,6 +9,10 @@ const MAX_BAD_BYTES = 4 * MAX_LINE_BYTES;
 
 /** Characters of what is no protocol, for people. */
 const MAX_GARBAGE = 1_000;
+/** Levels of lists and objects in a message. What writes and measures messages calls itself for each, some thousand times at the most. */
+const MAX_DEPTH = 1_000;
+/** JSON-RPC: an invalid request. */
+const INVALID = -32_600;
 /** Only clients ask this. */
 const FIRST = 'initialize';
 
@@ -18,7 +22,7 @@ export class Garbage extends Error {}
 export type Look = (message: Record<string, unknown>, bytes: number) => boolean | Promise<boolean>;
 
 /**
- * The two pipes of a process as a stream of messages. A line that is none is left out and counted; an output that has
+ * The two pipes of a process as a stream of messages. A line that is none, or is nested too deep, is left out and counted; an output that has
  * nothing else in it ends the stream with an error. Nothing is read ahead of who reads.
  *
  * @param look sees every message first, in the order of the wire, and keeps those for which it answers true.
@@ -84,10 +88,16 @@ export class Wire {
           if (isEcho) throw new Garbage('it repeats what it is told');
           continue;
         }
+        if (isTooDeep(message, line.length)) {
+          this.#bad(line.length);
+          const refusal = await this.#refuse(message);
+          if (refusal !== undefined) yield refusal;
+          continue;
+        }
         this.hasSpoken = true;
         this.#badInRow = this.#badBytes = 0;
         if (await this.look(message, line.length)) continue;
-        if ('method' in message && 'id' in message && ++this.#unanswered > MAX_UNANSWERED) throw new Garbage('it reads no answers');
+        if ('method' in message && 'id' in message) this.#owe();
         yield message as AnyMessage;
       }
       this.#ended(undefined);
@@ -97,6 +107,21 @@ export class Wire {
     } finally {
       this.#ended(undefined);
     }
+  }
+
+  #owe(): void {
+    if (++this.#unanswered > MAX_UNANSWERED) throw new Garbage('it reads no answers');
+  }
+
+  /** Nobody waits for ever: a request is refused, and an answer, which is returned, becomes one that refuses. */
+  async #refuse({ id, method }: Record<string, unknown>): Promise<AnyMessage | undefined> {
+    if (typeof id !== 'string' && typeof id !== 'number') return undefined;
+    const error = { code: INVALID, message: `it is nested more than ${MAX_DEPTH} levels deep` };
+    const refusal: AnyMessage = { jsonrpc: '2.0', id, error };
+    if (method === undefined) return refusal;
+    this.#owe();
+    await this.#write(refusal);
+    return undefined;
   }
 
   /** The beginning of what it has said instead of the protocol, also of a line that has not ended: a question, say. */
@@ -155,4 +180,18 @@ function parse(line: Buffer): (Record<string, unknown> & { id?: unknown }) | und
   } catch {
     return undefined;
   }
+}
+
+/** Level by level: what calls itself for each level could not tell. */
+function isTooDeep(message: object, bytes: number): boolean {
+  // Each level is opened and closed.
+  if (bytes <= 2 * MAX_DEPTH) return false;
+  let level: object[] = [message];
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) return true;
+    level = level.flatMap((each) =>
+      Object.values(each).filter((member): member is object => typeof member === 'object' && member !== null),
+    );
+  }
+  return false;
 }

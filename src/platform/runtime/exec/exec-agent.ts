@@ -80,7 +80,7 @@ export class ExecAgent implements RunningAgent {
   watch(stale: string, generation: string | undefined): void {
     this.#stale = linesOf(stale);
     this.#generation = generation;
-    void this.#watch();
+    void this.#watch().catch((error: unknown) => this.#unwatched(error));
   }
 
   get hasFinished(): boolean {
@@ -177,7 +177,8 @@ export class ExecAgent implements RunningAgent {
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session has ended');
       if (!(error instanceof OperationFailed)) throw error;
       // Cut off in the middle it may have arrived or not; nobody can tell.
-      throw new PromptError(error.answer.code === undefined ? 'protocol' : 'refused', error.message);
+      const { code, missing } = error.answer;
+      throw new PromptError(code === undefined && missing !== true ? 'protocol' : 'refused', error.message);
     }
   }
 
@@ -248,6 +249,15 @@ export class ExecAgent implements RunningAgent {
       if (!signal.aborted) this.#ended({ code: null, signal: null, cause: this.oneShot ? 'clean' : 'crashed', stderrTail: tail });
       return;
     }
+  }
+
+  /** Nobody would notice its end any more. It is not known to be gone: whoever reads that it has ended has it stopped, which confirms it. */
+  #unwatched(error: unknown): void {
+    if (this.#exit !== undefined) return;
+    this.#over.abort();
+    this.#shown.text.end();
+    const stderrTail = `the session could not be watched any more: ${String(error)}`;
+    this.events.end({ code: null, signal: null, cause: 'crashed', stderrTail });
   }
 
   /** Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it. */

@@ -1,4 +1,4 @@
-import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -289,6 +289,41 @@ describe('a session that a script runs', () => {
     await rm(path.join(state, 'fail-is-running'));
     await rm(path.join(state, 'fail-peek'));
     expect(await agent.prompt('two', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  // Guard: a look that fails where nobody waits for it ends the whole worker.
+  it('goes on, and is not taken for gone, while there is no script, or none that may be run', async () => {
+    let looks = 0;
+    const agent = await start({}, undefined, { ...timing, idlePollMs: 100 }, new AgentClock(async () => void looks++));
+    const script = path.join(state, 'script');
+    await rename(script, `${script}.old`);
+    await eventually(async () => looks > 5);
+    await expect(agent.stop({ hard: true })).rejects.toThrow('is not a script that can be run here');
+    await rename(`${script}.old`, script);
+
+    const other = await start({ name: 's2' }, undefined, { ...timing, idlePollMs: 100 }, new AgentClock(async () => void looks++));
+    await chmod(script, 0o644);
+    looks = 0;
+    await eventually(async () => looks > 5);
+    await chmod(script, 0o755);
+    expect(await other.prompt('one', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+  });
+
+  it('has ended, as far as anybody can see, when it cannot be watched any more, and is stopped all the same', async () => {
+    let isBroken = false;
+    const broken = async (): Promise<void> => {
+      if (isBroken) throw new Error('no clock');
+    };
+    const agent = await start({}, undefined, timing, new AgentClock(broken));
+    const { events, done } = listen(agent);
+    isBroken = true;
+    await done;
+    expect(events.at(-1)).toMatchObject({ exit: { cause: 'crashed', stderrTail: expect.stringContaining('no clock') } });
+    const pid = Number(await file('s1/pid'));
+    isBroken = false;
+    expect(await agent.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await birthOf(pid)).toBeUndefined();
   });
 });
 

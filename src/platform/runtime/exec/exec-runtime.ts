@@ -80,8 +80,9 @@ export class ExecRuntime implements AgentRuntime {
 
 /** What the script says that it can do; one that has never heard of the question can do what every script has to. */
 async function handshake(script: Script, limit: AbortSignal, signal: AbortSignal): Promise<string[]> {
-  const { code, stdout } = await script.run('protocol', { signal: limit });
+  const { code, stdout, stderr, missing } = await script.run('protocol', { signal: limit });
   if (limit.aborted) throw stopped(signal);
+  if (missing === true) throw new StartError('not_found', stderr);
   if (code !== 0 || stdout.trim() === '') return [];
   const { version, capabilities } = parse(stdout);
   if (version !== PROTOCOL)

@@ -1,5 +1,4 @@
 import { execa, type ResultPromise } from 'execa';
-import { StartError } from '../port.js';
 import { printable } from '../printable.js';
 
 /** Milliseconds. */
@@ -23,6 +22,8 @@ export interface Answer {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
+  /** There was no such script, or it may not be run: it was told nothing. */
+  readonly missing?: true;
 }
 
 export class OperationFailed extends Error {
@@ -44,14 +45,14 @@ export class Script {
 
   constructor(private readonly spec: ScriptSpec) {}
 
-  /** @throws OperationFailed for everything but exit 0 and 2, StartError not_found when there is no such script. */
+  /** @throws OperationFailed for everything but exit 0 and 2. */
   async call(operation: string, options: CallOptions = {}): Promise<Answer> {
     const answer = await this.run(operation, options);
     if (answer.code !== 0 && answer.code !== 2) throw new OperationFailed(operation, answer);
     return answer;
   }
 
-  /** The same without judging the exit code. */
+  /** The same without judging the exit code. One that is not there says nothing: it may be replaced at this moment. */
   async run(operation: string, { args = [], input = '', timeoutMs = OPERATION_MS, signal }: CallOptions = {}): Promise<Answer> {
     if (signal?.aborted === true) return { code: undefined, stdout: '', stderr: '' };
     const child = execa(this.spec.command, [...this.spec.args, operation, this.spec.name, ...args], {
@@ -83,7 +84,7 @@ export class Script {
     try {
       const result = await child;
       if (result.code === 'ENOENT' || result.code === 'EACCES')
-        throw new StartError('not_found', `${this.spec.command} is not a script that can be run here`, '', { cause: result });
+        return { code: undefined, stdout: '', stderr: `${this.spec.command} is not a script that can be run here`, missing: true };
       const exit = cut ? undefined : (code ?? result.exitCode);
       return { code: exit ?? undefined, stdout: result.stdout, stderr: result.stderr };
     } finally {

@@ -42,6 +42,8 @@ export class FakeHost {
   immortal = false;
   /** How often that was tried in vain. */
   inVain = 0;
+  /** What that fails with instead of being told. */
+  fault: Error | undefined;
 
   /** The runtimes of one runner. */
   runtimes(owner: string): AgentRuntimes {
@@ -54,9 +56,9 @@ export class FakeHost {
     for (const process of this.processes) if (process.owner === owner) process.orphaned = true;
   }
 
-  survived(): UnconfirmedDead {
+  survived(): Error {
     this.inVain++;
-    return new UnconfirmedDead('it does not die');
+    return this.fault ?? new UnconfirmedDead('it does not die');
   }
 
   get alive(): FakeAgent[] {
