@@ -16,7 +16,8 @@ import { Types } from './types.js';
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string' },
+    /** Any of them. */
+    only: { type: 'string', multiple: true, default: [''] },
     /** As in 2/30: the second of thirty parts. */
     share: { type: 'string', default: '1/1' },
     list: { type: 'boolean' },
@@ -28,7 +29,7 @@ const { values } = parseArgs({
   },
 });
 const jobs = Number(values.jobs);
-const fits = ({ guard, file, test }: Guard): boolean => [guard, file, test].some((text) => text.includes(values.only ?? ''));
+const fits = ({ guard, file, test }: Guard): boolean => [guard, file, test].some((text) => values.only.some((word) => text.includes(word)));
 const [share, shares] = values.share.split('/').map(Number) as [number, number];
 const chosen = GUARDS.filter((guard, i) => fits(guard) && i % shares === share - 1);
 const results = { passed: 0, failed: 0 };
