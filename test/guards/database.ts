@@ -221,6 +221,14 @@ export const DATABASE: readonly Guard[] = [
     name: 'during the commit leaves open',
   },
   {
+    guard: 'The queue finds its schema, whatever the address of the database sets.',
+    file: 'src/platform/queue/backend.ts',
+    find: 'options: `${options} -c search_path=bullmq`',
+    replace: 'options: `-c search_path=bullmq ${options}`',
+    test: 'src/platform/queue/backend.db-spec.ts',
+    name: 'names a schema of its own',
+  },
+  {
     guard: 'A server that is shut down just when BullMQ listens to it ends no process.',
     file: 'src/platform/queue/backend.ts',
     find: 'const worker = new Postgres.Worker<JobData>(QUEUE_NAME, process, { ...options, connection: pool });',
