@@ -330,6 +330,13 @@ export const STREAMS: readonly Guard[] = [
     name: 'whose log is dropped while it is replayed (all cities)',
   },
   {
+    guard: 'A server that is gone before it answers LISTEN is waited for no longer than for a hint.',
+    file: 'src/platform/streams/listener.ts',
+    find: 'await this.#answered(subscriber.listenTo(HINT_CHANNEL), subscriber);',
+    replace: 'await subscriber.listenTo(HINT_CHANNEL);',
+    test: 'src/platform/streams/listener.spec.ts',
+  },
+  {
     guard: 'A stream that has ended is closed where nobody reads that.',
     file: 'src/platform/streams/subscriber.ts',
     find: '    this.socket.setTimeout(STALL_LIMIT_MS, () => this.socket.destroy());\n',
