@@ -151,8 +151,16 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'A new connection is told which epoch of the log its process has seen.',
     file: 'src/platform/database/database.ts',
-    find: '[seen.seenEpoch]',
-    replace: '[0 * seen.seenEpoch]',
+    find: '[epoch, id]',
+    replace: '[0 * epoch, id]',
+    test: 'src/platform/database/servers.db-spec.ts',
+    name: 'begin an epoch of the log once',
+  },
+  {
+    guard: 'A new connection is told which of two epochs with one number its process has seen.',
+    file: 'src/platform/database/database.ts',
+    find: '[epoch, id]',
+    replace: '[epoch, null]',
     test: 'src/platform/database/servers.db-spec.ts',
     name: 'begin an epoch of the log once',
   },
