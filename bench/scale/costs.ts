@@ -93,7 +93,8 @@ export async function costs(postgres: BenchPostgres): Promise<Costs> {
 }
 
 /** As each replica does each second. */
-const looked = ({ pool }: Watched): Promise<unknown> => new StreamLogRepository(createDb(pool), pool).recent(Number.MAX_SAFE_INTEGER, 1);
+const looked = ({ pool }: Watched): Promise<unknown> =>
+  new StreamLogRepository(createDb(pool), pool).recent(Number.MAX_SAFE_INTEGER, undefined);
 
 async function readCosts(
   watched: Watched,

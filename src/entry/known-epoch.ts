@@ -6,7 +6,8 @@ const NAME = 'log-epoch';
 
 /**
  * The newest epoch of the log that a database of this data directory was in; 0 where nobody knows. A backup knows of none that began after
- * it, so this is not kept in the database: a restore begins above it.
+ * it, so this is not kept in the database: a restore begins above it. The number will do: a restore always begins an epoch of its own, above
+ * whatever had this number.
  */
 export async function knownEpoch(dataDir: string): Promise<number> {
   const epoch = Number(await readFile(join(dataDir, NAME), 'utf8').catch(() => ''));

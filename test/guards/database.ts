@@ -151,8 +151,16 @@ export const DATABASE: readonly Guard[] = [
   {
     guard: 'A new connection is told which epoch of the log its process has seen.',
     file: 'src/platform/database/database.ts',
-    find: '[seen.seenEpoch]',
-    replace: '[0 * seen.seenEpoch]',
+    find: '[epoch, id]',
+    replace: '[0 * epoch, id]',
+    test: 'src/platform/database/servers.db-spec.ts',
+    name: 'begin an epoch of the log once',
+  },
+  {
+    guard: 'A new connection is told which of two epochs with one number its process has seen.',
+    file: 'src/platform/database/database.ts',
+    find: '[epoch, id]',
+    replace: '[epoch, null]',
     test: 'src/platform/database/servers.db-spec.ts',
     name: 'begin an epoch of the log once',
   },
@@ -219,6 +227,14 @@ export const DATABASE: readonly Guard[] = [
     replace: 'if (this.#lost.has(connection) || error) throw error;',
     test: 'src/platform/database/transactions.db-spec.ts',
     name: 'during the commit leaves open',
+  },
+  {
+    guard: 'The queue finds its schema, whatever the address of the database sets.',
+    file: 'src/platform/queue/backend.ts',
+    find: 'options: `${options} -c search_path=bullmq`',
+    replace: 'options: `-c search_path=bullmq ${options}`',
+    test: 'src/platform/queue/backend.db-spec.ts',
+    name: 'names a schema of its own',
   },
   {
     guard: 'A server that is shut down just when BullMQ listens to it ends no process.',

@@ -44,6 +44,14 @@ export const THREADS: readonly Guard[] = [
     name: 'see nothing',
   },
   {
+    guard: 'A thread that could not be started keeps no place.',
+    file: 'src/platform/threads/threads.ts',
+    find: '    let thread: Thread | undefined;\n    try {\n      thread = this.#take();\n',
+    replace: '    const thread: Thread | undefined = this.#take();\n    try {\n',
+    test: THREADS_SPEC,
+    name: 'keep no place',
+  },
+  {
     guard: 'An owner has one thread at a time: another one is left for others.',
     file: BUDGET,
     find: 'this.#held.has(owner) || ',

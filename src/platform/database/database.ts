@@ -5,9 +5,9 @@ import { HangingConnections } from './hanging.js';
 import { preparingClient } from './prepared-statements.js';
 import type { DB } from './schema.gen.js';
 import { clientOf, noPrimary, serversOf, type DatabaseServers } from './servers.js';
-import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool } from './shared-pool.js';
+import { CONNECT_MS, DEFAULT_POOL_SIZE, PgPool, type Epoch } from './shared-pool.js';
 
-export { DEFAULT_POOL_SIZE, PgPool };
+export { DEFAULT_POOL_SIZE, PgPool, type Epoch };
 
 /**
  * The database room: one pool a process, the Kysely instance over it, and the time limits that keep one slow
@@ -144,8 +144,14 @@ async function look(client: pg.ClientBase, servers: DatabaseServers, seen: PgPoo
     }
   }
   if (seen === undefined) return;
-  const { rows } = await client.query<{ epoch: number }>('select follow_log_server($1) as epoch', [seen.seenEpoch]);
-  seen.sawEpoch(rows[0]!.epoch);
+  await followLog(client, seen);
+}
+
+/** Tells the database which epoch of the log the process of this pool has seen. One that knows nothing of that begins the next. */
+export async function followLog(asked: Pick<pg.ClientBase, 'query'>, pool: PgPool): Promise<void> {
+  const { epoch, id } = pool.seenEpoch;
+  const { rows } = await asked.query<Epoch>('select epoch, id from follow_log_epoch($1, $2)', [epoch, id]);
+  pool.sawEpoch(rows[0]!);
 }
 
 export function createDb(pool: PgPool): Db {

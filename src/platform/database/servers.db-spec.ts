@@ -68,11 +68,20 @@ describe('servers that an address names', () => {
       await Promise.all(pools.map((pool) => pool.query('select 1')));
       expect(await epoch()).toBe(2);
       // Its process has seen an epoch of which what has taken over knows nothing.
-      pools[0]!.sawEpoch(4);
-      const held = await Promise.all([pools[0]!.connect(), pools[0]!.connect()]);
-      held.forEach((client) => client.release(true));
-      await pools[0]!.query('select 1');
-      expect([await epoch(), pools[0]!.seenEpoch, pools[1]!.seenEpoch]).toEqual([5, 5, 2]);
+      const reconnect = async (): Promise<void> => {
+        const held = await Promise.all([pools[0]!.connect(), pools[0]!.connect()]);
+        held.forEach((client) => client.release(true));
+        await pools[0]!.query('select 1');
+      };
+      pools[0]!.sawEpoch({ epoch: 4, id: null });
+      await reconnect();
+      expect([await epoch(), pools[0]!.seenEpoch.epoch, pools[1]!.seenEpoch.epoch]).toEqual([5, 5, 2]);
+      await reconnect();
+      expect(await epoch()).toBe(5);
+      // What has taken over has begun one of that number before this process came: by a pooler, which knows of none.
+      await pools[0]!.query('update deployment set epoch_id = gen_random_uuid()');
+      await reconnect();
+      expect([await epoch(), pools[0]!.seenEpoch.epoch]).toEqual([6, 6]);
     } finally {
       await Promise.all(pools.map((pool) => pool.end()));
     }

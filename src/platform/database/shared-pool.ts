@@ -9,6 +9,13 @@ export const DEFAULT_POOL_SIZE = 16;
 /** To get a connection, unless the address says otherwise. */
 export const CONNECT_MS = 5_000;
 
+/** An epoch of the log. Two that begin with the same data, one of which is lost, have the same number: they differ by their ids. */
+export interface Epoch {
+  readonly epoch: number;
+  /** Null where only the number is known. */
+  readonly id: string | null;
+}
+
 type Callback = (error: Error | undefined, client: pg.PoolClient | undefined, done: (release?: unknown) => void) => void;
 
 /**
@@ -32,8 +39,7 @@ export class PgPool extends pg.Pool {
   readonly #quarter: number;
   /** For a turn, as long as for a connection itself. */
   readonly #waitMs: number;
-  /** The newest epoch of the log that this process has seen; 0 before it has seen any. */
-  #epoch = 0;
+  #epoch: Epoch = { epoch: 0, id: null };
 
   constructor({ beside, ...config }: pg.PoolConfig & { readonly beside?: number | undefined }) {
     super(config);
@@ -42,12 +48,15 @@ export class PgPool extends pg.Pool {
     this.#waitMs = config.connectionTimeoutMillis ?? CONNECT_MS;
   }
 
-  get seenEpoch(): number {
+  /** The newest epoch of the log that this process has seen; number 0 before it has seen any. Of two with one number it is the first. */
+  get seenEpoch(): Epoch {
     return this.#epoch;
   }
 
-  sawEpoch(epoch: number): void {
-    this.#epoch = Math.max(this.#epoch, epoch);
+  /** @returns whether it is no earlier one than the newest, and no other one of its number */
+  sawEpoch(seen: Epoch): boolean {
+    if (seen.epoch > this.#epoch.epoch) this.#epoch = seen;
+    return seen.epoch === this.#epoch.epoch && seen.id === this.#epoch.id;
   }
 
   override connect(): Promise<pg.PoolClient>;

@@ -7,9 +7,6 @@ export type EpochEnds = readonly number[];
 /** By how much the numbers of a stream are moved on. More were never given in one epoch; some nine thousand epochs fit. */
 export const EPOCH_STEP = 1_000_000_000_000;
 
-/** Whether both are of one history: two that begin with the same data may go apart from there, and have as many epochs. */
-export const sameEnds = (a: EpochEnds, b: EpochEnds): boolean => a.length === b.length && a.every((end, i) => end === b[i]);
-
 /** The same place as the present epoch says it: behind the end of an epoch is where the next one begins. */
 export function placeOf(ends: EpochEnds, seq: number): number {
   let place = seq;

@@ -1,8 +1,8 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { afterEach, beforeEach, it } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { adminAt, cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
-import { openConsumer } from './backend.js';
+import { openConsumer, openProducer } from './backend.js';
 import { migrateQueue } from './migrate-queue.js';
 import { QueueTimings } from './timings.js';
 
@@ -73,4 +73,24 @@ it('listens again when the server is shut down just when it is listened to', asy
   isShutDown = false;
   await eventually(listening);
   await close();
+});
+
+// Guard: of two settings of a connection the last one counts, and the address's own came last.
+it('works with an address that names a schema of its own', async () => {
+  const address = new URL(database.url);
+  address.searchParams.set('options', '-c search_path=public');
+  const target = { redisUrl: undefined, databaseUrl: address.href, prefix: '' };
+  const timings = new QueueTimings({ retryMs: 10 });
+  const done: string[] = [];
+  const process = async ({ data }: { data: { id: string } }): Promise<void> => void done.push(data.id);
+  const producer = openProducer(target, timings, () => undefined);
+  const consumer = openConsumer(target, timings, process, 1, () => undefined);
+  try {
+    await producer.it.add('test.job', { id: 'a' }, { jobId: 'job-a' });
+    void consumer.it.run();
+    await eventually(() => done.length > 0);
+    expect(done).toEqual(['a']);
+  } finally {
+    await Promise.all([producer.close(), consumer.close()]);
+  }
 });

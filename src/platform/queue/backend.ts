@@ -172,12 +172,13 @@ function poolFor(target: QueueTarget, times: QueueTimings, limits: { max: number
     statement_timeout: limits.statementMs,
     lock_timeout: times.commandMs,
     idle_in_transaction_session_timeout: 10_000,
-    // BullMQ's statements name no schema.
-    search_path: 'bullmq',
   };
   const said = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
+  const { connectionString, options } = withSettings(servers.addresses[0]!, said.join(' '));
   const config = {
-    ...withSettings(servers.addresses[0]!, said.join(' ')),
+    connectionString,
+    // BullMQ's statements name no schema: this counts whatever the address says, and of two settings the server takes the last.
+    options: `${options} -c search_path=bullmq`,
     connectionTimeoutMillis: times.connectMs,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,

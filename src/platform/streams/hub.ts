@@ -2,7 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
-import { placeOf, sameEnds, type EpochEnds } from '../event-log/epochs.js';
+import { placeOf, type EpochEnds } from '../event-log/epochs.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -75,6 +75,8 @@ export class StreamHub implements Feed, OnModuleInit {
   #loaded = false;
   /** Of the log, as it was last read; lower than before where the database was set back. Every stream has seen the same epochs. */
   #epoch = 1;
+  /** Undefined until a stream was read. */
+  #epochId: string | undefined;
   /** How often the log was found to be another one. What was read before the last time may be of the one before. */
   #logs = 0;
   /** Channels that only finish what they have: nobody new joins them. */
@@ -298,7 +300,7 @@ export class StreamHub implements Feed, OnModuleInit {
     const full = performance.now() - this.#fullReadAt > FULL_READ_MS;
     const startedAt = performance.now();
     const log = this.#logs;
-    const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epoch);
+    const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epochId);
     this.#apply(rows, log);
     if (full) {
       const active = new Set(rows.map((r) => r.id));
@@ -321,12 +323,13 @@ export class StreamHub implements Feed, OnModuleInit {
     let readOf = log;
     for (const row of rows) {
       const epoch = row.ends.length + 1;
-      // The database may be one that knows nothing of the epoch that this process is in, or that has got there by another way.
-      if (epoch !== this.#epoch || !sameEnds(row.ends, this.streams.get(row.id)?.ends ?? row.ends)) {
+      // The database may be one that knows nothing of the epoch that this process is in, or that has begun one of this number itself.
+      if (epoch !== this.#epoch || row.epoch_id !== (this.#epochId ?? row.epoch_id)) {
         if (epoch <= this.#epoch && readOf !== this.#logs) continue; // read before the present log was found
-        this.#beginEpoch(epoch);
+        this.#beginEpoch(epoch, row.epoch_id);
         readOf = this.#logs;
       }
+      this.#epochId = row.epoch_id;
       this.#take(row);
     }
   }
@@ -354,12 +357,14 @@ export class StreamHub implements Feed, OnModuleInit {
    * What this process has in memory may be of events that the log does not have any more. So it forgets all of it, and every stream ends:
    * its client comes back with the position that it has, and is told whether that is lost.
    */
-  #beginEpoch(epoch: number): void {
+  #beginEpoch(epoch: number, id: string): void {
     // A process that knows no stream yet has only begun: the epoch may be of a year ago.
     if (this.streams.size > 0) this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
     this.#epoch = epoch;
     this.#logs++;
-    this.repository.sawEpoch(epoch);
+    void this.repository
+      .sawEpoch({ epoch, id })
+      .catch((error: unknown) => this.log.debug({ err: error }, 'the log could not be told of the epoch that was lost'));
     for (const channel of this.#channels()) {
       channel.shutdown(new Date());
       channel.retire();
@@ -424,7 +429,7 @@ export class StreamHub implements Feed, OnModuleInit {
 
   async #hasBegunEpoch(): Promise<boolean> {
     const before = this.#logs;
-    await this.#applyRead(() => this.repository.recent(this.#supervisor?.known ?? 0, this.#epoch));
+    await this.#applyRead(() => this.repository.recent(this.#supervisor?.known ?? 0, this.#epochId));
     return this.#logs !== before;
   }
 

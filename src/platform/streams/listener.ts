@@ -131,7 +131,16 @@ export class HintListener {
       servers.failed(address);
       throw error;
     });
-    await subscriber.listenTo(HINT_CHANNEL);
+    await this.#answered(subscriber.listenTo(HINT_CHANNEL), subscriber);
+  }
+
+  /** @throws Error when the server is lost, or does not answer in time: one that goes without a word never would */
+  async #answered(asked: Promise<unknown> | undefined, subscriber: Subscriber): Promise<void> {
+    const over = new AbortController();
+    const late = sleep(NONCE_WITHIN_MS, AbortSignal.any([over.signal, this.#broken(subscriber)])).then(() => {
+      throw new Error('LISTEN is not answered');
+    });
+    await Promise.race([asked, late]).finally(() => over.abort());
   }
 
   readonly #brokenSignals = new WeakMap<Subscriber, AbortController>();

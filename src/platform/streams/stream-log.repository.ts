@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
-import { Db, PgPool } from '../database/database.js';
+import { Db, followLog, PgPool, type Epoch } from '../database/database.js';
 import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
 import type { EpochEnds } from '../event-log/epochs.js';
 import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
@@ -17,6 +17,8 @@ export interface StreamRow {
   readonly joined_seq: number;
   readonly joined_supervisor_seq: number;
   readonly ends: EpochEnds;
+  /** Of the epoch that the log is in. */
+  readonly epoch_id: string;
 }
 
 /** An event as the streams carry it: its JSON without the closing brace, the city it is tagged with, and the stream that it is in. */
@@ -120,11 +122,11 @@ export class StreamLogRepository {
 
   /**
    * Streams that moved lately or joined since the supervisor's stream was at `supervisorSeq`, inactive ones included. All of them when
-   * the log is not in this epoch any more.
+   * the log is not in the epoch with this id any more.
    */
-  async recent(supervisorSeq: number, epoch: number): Promise<StreamRow[]> {
-    const where = `where last_ts > now() - interval '${RECENT}' or joined_supervisor_seq >= $1 or (select d.epoch <> $2 from deployment d)`;
-    return this.#streams('streams-recent', where, [supervisorSeq, epoch]);
+  async recent(supervisorSeq: number, epochId: string | undefined): Promise<StreamRow[]> {
+    const where = `where last_ts > now() - interval '${RECENT}' or joined_supervisor_seq >= $1 or (select d.epoch_id <> $2 from deployment d)`;
+    return this.#streams('streams-recent', where, [supervisorSeq, epochId]);
   }
 
   /** Streams that joined the feed after this event of the supervisor's stream. */
@@ -141,13 +143,18 @@ export class StreamLogRepository {
     return this.#byId.read(ids);
   }
 
-  /** The epoch that the log is in: a database that does not know of it has lost some of it, which new connections tell it. */
-  sawEpoch(epoch: number): void {
-    this.pool.sawEpoch(epoch);
+  /**
+   * The epoch that the log is in. Where this process has seen a later one, or another one of that number, the log has lost some of it: it
+   * begins the next one now, since a pooler connects without asking who has seen which.
+   */
+  async sawEpoch(seen: Epoch): Promise<void> {
+    if (!this.pool.sawEpoch(seen)) await followLog(this.pool, this.pool);
   }
 
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
-    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, epoch_ends::float8[] as ends from event_streams ${where}`;
+    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, epoch_ends::float8[] as ends,
+        (select d.epoch_id from deployment d) as epoch_id
+      from event_streams ${where}`;
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;
   }
 

@@ -29,6 +29,9 @@ export class TooLate extends Error {
   override readonly name = 'TooLate';
 }
 
+/** Whether Node had no thread for it: the host is at its limit of processes, or has no memory left. It may have one later. */
+export const isNotStarted = (error: unknown): boolean => (error as NodeJS.ErrnoException | undefined)?.code === 'ERR_WORKER_INIT_FAILED';
+
 interface Job {
   readonly answerers: Answerers;
   readonly resolve: (value: unknown) => void;
@@ -51,6 +54,7 @@ export class Thread {
   #ended = false;
   #heapMiB = 0;
 
+  /** @throws Error that `isNotStarted`: some of them come later, as what `run` throws */
   constructor(private readonly limits: ThreadLimits) {
     const { file, execArgv } = entry();
     this.#worker = new Worker(file, {

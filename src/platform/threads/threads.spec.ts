@@ -59,6 +59,23 @@ describe('threads', () => {
     expect(await threads.run({ task: double, owner: 'a', input: 1 })).toBe(2);
   });
 
+  it('keep no place for one that could not be started', async () => {
+    // As Node says it, at once, where the host gives no more threads.
+    const full = Object.assign(new Error('EAGAIN'), { code: 'ERR_WORKER_INIT_FAILED' });
+    let isFull = true;
+    const options = Object.defineProperty(new ThreadOptions({ count: 1, waitMs: 1 }), 'heapMiB', {
+      get: () => {
+        if (isFull) throw full;
+        return 64;
+      },
+    });
+    threads = new Threads(options);
+    const task = { task: double, owner: 'a', input: 21 };
+    await expect(threads.run(task)).rejects.toMatchObject({ problem: 'unavailable', cause: full });
+    isFull = false;
+    expect(await threads.run(task)).toBe(42);
+  });
+
   it('see nothing of the process', async () => {
     pool();
     expect(await threads.run({ task: seeing, owner: 'a', input: null })).toEqual({ env: {}, argv: [] });

@@ -5,7 +5,7 @@ import { Lifecycle } from '../health/lifecycle.js';
 import { Budget, NoTurn, type Share } from '../turns/budget.js';
 import type { Answerers } from './protocol.js';
 import type { Task } from './task.js';
-import { Thread, TooDear, TooLate, type ThreadLimits } from './thread.js';
+import { isNotStarted, Thread, TooDear, TooLate, type ThreadLimits } from './thread.js';
 
 /**
  * What costs no more than this is done where it is asked for, in characters of TOML of which everything is changed: the dearest of
@@ -87,15 +87,18 @@ export class Threads {
    */
   async run<I, O>({ task, owner, input, answerers = {} }: ThreadRequest<I, O>): Promise<O> {
     const place = await this.#places.take(owner).catch(inFront);
-    const thread = this.#take();
+    let thread: Thread | undefined;
     try {
+      thread = this.#take();
       return await thread.run(task, input, answerers);
     } catch (error) {
       if (error instanceof TooDear) this.log?.warn({ owner, task: task.name, what: error.what }, 'a task took too much and was ended');
       if (error instanceof TooLate) throw problem('unavailable', `${error.message}; try again`, { cause: error });
-      throw error;
+      if (!isNotStarted(error)) throw error;
+      this.log?.warn({ owner, task: task.name, err: error }, 'a thread could not be started');
+      throw problem('unavailable', 'no thread could be started; try again', { cause: error });
     } finally {
-      this.#put(thread);
+      if (thread !== undefined) this.#put(thread);
       place.giveBack();
     }
   }
