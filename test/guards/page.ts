@@ -37,6 +37,13 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'Another key opens no more streams than there is room for.',
+    file: 'ui/src/live/streams.ts',
+    find: '    this.#fill();\n    for (const held of anew)',
+    replace: '    for (const held of anew) this.#restart(held);\n    for (const held of anew)',
+    test: STREAMS,
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',
