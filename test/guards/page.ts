@@ -44,6 +44,20 @@ export const PAGE: readonly Guard[] = [
     test: STREAMS,
   },
   {
+    guard: 'The end of what was accepted is not searched for in all of the log.',
+    file: 'ui/src/live/followed.ts',
+    find: 'const seconds = acceptedAt === undefined ?',
+    replace: 'const seconds = acceptedAt !== -1 ?',
+    test: 'ui/src/live/followed.spec.ts',
+  },
+  {
+    guard: 'The end of what was accepted is looked for again where a read of it has failed.',
+    file: 'ui/src/live/followed.ts',
+    find: 'return !this.around.barred(error);',
+    replace: 'return this.around.barred(error) && false;',
+    test: 'ui/src/live/followed.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

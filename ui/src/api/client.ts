@@ -15,6 +15,9 @@ export class Refusal extends Error {
   }
 }
 
+/** With a key that is refused nothing is tried again: with another one everything begins anew. */
+export const isBarred = (error: unknown): boolean => error instanceof Refusal && [401, 403].includes(error.status);
+
 export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;

@@ -1,5 +1,5 @@
 import { ask } from '../api/info.js';
-import { get, Refusal } from '../api/client.js';
+import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
 import { Again } from './again.js';
 import { onFrame } from './frame.js';
@@ -71,10 +71,9 @@ export const cities = new LiveList<City>({
   schedule: onFrame,
 });
 
-/** With a key that is refused nothing is tried again: with another one the stream begins anew. */
 const rereads = new Again(async () => {
   await asks.read();
-  return asks.error !== undefined && !(asks.error instanceof Refusal && [401, 403].includes(asks.error.status));
+  return asks.error !== undefined && !isBarred(asks.error);
 });
 
 /** At once. */
