@@ -58,6 +58,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/followed.spec.ts',
   },
   {
+    guard: 'Of a long list the page draws no more than it can bear with each event.',
+    file: 'ui/src/lib/drawn.ts',
+    find: 'rows.slice(0, most)',
+    replace: 'rows',
+    test: 'ui/src/lib/drawn.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',
