@@ -65,6 +65,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/drawn.spec.ts',
   },
   {
+    guard: 'A message that the service has not answered is there again when the page is loaded anew.',
+    file: 'ui/src/live/outbox.ts',
+    find: '[...back, ...next.waiting]',
+    replace: 'back',
+    test: 'ui/src/live/outbox.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',
