@@ -72,6 +72,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/outbox.spec.ts',
   },
   {
+    guard: 'A list that could not be read is read again until it is there.',
+    file: 'ui/src/live/again.ts',
+    find: 'return list.error !== undefined && !barred(list.error);',
+    replace: 'return barred(list.error) && false;',
+    test: 'ui/src/live/again.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',
