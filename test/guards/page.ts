@@ -79,6 +79,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/again.spec.ts',
   },
   {
+    guard: 'What nobody was shown is not approved at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: "return unseen && !kind.startsWith('reject') ?",
+    replace: "return unseen && kind === 'never' ?",
+    test: 'ui/src/lib/approve.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',
