@@ -327,8 +327,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A message that is refused when its view was left is there again.',
     file: 'ui/src/live/outbox.ts',
-    find: "text: text.trim() === '' ? sent.text : `${sent.text}\\n\\n${text}`, waiting",
-    replace: 'text, waiting',
+    find: 'inTurn([...back, sent])',
+    replace: 'inTurn(back)',
     test: 'ui/src/live/outbox.spec.ts',
   },
   {
