@@ -91,6 +91,23 @@ described('administration on the page', () => {
     await page.getByText('ann is revoked').waitFor();
     await row(id).waitFor({ state: 'detached' });
     expect((await now.get('/v0/info')).status).toBe(401);
+
+    // The page goes on with the new secret of its own key, which is to be read.
+    const own = await watched.context();
+    await own.addInitScript(
+      `sessionStorage.getItem('svc.key') ?? sessionStorage.setItem('svc.key', ${JSON.stringify(await putKey(stack.databaseUrl, 'boss', { scope: 'write' }))})`,
+    );
+    const mine = await watched.open(`${guarded}/ui/keys`, { context: own });
+    await mine.getByRole('listitem').filter({ hasText: 'this page’s' }).getByRole('button', { name: 'Rotate' }).click();
+    await mine.getByLabel('The old secret').selectOption('0');
+    await mine.locator('dialog[open]').getByRole('button', { name: 'Rotate' }).click();
+    const third = await mine.locator('[data-secret]').textContent();
+    await mine.getByRole('button', { name: 'I have it' }).click();
+    expect(await mine.evaluate(`sessionStorage.getItem('svc.key')`)).toBe(third);
+    await mine.reload();
+    await mine.getByText('this page’s').waitFor();
+    await own.close();
+    watched.forgive(/401/);
   });
 
   it('makes a rig, switches it off and on again, and asks whose change counts', async () => {
@@ -107,19 +124,14 @@ described('administration on the page', () => {
     expect((await a.get(`${city}/rig/core`)).body).toMatchObject({ suspended: false, prefix: 'co' });
 
     await row('core').getByRole('button', { name: 'Edit' }).click();
-    await dialog().getByLabel('Branch').fill('trunk');
-    // Somebody changes the configuration while the form is open; the page may learn of it before it is sent, and then nothing is stale.
-    await page.route(
-      '**/v0/city/alpha/rig/core',
-      async (route) => {
-        await a.send('PUT', `${city}/patches/providers`, { name: 'loopback', ready_delay_ms: 5 });
-        await route.continue();
-      },
-      { times: 1 },
-    );
+    await dialog().getByLabel('Prefix of its beads').fill('pr');
+    // Somebody changes it while the form is open, and the page has learned of it before the form is saved.
+    await a.send('PATCH', `${city}/rig/core`, { default_branch: 'trunk' });
+    await row('core').getByText('trunk').waitFor();
     await button('Save').click();
     await button('Mine over theirs').click();
-    await row('core').getByText('trunk').waitFor();
+    await row('core').getByText('pr-').waitFor();
+    expect((await a.get(`${city}/rig/core`)).body).toMatchObject({ default_branch: 'trunk', prefix: 'pr' });
     watched.forgive(/412/);
 
     await row('core').getByRole('button', { name: 'Remove' }).click();

@@ -15,6 +15,9 @@ export class Refusal extends Error {
   }
 }
 
+/** With a key that is refused nothing is tried again: with another one everything begins anew. */
+export const isBarred = (error: unknown): boolean => error instanceof Refusal && [401, 403].includes(error.status);
+
 export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   readonly body?: unknown;
@@ -80,7 +83,8 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
   });
   const answer = (await response.json().catch(() => undefined)) as unknown;
   if (response.ok) return { answer, headers: response.headers };
-  if (response.status === 401) unauthorized();
+  // What was asked with the key before tells nothing of the one that is used by now.
+  if (response.status === 401 && key === keyNow()) unauthorized();
   const { code, detail, errors } = (answer ?? {}) as { code?: string; detail?: string; errors?: Refusal['errors'] };
   throw new Refusal(
     response.status,

@@ -56,6 +56,17 @@ export function useKey(next: string, remember: boolean): void {
   for (const tell of listeners) tell();
 }
 
+/** A new secret of the key that is used, in all tabs, and remembered where that was. */
+export function renewKey(next: string): void {
+  let remembered = false;
+  try {
+    remembered = key !== null && localStorage.getItem(NAME) === key;
+  } catch {
+    // Then it lasts as long as the tab.
+  }
+  useKey(next, remembered);
+}
+
 /** In all tabs. */
 export function forgetKey(): void {
   key = null;

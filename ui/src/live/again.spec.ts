@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { Again } from './again.js';
+import { Again, againOf } from './again.js';
 
 function start(): { again: Again; reads: ((failed: boolean) => Promise<void>)[]; waits: { go: () => void; ms: number }[] } {
   const reads: ((failed: boolean) => Promise<void>)[] = [];
@@ -37,6 +37,28 @@ describe('what is read again', () => {
     expect(waits).toHaveLength(7);
     again.want();
     expect(reads).toHaveLength(9);
+  });
+
+  it('as a list is read until that brings it, and not where a key is refused', async () => {
+    const ends = [new Error('away'), undefined, new Error('refused')];
+    const list = { error: undefined as Error | undefined, reads: 0, read: async () => void (list.error = ends[list.reads++]) };
+    const waits: (() => void)[] = [];
+    const again = againOf(
+      list,
+      (error) => error === ends[2],
+      (go) => {
+        waits.push(go);
+        return undefined as unknown as ReturnType<typeof setTimeout>;
+      },
+    );
+    again.want();
+    await new Promise(setImmediate);
+    expect([list.reads, waits.length]).toEqual([1, 1]);
+    waits[0]!();
+    await new Promise(setImmediate);
+    again.want();
+    await new Promise(setImmediate);
+    expect([list.reads, waits.length]).toEqual([3, 1]);
   });
 
   it('is read once for all who want it during a read, which is not cut off', async () => {

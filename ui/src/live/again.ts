@@ -39,3 +39,14 @@ export class Again {
     if (this.#busy) this.#timer = this.later(() => void this.#go(), Math.max(GATHER_MS, this.#pauseMs));
   }
 }
+
+/** Of a list, until a read brings it, unless `barred` says that it is refused for good. */
+export const againOf = (
+  list: { readonly read: () => Promise<void>; readonly error: unknown },
+  barred: (error: unknown) => boolean,
+  later?: (go: () => void, ms: number) => ReturnType<typeof setTimeout>,
+): Again =>
+  new Again(async () => {
+    await list.read();
+    return list.error !== undefined && !barred(list.error);
+  }, later);

@@ -28,6 +28,35 @@ describe('what is written to a session', () => {
     expect([kept.get('a'), outbox.of('b').text]).toEqual(['first\n\nsecond', '']);
   });
 
+  it('is kept until the service has answered, and comes back in the order in which it was sent', async () => {
+    const { outbox, kept } = start();
+    const refuse = new Map<string, () => Promise<void>>();
+    const send = (message: string): void =>
+      void outbox.send(
+        'a',
+        { message, intent: 'default' },
+        () =>
+          new Promise<never>((_, reject) => refuse.set(message, () => (reject(new Error(`not ${message}`)), new Promise(setImmediate)))),
+        () => Promise.resolve(),
+      );
+    for (const message of ['first', 'second', 'third']) send(message);
+    outbox.write('a', 'rest');
+    // A page that is loaded anew now begins with all of it.
+    expect([outbox.of('a').text, kept.get('a')]).toEqual(['rest', 'first\n\nsecond\n\nthird\n\nrest']);
+    await refuse.get('second')!();
+    expect([outbox.of('a').text, kept.get('a')]).toEqual(['second\n\nrest', 'first\n\nsecond\n\nthird\n\nrest']);
+    await refuse.get('third')!();
+    await refuse.get('first')!();
+    const all = 'first\n\nsecond\n\nthird\n\nrest';
+    expect(outbox.of('a')).toEqual({ text: all, waiting: [], error: new Error('not first') });
+    // What somebody has changed since is left as it is.
+    outbox.write('a', 'second, changed');
+    send('fourth');
+    outbox.write('a', 'rest');
+    await refuse.get('fourth')!();
+    expect([outbox.of('a').text, kept.get('a')]).toEqual(['fourth\n\nrest', 'fourth\n\nrest']);
+  });
+
   it('is sent again with its key where nobody knows what has become of it, and tells who listens', async () => {
     const { outbox } = start();
     let told = 0;

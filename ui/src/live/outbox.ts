@@ -10,6 +10,8 @@ export interface Outgoing {
 export interface Sent {
   readonly key: string;
   readonly text: string;
+  /** Which of all that were sent it is. */
+  readonly turn: number;
 }
 export interface Wish {
   readonly message: string;
@@ -22,10 +24,18 @@ interface Around {
   readonly keep: (name: string, text: string) => void;
 }
 
+/** As one text. */
+const joined = (parts: readonly string[]): string => parts.filter((part) => part.trim() !== '').join('\n\n');
+const inTurn = (sent: readonly Sent[]): string[] => [...sent].sort((a, b) => a.turn - b.turn).map(({ text }) => text);
+
 /** What was written and sent, by session: it outlives the view in which it was, also where it is refused after that was left. */
 export class Outbox {
   readonly #all = new Map<string, Outgoing>();
   readonly #wishes = new Map<string, Wishes>();
+  /** What was refused, and the text begins with unless somebody has changed that since. */
+  readonly #back = new Map<string, readonly Sent[]>();
+  readonly #kept = new Map<string, string>();
+  #turn = 0;
   readonly #listeners = new Set<() => void>();
 
   constructor(private readonly around: Around) {}
@@ -50,7 +60,7 @@ export class Outbox {
    * @param accepted rejects with why it was refused after all.
    */
   async send<T>(name: string, wish: Wish, by: (key: string) => Promise<T>, accepted: (answer: T) => Promise<void>): Promise<void> {
-    const sent: Sent = { key: newKey(), text: wish.message };
+    const sent: Sent = { key: newKey(), text: wish.message, turn: ++this.#turn };
     const before = this.of(name);
     this.#set(name, { text: '', error: undefined, waiting: [...before.waiting, sent] });
     try {
@@ -58,12 +68,22 @@ export class Outbox {
       this.#arrived(name, sent);
       await accepted(answer);
     } catch (error) {
-      // What was not taken is not lost: it stands before what was written since.
-      const { text, waiting } = this.of(name);
-      this.#set(name, { text: text.trim() === '' ? sent.text : `${sent.text}\n\n${text}`, waiting, error });
-    } finally {
-      this.#arrived(name, sent);
+      // What was not taken is not lost: it stands before what was sent later, and what was written since.
+      const { back, rest } = this.#parts(name);
+      this.#back.set(name, [...back, sent]);
+      const text = joined([...inTurn([...back, sent]), rest]);
+      this.#set(name, { text, waiting: this.of(name).waiting.filter((one) => one !== sent), error });
     }
+  }
+
+  /** What the text begins with that was sent before, and the rest of it. */
+  #parts(name: string): { readonly back: readonly Sent[]; readonly rest: string } {
+    const { text } = this.of(name);
+    const back = this.#back.get(name) ?? [];
+    const begin = joined(inTurn(back));
+    if (text === begin) return { back, rest: '' };
+    if (back.length > 0 && text.startsWith(`${begin}\n\n`)) return { back, rest: text.slice(begin.length + 2) };
+    return { back: [], rest: text };
   }
 
   #wishesOf(name: string): Wishes {
@@ -78,8 +98,12 @@ export class Outbox {
   }
 
   #set(name: string, next: Outgoing): void {
-    if (next.text !== this.#all.get(name)?.text) this.around.keep(name, next.text);
     this.#all.set(name, next);
+    // What the service has not answered is lost with the page otherwise; what it has, it shows itself.
+    const { back, rest } = this.#parts(name);
+    const kept = joined([...inTurn([...back, ...next.waiting]), rest]);
+    if (kept !== this.#kept.get(name)) this.around.keep(name, kept);
+    this.#kept.set(name, kept);
     for (const tell of this.#listeners) tell();
   }
 }

@@ -48,6 +48,12 @@ export class Stream {
     this.#hurry.abort();
   }
 
+  /** Stops, until another one takes its place. */
+  pause(): void {
+    this.stop();
+    this.state = { kind: 'paused' };
+  }
+
   /** Tries again at once, if it waits. */
   wake(): void {
     this.#hurry.abort();
@@ -172,6 +178,8 @@ export class Stream {
   }
 
   #set(state: StreamState): void {
+    // A refusal may be read to its end after that.
+    if (this.#stop.signal.aborted) return;
     this.state = state;
     this.tell({ t: 'state', url: this.url, state });
   }

@@ -352,6 +352,31 @@ describe('the streams of a browser', () => {
     expect(streams.open).toBe(4);
   });
 
+  it('are four with another key as well, also where more of them were refused', async () => {
+    const { around, streams, listener, told } = start();
+    const refuse = async (): Promise<void> => {
+      for (const one of around.asked) one.answer(401, { detail: 'no' });
+      await settled();
+    };
+    streams.handle(listener, { t: 'join', url: '/kept', keep: true });
+    for (const url of ['/a', '/b', '/c', '/d', '/e']) streams.handle(listener, { t: 'join', url, keep: false });
+    await refuse();
+    expect(streams.open).toBe(0);
+    // There is room for one that has waited so far.
+    streams.handle(listener, { t: 'join', url: '/a', keep: false });
+    await refuse();
+    for (const key of ['svc_x', 'svc_x', 'svc_y']) {
+      const { length } = around.asked;
+      streams.handle(listener, { t: 'key', key });
+      await settled();
+      expect(around.asked.slice(length).map(({ url }) => url)).toEqual(['/kept', '/a', '/e', '/d']);
+      expect(streams.open).toBe(4);
+      await refuse();
+    }
+    const states = new Map(told.flatMap((message) => (message.t === 'state' ? [[message.url, message.state.kind] as const] : [])));
+    expect([...states].flatMap(([url, kind]) => (kind === 'paused' ? [url] : []))).toEqual(['/b', '/c']);
+  });
+
   it('go on when there is room again, the one that was asked for last first', async () => {
     const { around, streams, listener, told } = start();
     for (const url of ['/a', '/b', '/c', '/d', '/e', '/f']) {

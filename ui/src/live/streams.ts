@@ -68,14 +68,15 @@ export class Streams {
 
   /** Another key is somebody else: every stream begins anew, and what it had is read again. */
   #use(key: string | null): void {
-    if (key === this.#key) {
-      // Said once more it may be good by now.
-      for (const held of this.#held.values()) if (held.stream.state.kind === 'refused') this.#restart(held);
-      return;
-    }
+    const another = key !== this.#key;
     this.#key = key;
-    for (const listener of this.#listeners) listener.tell({ t: 'key', key });
-    for (const held of this.#held.values()) this.#restart(held);
+    if (another) for (const listener of this.#listeners) listener.tell({ t: 'key', key });
+    // Said once more it may be good by now.
+    const anew = [...this.#held.values()].filter(({ stream: { state } }) => (another ? state.kind !== 'paused' : state.kind === 'refused'));
+    for (const { stream } of anew) stream.pause();
+    // Of those that were refused there may be more than have room.
+    this.#fill();
+    for (const held of anew) if (held.stream.state.kind === 'paused') this.#tellPaused(held);
   }
 
   /**
@@ -115,16 +116,18 @@ export class Streams {
     });
   }
 
-  /** Where there is room again, those that wait go on, the one that was asked for last first. */
+  /** Where there is room again, those that wait go on, the one that was asked for last first; one that must not wait does in any case. */
   #fill(): void {
     const paused = [...this.#held.values()].filter(({ stream }) => stream.state.kind === 'paused');
-    for (const held of paused.sort((a, b) => b.joined - a.joined)) if (this.open < MOST) this.#restart(held);
+    for (const held of paused.filter(kept)) this.#restart(held);
+    const others = paused.filter((held) => !kept(held)).sort((a, b) => b.joined - a.joined);
+    for (const held of others) if (this.open < MOST) this.#restart(held);
   }
 
   #start(url: string, listeners: Held['listeners']): Stream {
     const tell = (message: Down): void => {
-      // One that was replaced may still have something to say.
-      if (this.#held.get(url)?.stream !== stream && this.#held.has(url)) return;
+      // One that was replaced, or waits by now, may still have something to say.
+      if ((this.#held.get(url)?.stream !== stream && this.#held.has(url)) || stream.state.kind === 'paused') return;
       for (const listener of listeners.keys()) listener.tell(message);
       if (message.t === 'live') this.#hurry(stream);
     };
@@ -153,13 +156,18 @@ export class Streams {
   #makeRoom(but: string): void {
     if (this.open < MOST) return;
     const [oldest] = [...this.#held.values()]
-      .filter(({ stream, listeners }) => stream.url !== but && active(stream) && ![...listeners.values()].some(({ keep }) => keep))
+      .filter((held) => held.stream.url !== but && active(held.stream) && !kept(held))
       .sort((a, b) => a.joined - b.joined);
     if (oldest === undefined) return;
-    oldest.stream.stop();
-    oldest.stream.state = { kind: 'paused' };
-    for (const listener of oldest.listeners.keys()) listener.tell({ t: 'state', url: oldest.stream.url, state: { kind: 'paused' } });
+    oldest.stream.pause();
+    this.#tellPaused(oldest);
+  }
+
+  #tellPaused({ stream: { url, state }, listeners }: Held): void {
+    for (const listener of listeners.keys()) listener.tell({ t: 'state', url, state });
   }
 }
+
+const kept = ({ listeners }: Held): boolean => [...listeners.values()].some(({ keep }) => keep);
 
 const active = ({ state }: Stream): boolean => !['paused', 'ended', 'refused'].includes(state.kind);

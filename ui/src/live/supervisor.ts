@@ -1,11 +1,10 @@
 import { ask } from '../api/info.js';
-import { get, Refusal } from '../api/client.js';
+import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
-import { Again } from './again.js';
+import { againOf } from './again.js';
 import { onFrame } from './frame.js';
 import { hub } from './hub.js';
 import { LiveList } from './list.js';
-import { Reader } from './reader.js';
 import { lookAgain, settle } from './operations.js';
 
 /** What concerns all cities: one stream for inbox, fleet, badge and requests, for as long as there is a page. */
@@ -71,29 +70,27 @@ export const cities = new LiveList<City>({
   schedule: onFrame,
 });
 
-/** With a key that is refused nothing is tried again: with another one the stream begins anew. */
-const rereads = new Again(async () => {
-  await asks.read();
-  return asks.error !== undefined && !(asks.error instanceof Refusal && [401, 403].includes(asks.error.status));
-});
+const rereads = againOf(asks, isBarred);
+const recities = againOf(cities, isBarred);
 
 /** At once. */
 export const readAsks = (): void => rereads.want(true);
+export const readCities = (): void => recities.want(true);
+const isKnown = ({ phase, error }: { readonly phase: string; readonly error: unknown }): boolean => phase === 'live' && error === undefined;
 
 /** Who has answered, told for a while: whoever was too late learns who was first. */
 const answered = new Map<string, { readonly by: string; readonly action: string }>();
 export const answerOf = (ask: Ask): { by: string; action: string } | undefined => answered.get(askId(ask));
 
 export function followSupervisor(): void {
-  const fleet = new Reader(async () => cities.read());
   hub.join(
     SUPERVISOR,
     {
       live: (gap) => {
         if (gap) asks.doubt();
-        if (!gap && asks.snapshot().phase === 'live' && asks.snapshot().error === undefined) return;
+        if (!gap && isKnown(asks.snapshot()) && isKnown(cities.snapshot())) return;
         readAsks();
-        void cities.read();
+        readCities();
         lookAgain();
       },
       // Nobody else may ask the service for anything for a while.
@@ -105,7 +102,7 @@ export function followSupervisor(): void {
         const told = data as LoggedEvent & { readonly city: string };
         if (told.type.startsWith('session.interaction.')) interaction(told);
         else if (told.type.startsWith('request.')) settle(told);
-        if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) fleet.want('all');
+        if (/^(city|controller)\.|^request\.(failed|result\.city\.)/.test(told.type)) recities.want();
         // What a city that has ended asked nobody can answer any more.
         if (told.type === 'controller.stopped' || told.type === 'request.result.city.unregister') rereads.want();
       },

@@ -3,6 +3,7 @@ import { newKey } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
 import { textOf } from '../lib/alike.js';
+import { onceMore } from '../lib/approve.js';
 import { idOf } from '../lib/mutes.js';
 import { forEach } from '../lib/parallel.js';
 import { visible } from '../lib/text.js';
@@ -48,7 +49,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const [asks] = useState(given);
   const [known, setKnown] = useState<ReadonlyMap<string, Known>>(() => new Map(asks.map((ask) => [idOf(ask), { at: 'reading' }])));
   const [tool, setTool] = useState<ToolUse>();
-  const [armed, setArmed] = useState<string>();
+  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
   const keys = useRef(new Map<string, string>());
   const forbidden = useForbidden('operate');
   const tell = (ask: Ask, is: Known): void => setKnown((before) => new Map(before).set(idOf(ask), is));
@@ -79,7 +80,8 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const sending = [...known.values()].some(({ at }) => at === 'sending');
   const counted = (at: Known['at']): number => [...known.values()].filter((one) => one.at === at).length;
   const answer = (action: string, label: string, kind = ''): void => {
-    if (kind.endsWith('_always') && armed !== action) return setArmed(action);
+    const why = onceMore(kind, false);
+    if (why !== undefined && armed?.action !== action) return setArmed({ action, why });
     setArmed(undefined);
     for (const ask of open) tell(ask, { at: 'sending' });
     void forEach(open, AT_ONCE, async (ask) => {
@@ -136,7 +138,9 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
               not={not}
               onClick={() => answer(id, label, kind)}
             >
-              {armed === id ? `Again, it lasts: ${visible(label)}, ${open.length} times` : `${visible(label)}: all ${open.length}`}
+              {armed?.action === id
+                ? `Again, ${armed.why}: ${visible(label)}, ${open.length} times`
+                : `${visible(label)}: all ${open.length}`}
             </Button>
           ))}
         <Button onClick={onClose}>{open.length === 0 && !reading ? 'Done' : 'Cancel'}</Button>

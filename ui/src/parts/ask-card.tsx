@@ -3,6 +3,7 @@ import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 import { inCity, newKey, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
+import { onceMore } from '../lib/approve.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
@@ -64,7 +65,7 @@ interface CardProps {
 export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: CardProps): ReactNode {
   const { detail, again } = useToolUse(ask);
   const [sent, setSent] = useState<string>();
-  const [armed, setArmed] = useState<string>();
+  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
   const [error, setError] = useState<unknown>();
   const [word, setWord] = useState('');
   const keys = useRef(new Map<string, string>());
@@ -73,6 +74,9 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
   const choices = ask.choices ?? [];
   const not = forbidden ?? (detail.kind === 'known' ? undefined : 'what it would do is not read yet');
 
+  // It names a call, and the transcript does not have it: somebody would allow what nobody has shown him.
+  const unseen = ask.metadata?.tool_call_id !== undefined && detail.kind === 'known' && detail.tool === undefined;
+
   useEffect(() => {
     if (focused && !bare) card.current?.scrollIntoView({ block: 'nearest' });
   }, [focused, bare]);
@@ -80,8 +84,8 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
   const answer = (action: string, kind = ''): void => {
     if (not !== undefined || sent !== undefined || action === '') return;
     if (movedAt !== undefined && performance.now() - movedAt.current < SETTLED_MS) return;
-    // What lasts is asked once more.
-    if (kind.endsWith('_always') && armed !== action) return setArmed(action);
+    const why = onceMore(kind, unseen);
+    if (why !== undefined && armed?.action !== action) return setArmed({ action, why });
     const key = keys.current.get(action) ?? newKey();
     keys.current.set(action, key);
     setSent(action);
@@ -125,6 +129,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
       <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
       {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
       {detail.kind === 'known' && <ToolInput input={detail.tool?.input} />}
+      {unseen && <p className="text-sm text-warn">What it would do is not in the newest entries of its transcript.</p>}
       {detail.kind === 'reading' && <p className="text-sm text-muted">Reading what it would do …</p>}
       {detail.kind === 'failed' && <Problem error={detail.error} onRetry={again} />}
       {error !== undefined && <Problem error={error} />}
@@ -142,7 +147,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
               not={not}
               onClick={() => answer(id, kind)}
             >
-              {armed === id ? `Again, it lasts: ${visible(label)}` : visible(label)}
+              {armed?.action === id ? `Again, ${armed.why}: ${visible(label)}` : visible(label)}
             </Button>
           ))}
         </div>
@@ -156,7 +161,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
         >
           <input aria-label="Answer" value={word} maxLength={255} onChange={(event) => setWord(event.target.value)} className="field" />
           <Button type="submit" look="primary" not={not}>
-            Answer
+            {armed !== undefined && armed.action === word.trim() ? `Again, ${armed.why}` : 'Answer'}
           </Button>
         </form>
       )}

@@ -79,6 +79,14 @@ export function List<T>({ label, rows, failed, row, none: [title, about], filter
   );
 }
 
+/** Under a list that is not drawn to its end. */
+export const Left = ({ left, onMore }: { left: number; onMore: () => void }): ReactNode =>
+  left > 0 && (
+    <p className="flex flex-wrap items-center gap-3 text-sm text-muted">
+      {left} more are not shown. <Button onClick={onMore}>Show more</Button>
+    </p>
+  );
+
 interface RowProps {
   readonly id: string;
   /** The keys are at it. */

@@ -4,6 +4,7 @@ import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
+import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
@@ -13,14 +14,13 @@ import { useActing } from '../parts/acting.js';
 import { AgentState } from '../parts/agent-state.js';
 import { Button, Field, Modal, Problem } from '../parts/basics.js';
 import { useListKeys } from '../parts/list-keys.js';
-import { countOf, Filter, List, ListRow, Which } from '../parts/list-view.js';
+import { countOf, Filter, Left, List, ListRow, Which } from '../parts/list-view.js';
 import { DriftCard } from '../parts/drift.js';
 import { BeadLink } from '../parts/links.js';
 import { CityPage } from '../parts/page.js';
 
 type Agent = Schemas['AgentResponse'];
 const MOST = 2_000;
-const DRAWN = 300;
 
 /** The roster: who there is, what each does, and whether it may. */
 export function Agents(): ReactNode {
@@ -45,9 +45,10 @@ export function Agents(): ReactNode {
   const configure = useForbidden('configure');
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
+  const { drawn, left, more } = useDrawn(rows);
   const at = useListKeys(
     'Agents',
-    rows.map(({ name }) => name),
+    drawn.map(({ name }) => name),
     undefined,
     (name) => {
       if (name !== undefined) void navigate({ to: '/c/$city/agents/$name', params: { city, name } });
@@ -102,7 +103,7 @@ export function Agents(): ReactNode {
       <DriftCard city={city} />
       <List
         label="Agents"
-        rows={data === undefined ? undefined : rows.slice(0, DRAWN)}
+        rows={data === undefined ? undefined : drawn}
         failed={error !== undefined}
         none={[
           'This city has no agents',
@@ -157,7 +158,7 @@ export function Agents(): ReactNode {
           </ListRow>
         )}
       />
-      {rows.length > DRAWN && <p className="text-sm text-muted">The first {DRAWN} are shown: filter for the others.</p>}
+      <Left left={left} onMore={more} />
       {creating !== undefined && (
         <Modal title={`New agent in ${city}`} onClose={() => create(false)} wide>
           <AgentForm

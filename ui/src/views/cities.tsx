@@ -6,7 +6,7 @@ import type { City, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { useFleet, type CityNumbers } from '../live/overview.js';
-import { asks, cities } from '../live/supervisor.js';
+import { asks, cities, readCities } from '../live/supervisor.js';
 import { follow } from '../live/operations.js';
 import { Age, Button, Confirm, Empty, Modal, Problem, State } from '../parts/basics.js';
 import { CreateCity } from '../parts/create-city.js';
@@ -47,7 +47,7 @@ export function Cities(): ReactNode {
             New city
           </Button>
         </header>
-        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={() => void cities.read()} />}
+        {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readCities} />}
         {fleet.error !== undefined && <Problem error={fleet.error} onRetry={fleet.again} />}
         {fleet.data?.totals !== undefined && snapshot.total > 1 && (
           <p className="text-sm tabular-nums text-muted">

@@ -85,6 +85,7 @@ export function Config(): ReactNode {
           action="Save"
           not={not}
           start={networkStart(config.workspace.network)}
+          revision={reading.data?.revision}
           inputs={[
             {
               name: 'rule',
@@ -98,9 +99,9 @@ export function Config(): ReactNode {
             { name: 'hosts', label: 'Hosts, one a line', kind: 'lines', placeholder: 'registry.example.com' },
           ]}
           onClose={() => void navigate({ search: {}, replace: true })}
-          onSave={async ({ rule = 'all', hosts }, _key, over) => {
+          onSave={async ({ rule = 'all', hosts }, _key, { ifMatch }) => {
             const network = rule === 'hosts' ? linesOf(hosts) : rule;
-            await request('PATCH', inCity(city, 'config'), { body: { network }, ifMatch: over ? undefined : reading.data?.revision });
+            await request('PATCH', inCity(city, 'config'), { body: { network }, ifMatch });
             reading.again();
           }}
         />

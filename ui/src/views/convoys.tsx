@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
+import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { idsIn, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
@@ -14,7 +15,7 @@ import { Age, Button, Field, Modal, Problem } from '../parts/basics.js';
 import { BeadState } from '../parts/bead-state.js';
 import { ConvoyPane } from '../parts/convoy-pane.js';
 import { useListKeys } from '../parts/list-keys.js';
-import { countOf, List, ListRow, Which } from '../parts/list-view.js';
+import { countOf, Left, List, ListRow, Which } from '../parts/list-view.js';
 import { CityPage } from '../parts/page.js';
 
 const PAGE = 200;
@@ -55,13 +56,14 @@ export function Convoys(): ReactNode {
   const filter = { all: show === 'all', stranded: show === 'stranded', owned: show === 'owned' };
   const { list, snapshot } = useCityList(city, JSON.stringify(filter), () => convoysOf(city, filter));
   const { rows, total, phase, error } = snapshot;
+  const { drawn, left, more } = useDrawn(rows);
   const pick = (id: string | undefined, replace = false): void =>
     void navigate({ search: ({ convoy: _, ...rest }) => (id === undefined ? rest : { ...rest, convoy: id }), replace });
   const create = (on: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (on ? { ...rest, new: '1' } : rest), replace: true });
   const at = useListKeys(
     'Convoys',
-    rows.map(({ id }) => id),
+    drawn.map(({ id }) => id),
     open,
     pick,
   );
@@ -97,7 +99,7 @@ export function Convoys(): ReactNode {
     >
       <List
         label="Convoys"
-        rows={phase === 'first' || (rows.length === 0 && (phase === 'reading' || error !== undefined)) ? undefined : rows}
+        rows={phase === 'first' || (rows.length === 0 && (phase === 'reading' || error !== undefined)) ? undefined : drawn}
         failed={phase !== 'first' || error !== undefined}
         none={[
           'No open convoy',
@@ -130,6 +132,7 @@ export function Convoys(): ReactNode {
           </ListRow>
         )}
       />
+      <Left left={left} onMore={more} />
       {creating !== undefined && (
         <Modal title={`New convoy in ${city}`} onClose={() => create(false)} wide>
           <ConvoyForm

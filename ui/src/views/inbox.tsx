@@ -12,7 +12,7 @@ import { attentionOf } from '../live/attention.js';
 import { inbox, useInbox } from '../live/inbox.js';
 import { setNotices, useNotices } from '../live/notices.js';
 import { useFleet } from '../live/overview.js';
-import { asks, cities, readAsks } from '../live/supervisor.js';
+import { asks, cities, readAsks, readCities } from '../live/supervisor.js';
 import { done } from '../live/undo.js';
 import { useWaiting } from '../live/waiting.js';
 import { useActing } from '../parts/acting.js';
@@ -235,6 +235,7 @@ export function Inbox(): ReactNode {
             </p>
           </Empty>
         )}
+        {fleet.error !== undefined && snapshot.error === undefined && <Problem error={fleet.error} onRetry={readCities} />}
         {kept.error !== undefined && snapshot.error === undefined && <Problem error={kept.error} onRetry={inbox.touch} />}
         {numbers.error !== undefined && snapshot.error === undefined && <Problem error={numbers.error} onRetry={numbers.again} />}
         {rest.length > 0 && <AttentionList items={rest} />}

@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { part, post, request } from '../api/client.js';
 import { useSigning } from '../api/info.js';
+import { renewKey } from '../api/key.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -157,7 +158,12 @@ export function Keys(): ReactNode {
           inputs={[{ name: 'grace', label: 'The old secret', choices: GRACE }]}
           onClose={() => show({})}
           onSave={async ({ grace = '0' }) => {
-            setMade(await post<Schemas['ApiKeyRotatedResponse']>(`/v0/keys/${part(rotated.id)}/rotate`, { grace_seconds: Number(grace) }));
+            const answer = await post<Schemas['ApiKeyRotatedResponse']>(`/v0/keys/${part(rotated.id)}/rotate`, {
+              grace_seconds: Number(grace),
+            });
+            // Before anything is asked with the old one, which may be refused: the page would ask for a key, over the only copy of this one.
+            if (rotated.id === caller?.id) renewKey(answer.key);
+            setMade(answer);
             reading.again();
           }}
         />

@@ -119,12 +119,13 @@ export function Patches(): ReactNode {
   const reading = useRead(
     `patches ${city}`,
     async (signal) => {
-      const [agents, providers, rigs] = await Promise.all(
+      const read = await Promise.all(
         KINDS.map((one) => getStamped<{ items: Stored[] }>(inCity(city, `patches/${one}`), { query: { limit: 500 }, signal })),
       );
       return {
-        patches: { agents: agents!.body.items, providers: providers!.body.items, rigs: rigs!.body.items } satisfies Record<Kind, Stored[]>,
-        revision: agents!.revision,
+        patches: Object.fromEntries(KINDS.map((one, i) => [one, read[i]!.body.items])) as Record<Kind, Stored[]>,
+        // What changes between these reads is in some of them only.
+        revisions: Object.fromEntries(KINDS.map((one, i) => [one, read[i]!.revision])) as Record<Kind, number | undefined>,
       };
     },
     { city, on: /^patch\.|^config\.reloaded/ },
@@ -141,7 +142,7 @@ export function Patches(): ReactNode {
     request('PUT', inCity(city, `patches/${kind}`), { body, ifMatch });
   const remove = (patch: Stored): void =>
     void act.run(`remove ${kind} ${idOf(patch)}`, async () => {
-      await request('DELETE', inCity(city, pathOf(kind, patch)), { ifMatch: reading.data?.revision });
+      await request('DELETE', inCity(city, pathOf(kind, patch)), { ifMatch: reading.data?.revisions[kind] });
       reading.again();
       const kept = bodyOf(kind, startOf(kind, patch));
       return {
@@ -233,9 +234,10 @@ export function Patches(): ReactNode {
           not={not}
           inputs={inputs}
           start={edited === undefined ? {} : startOf(kind, edited)}
+          revision={reading.data?.revisions[kind]}
           onClose={() => show({})}
-          onSave={async (values, _key, over) => {
-            await put(bodyOf(kind, values), over ? undefined : reading.data?.revision);
+          onSave={async (values, _key, { ifMatch }) => {
+            await put(bodyOf(kind, values), ifMatch);
             reading.again();
           }}
         />

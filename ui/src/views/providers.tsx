@@ -157,19 +157,18 @@ export function Providers(): ReactNode {
       )}
       {edited !== undefined && (
         <FormDialog
+          key={edited.name}
           title={`Edit ${edited.name}`}
           action="Save"
           not={not}
           inputs={INPUTS}
           start={startOf(edited)}
+          revision={reading.data?.revision}
           onClose={() => show({})}
-          onSave={async (values, _key, over) => {
-            const body = bodyOf(values, startOf(edited));
+          onSave={async (values, _key, { start, ifMatch }) => {
+            const body = bodyOf(values, start);
             if (Object.keys(body).length === 0) return;
-            await request('PATCH', inCity(city, `provider/${part(edited.name)}`), {
-              body,
-              ifMatch: over ? undefined : reading.data?.revision,
-            });
+            await request('PATCH', inCity(city, `provider/${part(edited.name)}`), { body, ifMatch });
             reading.again();
           }}
         />

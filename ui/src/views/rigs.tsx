@@ -178,6 +178,7 @@ export function Rigs(): ReactNode {
       )}
       {edited !== undefined && (
         <FormDialog
+          key={edited.name}
           title={`Edit ${edited.name}`}
           action="Save"
           not={not}
@@ -187,6 +188,7 @@ export function Rigs(): ReactNode {
             prefix: edited.prefix ?? '',
             suspended: String(edited.suspended_declared),
           }}
+          revision={reading.data?.revision}
           inputs={[
             { name: 'path', label: 'Directory', required: true },
             { name: 'default_branch', label: 'Branch' },
@@ -194,14 +196,12 @@ export function Rigs(): ReactNode {
             { name: 'suspended', label: 'Suspended', kind: 'flag', hint: 'In the files: nothing is started in it.' },
           ]}
           onClose={() => show({})}
-          onSave={async (values, _key, over) => {
+          onSave={async (values, _key, { start, ifMatch }) => {
             const body: Record<string, unknown> = {};
-            if (values.path !== edited.path) body.path = values.path;
-            if ((values.default_branch ?? '') !== (edited.default_branch ?? '')) body.default_branch = values.default_branch;
-            if ((values.prefix ?? '') !== (edited.prefix ?? '')) body.prefix = values.prefix;
-            if ((values.suspended === 'true') !== edited.suspended_declared) body.suspended = values.suspended === 'true';
+            for (const name of ['path', 'default_branch', 'prefix']) if (values[name] !== start[name]) body[name] = values[name];
+            if ((values.suspended === 'true') !== (start.suspended === 'true')) body.suspended = values.suspended === 'true';
             if (Object.keys(body).length === 0) return;
-            await request('PATCH', inCity(city, `rig/${part(edited.name)}`), { body, ifMatch: over ? undefined : reading.data?.revision });
+            await request('PATCH', inCity(city, `rig/${part(edited.name)}`), { body, ifMatch });
             reading.again();
           }}
         />

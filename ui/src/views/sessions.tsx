@@ -1,6 +1,7 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, useSyncExternalStore, type ReactNode } from 'react';
 import { useForbidden } from '../api/info.js';
+import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { sessionsOf } from '../live/sessions.js';
@@ -9,7 +10,7 @@ import { useCityList } from '../live/use-list.js';
 import { Age, Button, Modal, State } from '../parts/basics.js';
 import { CreateSession } from '../parts/create-session.js';
 import { useListKeys } from '../parts/list-keys.js';
-import { countOf, Filter, List, ListRow, Which } from '../parts/list-view.js';
+import { countOf, Filter, Left, List, ListRow, Which } from '../parts/list-view.js';
 import { CityPage } from '../parts/page.js';
 import { nameOf, SessionState } from '../parts/session-state.js';
 
@@ -37,12 +38,13 @@ export function Sessions(): ReactNode {
       [nameOf(session), session.id, session.template, session.provider].some((text) => text.toLowerCase().includes(words)),
     );
   }, [snapshot, q]);
+  const { drawn, left, more } = useDrawn(rows);
   const create = (open: boolean): void =>
     void navigate({ search: ({ new: _, ...rest }) => (open ? { ...rest, new: '1' } : rest), replace: true });
   const filter = useRef<HTMLInputElement>(null);
   const at = useListKeys(
     'Sessions',
-    rows.map(({ id }) => id),
+    drawn.map(({ id }) => id),
     undefined,
     (id) => {
       if (id !== undefined) void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
@@ -83,7 +85,7 @@ export function Sessions(): ReactNode {
     >
       <List
         label="Sessions"
-        rows={known && (snapshot.phase === 'live' || rows.length > 0) ? rows : undefined}
+        rows={known && (snapshot.phase === 'live' || rows.length > 0) ? drawn : undefined}
         failed={snapshot.error !== undefined}
         none={[
           'No session is open',
@@ -131,6 +133,7 @@ export function Sessions(): ReactNode {
           </ListRow>
         )}
       />
+      <Left left={left} onMore={more} />
       {creating !== undefined && (
         <Modal title={`New session in ${city}`} onClose={() => create(false)}>
           <CreateSession city={city} onCancel={() => create(false)} />

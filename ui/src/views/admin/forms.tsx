@@ -39,26 +39,36 @@ export const asPairs = (pairs: Readonly<Record<string, string>> | null | undefin
     .map(([name, value]) => `${name}=${value}`)
     .join('\n');
 
+/** What a form was opened with. Others may change it meanwhile: a change is made on this, and on nothing that was read since. */
+export interface Opened {
+  readonly start: Values;
+  /** Undefined where mine counts, whatever the revision is by now. */
+  readonly ifMatch: number | undefined;
+}
+
 interface FormProps {
   readonly title: string;
   readonly inputs: readonly Input[];
   readonly start?: Values;
+  /** Of what `start` was read from. */
+  readonly revision?: number | undefined;
   readonly action: string;
   readonly not?: string | undefined;
-  /** `over`: whatever the revision is by now. What it throws is shown, and the form stays. */
-  readonly onSave: (values: Values, key: string, over: boolean) => Promise<void>;
+  /** What it throws is shown, and the form stays. */
+  readonly onSave: (values: Values, key: string, opened: Opened) => Promise<void>;
   readonly onClose: () => void;
   readonly children?: ReactNode;
 }
 
 /** A dialog with a form: what was typed stays until it was taken. */
-export function FormDialog({ title, inputs, start = {}, action, not, onSave, onClose, children }: FormProps): ReactNode {
+export function FormDialog({ title, inputs, start = {}, revision, action, not, onSave, onClose, children }: FormProps): ReactNode {
+  const [opened] = useState<Opened>({ start, ifMatch: revision });
   const [values, setValues] = useState<Values>(start);
   const act = useAct();
   const save = (over: boolean): void =>
     void act
       .run('save', async (key) => {
-        await onSave(values, key, over);
+        await onSave(values, key, over ? { ...opened, ifMatch: undefined } : opened);
       })
       .then((done) => done && onClose());
   const stale = isStale(act.error);
