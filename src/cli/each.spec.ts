@@ -65,6 +65,13 @@ describe('several names', () => {
     expect(server.requests).toHaveLength(7);
   });
 
+  it('are shown no further when nobody reads any more', async () => {
+    const shown: Handler = (_request, response) => json(response, { id: 'al-1', title: 'one' });
+    server = await testServer({ '/v0/city/alpha/bead/al-1': shown, '/v0/city/alpha/bead/al-3': shown, '/v0/city/alpha/bead/al-4': shown });
+    expect((await cut('EPIPE', 'bead', 'show', 'al-1', 'al-3', 'al-4', '--json')).exit).toBe(0);
+    expect(server.requests.length).toBeLessThan(3);
+  });
+
   it('say so where what they tell cannot be written', async () => {
     server = await testServer(routes());
     const said = 'svc: what was to be told cannot be written: ENOSPC\n';

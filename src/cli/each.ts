@@ -2,15 +2,24 @@ import { CliError, InterruptedError, oneLine, UnreachableError } from './errors.
 import type { CityContext } from './command.js';
 import { plain } from './table.js';
 
+/** What changes several things, as `showEach`; the rest is also done where nobody reads any more what is told (`| grep -q`). */
+export function each(context: CityContext<object>, names: readonly string[], act: (name: string) => Promise<void>): Promise<void> {
+  context.io.finishes = true;
+  return showEach(context, names, act);
+}
+
 /**
- * Does the same with several things one after another. What fails is told at once and the rest is still done, also where nobody reads
- * any more what is told (`| grep -q`); with one thing its failure is the command's.
+ * Does the same with several things one after another. What fails is told at once and the rest is still done; with
+ * one thing its failure is the command's.
  *
  * @throws CliError at the end when any failed; InterruptedError and UnreachableError at once.
  */
-export async function each(context: CityContext<object>, names: readonly string[], act: (name: string) => Promise<void>): Promise<void> {
+export async function showEach(
+  context: CityContext<object>,
+  names: readonly string[],
+  act: (name: string) => Promise<void>,
+): Promise<void> {
   const unique = [...new Set(names)];
-  context.io.finishes = true;
   let failed = 0;
   for (const name of unique) {
     try {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
-import { each } from '../each.js';
+import { showEach } from '../each.js';
 import { CliError } from '../errors.js';
 import { lastEvents } from '../events/last.js';
 import type { Io } from '../io.js';
@@ -54,7 +54,7 @@ export function addReads(agent: Command, io: Io): void {
     const context = await cityContextOf<AllFlags>(action, io);
     const { api, city, flags } = context;
     let first = true;
-    await each(context, names, async (name) => {
+    await showEach(context, names, async (name) => {
       const address = addressOf(name);
       const { data } = await ask(api, (signal) =>
         'dir' in address

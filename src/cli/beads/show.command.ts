@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
-import { each } from '../each.js';
+import { showEach } from '../each.js';
 import { ApiError } from '../errors.js';
 import { lastEvents } from '../events/last.js';
 import type { Io } from '../io.js';
@@ -24,7 +24,7 @@ export function addShow(bead: Command, io: Io): void {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     let first = true;
-    await each(context, ids, async (id) => {
+    await showEach(context, ids, async (id) => {
       const params = { path: { cityName: city, id } };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/bead/{id}', { params, signal }));
       if (flags.json === true) return printJson(io, data);

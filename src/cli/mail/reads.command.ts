@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
-import { each } from '../each.js';
+import { showEach } from '../each.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
@@ -72,7 +72,7 @@ function addShow(mail: Command, io: Io): void {
     const context = await cityContextOf<{ json?: boolean }>(action, io);
     const { api, city, flags } = context;
     let first = true;
-    await each(context, ids, async (id) => {
+    await showEach(context, ids, async (id) => {
       const params = { path: { cityName: city, id } };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/mail/{id}', { params, signal }));
       if (flags.json === true) return printJson(io, data);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
-import { each } from '../each.js';
+import { showEach } from '../each.js';
 import { nameOf } from '../edits.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
@@ -39,7 +39,7 @@ export function addReads(rig: Command, io: Io): void {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     let first = true;
-    await each(context, names, async (given) => {
+    await showEach(context, names, async (given) => {
       const params = { path: { cityName: city, name: nameOf('a rig', given) }, query: query(flags) };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/rig/{name}', { params, signal }));
       await (flags.json === true ? printJson(io, data) : io.out(`${first ? '' : '\n'}${rigDetails(data, flags.git === true)}`));

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, collect, printJson, withExamples } from '../command.js';
-import { each } from '../each.js';
+import { showEach } from '../each.js';
 import { nameOf } from '../edits.js';
 import { CliError } from '../errors.js';
 import { lastEvents } from '../events/last.js';
@@ -89,7 +89,7 @@ function addShow(session: Command, io: Io): void {
     const { api, city, flags } = context;
     const query = { peek: true, peek_lines: numberOf('--lines', flags.lines) };
     let first = true;
-    await each(context, sessions, async (name) => {
+    await showEach(context, sessions, async (name) => {
       const params = { path: { cityName: city, id: nameOf('a session', name) }, query };
       const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/session/{id}', { params, signal }));
       if (flags.json === true) await printJson(io, data);

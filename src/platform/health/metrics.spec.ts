@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import { Metrics, together } from './metrics.js';
 
 function metricsOf(requests: number): Metrics {
@@ -64,10 +64,19 @@ only_here{process="worker"} +Inf
 // Guard: a database that hangs made every scrape take too long, so that nobody was told that the process is not ready.
 it('knows nothing of what fails, or does not answer in time', async () => {
   const metrics = new Metrics();
-  expect(await metrics.known(Promise.resolve(7))).toBe(7);
-  expect(await metrics.known(Promise.reject(new Error('no connection')))).toBeUndefined();
+  expect(await metrics.known('seven', () => Promise.resolve(7))).toBe(7);
+  expect(await metrics.known('seven', () => Promise.reject(new Error('no connection')))).toBeUndefined();
   metrics.knownMs = 1;
-  expect(await metrics.known(new Promise(() => undefined))).toBeUndefined();
+  let answer = (_: number): void => undefined;
+  const hanging = (): Promise<number> => new Promise((resolve) => (answer = resolve));
+  expect(await metrics.known('seven', hanging)).toBeUndefined();
+  // Guard: whoever scrapes again and again would take every connection.
+  const asked = jest.fn(() => Promise.resolve(8));
+  expect(await metrics.known('seven', asked)).toBeUndefined();
+  expect(asked).not.toHaveBeenCalled();
+  answer(7);
+  metrics.knownMs = 60_000;
+  expect([await metrics.known('seven', asked), await metrics.known('seven', asked)]).toEqual([7, 8]);
 }, 10_000);
 
 // Guard: the page is open to everybody, and each look asks the database.

@@ -33,6 +33,7 @@ export class Metrics {
   readonly registry = new Registry();
   #beside: (() => Promise<readonly string[]>) | undefined;
   #telling: Promise<string> | undefined;
+  readonly #asked = new Map<string, Promise<unknown>>();
   /** Milliseconds that `known` waits. Replaced in tests. */
   knownMs = KNOWN_MS;
 
@@ -58,16 +59,25 @@ export class Metrics {
   }
 
   /**
-   * What a `collect` has asked a database or a disk; undefined where that fails, or says nothing within `knownMs`. A scrape ends with the last of
-   * those that it asks, and who scrapes gives up after some seconds: nobody would be told that the process is not ready.
+   * What a `collect` asks a database or a disk; undefined where that fails, or says nothing within `knownMs`. A scrape ends with the last of
+   * those that it asks, and who scrapes gives up after some seconds: nobody would be told that the process is not ready. While a question is
+   * not answered it is not asked again, for however many scrapes: anybody may scrape, and each would keep a connection.
+   *
+   * @param what names the question
    */
-  async known<T>(asked: Promise<T>): Promise<T | undefined> {
+  async known<T>(what: string, ask: () => Promise<T>): Promise<T | undefined> {
+    let asked = this.#asked.get(what) as Promise<T | undefined> | undefined;
+    if (asked === undefined) {
+      asked = ask()
+        .catch(() => undefined)
+        .finally(() => this.#asked.delete(what));
+      this.#asked.set(what, asked);
+    }
     let answer: T | undefined;
-    const answered = asked.then(
-      (told) => void (answer = told),
-      () => undefined,
+    await atMost(
+      this.knownMs,
+      asked.then((told) => void (answer = told)),
     );
-    await atMost(this.knownMs, answered);
     return answer;
   }
 

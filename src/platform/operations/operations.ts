@@ -62,7 +62,7 @@ export class Operations {
       help: 'Unfinished operations in the database, by state.',
       labelNames: ['state'],
       collect: async (): Promise<void> => {
-        const counts = await metrics.known(repository.countUnfinished(db));
+        const counts = await metrics.known('unfinished operations', () => repository.countUnfinished(db));
         if (counts === undefined) return unfinished.reset();
         for (const state of ['accepted', 'running']) unfinished.set({ state }, counts.get(state) ?? 0);
       },
@@ -74,7 +74,7 @@ export class Operations {
       name: 'svc_operations_oldest_waiting_seconds',
       help: 'How long the operation has waited that waits for a worker for longest; 0: none does. Absent while the database does not answer.',
       collect: async (): Promise<void> => {
-        const seconds = await metrics.known(this.repository.waitingSeconds(this.db));
+        const seconds = await metrics.known('waiting operations', () => this.repository.waitingSeconds(this.db));
         if (seconds === undefined) waiting.remove();
         else waiting.set(seconds);
       },

@@ -11,7 +11,7 @@ export function measureProcesses(repository: Pick<ProcessesRepository, 'census'>
     help: 'Processes of the deployment that are heard of, by what they do; one that answers and works is both. Absent while the database does not answer.',
     labelNames: ['role'],
     collect: async (): Promise<void> => {
-      asked = metrics.known(repository.census(db));
+      asked = metrics.known('census', () => repository.census(db));
       const census = await asked;
       // Nobody knows: a zero would say that there is no worker.
       if (census === undefined) alive.reset();

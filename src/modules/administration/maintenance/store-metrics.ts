@@ -16,7 +16,7 @@ export class StoreMetrics {
       collect: async (): Promise<void> => {
         // At the same time: a volume that hangs hides neither the other nor what else is measured.
         const found = await Promise.all(
-          places.map(async ([place, directory]) => [place, await metrics.known(disk.freeOf(directory))] as const),
+          places.map(async ([place, directory]) => [place, await metrics.known(`free in ${place}`, () => disk.freeOf(directory))] as const),
         );
         free.reset();
         for (const [place, bytes] of found) if (bytes !== undefined) free.set({ place }, bytes);
@@ -26,7 +26,7 @@ export class StoreMetrics {
       name: 'svc_store_warnings',
       help: 'Tables whose dead rows nobody cleans, as the last look at them has found.',
       collect: async (): Promise<void> => {
-        const found = await metrics.known(store.warnings());
+        const found = await metrics.known('warnings of the store', () => store.warnings());
         if (found !== undefined) warnings.set(found.length);
       },
     });

@@ -55,7 +55,10 @@ async function became(taken: Partial<ClaimedFiring>, { unlaunched, how = 'busy',
       {},
       {},
       { hit: nothing },
-      { warn: ({ error }: { error?: string }) => heard.push(`warned: ${error}`) },
+      {
+        warn: ({ error }: { error?: string }) => heard.push(`warned: ${error}`),
+        debug: ({ error }: { error?: string }) => heard.push(`noted: ${error}`),
+      },
       { gauge: () => undefined },
     ] as unknown as ConstructorParameters<typeof OrderRunner>),
   );
@@ -98,7 +101,7 @@ it('says how many firings wait, and nothing while nobody answers', async () => {
 // Guard: what was fired is not used up by a moment in which its launch, or its check, could not be.
 it('a firing is given back when its launch could not be just now, or its check was ended, also when the database fails meanwhile', async () => {
   const unlaunched = { passes: true, error: 'the city does not run' };
-  expect(await became({}, { unlaunched, failing: true })).toEqual(['carried out', 'warned: the city does not run', 'given back']);
+  expect(await became({}, { unlaunched, failing: true })).toEqual(['carried out', 'noted: the city does not run', 'given back']);
   expect(await became({}, { unlaunched: { ...unlaunched, passes: false } })).toEqual(['carried out', 'ended: failed']);
   const definition = { exec: 'true', check: 'true', env: {} } as ClaimedFiring['definition'];
   const checking = { definition, state: 'checking', vars: {}, event: null, active: true } as const;

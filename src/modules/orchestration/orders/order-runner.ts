@@ -108,7 +108,7 @@ export class OrderRunner implements OnApplicationBootstrap {
       help: 'Firings of orders in the database that wait for a place on a worker, by kind.',
       labelNames: ['kind'],
       collect: async () => {
-        const counts = await metrics.known(this.repository.waiting());
+        const counts = await metrics.known('waiting firings', () => this.repository.waiting());
         if (counts === undefined) return waiting.reset();
         for (const [kind, count] of Object.entries(counts)) waiting.set({ kind }, count);
       },
@@ -120,12 +120,12 @@ export class OrderRunner implements OnApplicationBootstrap {
     const { row: firing, signal } = held;
     // Somebody who has it run may do so however it is switched.
     if (firing.active === false && firing.cause !== 'run') return this.firings.callOff(await this.#cityOf(firing), firing, this.worker);
+    if (firing.definition.formula !== undefined && firing.state !== 'checking') return this.#launch(held);
     const city = await this.#cityOf(firing);
-    if (firing.definition.formula !== undefined && firing.state !== 'checking') return this.#launch(city, held);
     const { token, hash } = this.tokens.mintCommand({ kind: 'firing', pk: firing.pk });
     if (!(await this.repository.grant(firing, this.worker, hash))) return;
     if (firing.state === 'checking' && !(await this.#check(city, held, token))) return;
-    if (firing.definition.formula !== undefined) return this.#launch(city, held);
+    if (firing.definition.formula !== undefined) return this.#launch(held);
     await this.failpoints.hit('order.begun');
     const end = await this.commands.run(commandOf(city, firing, token, 'exec'), signal);
     if (held.lost) return;
@@ -135,12 +135,13 @@ export class OrderRunner implements OnApplicationBootstrap {
     await this.#end(city, held, endedBy(firing, end));
   }
 
-  async #launch(city: FiringCity, held: Held<ClaimedFiring>): Promise<void> {
+  async #launch(held: Held<ClaimedFiring>): Promise<void> {
     await this.failpoints.hit('order.begun');
     const unlaunched = await this.formulas.carryOut(held.row, this.worker);
     if (unlaunched === undefined) return;
     const { passes, error } = unlaunched;
-    await (passes ? this.#later(city, held, error) : this.#end(city, held, { outcome: 'failed', error }));
+    const city = await this.#cityOf(held.row);
+    await (passes ? this.#later(city, held, error, 'debug') : this.#end(city, held, { outcome: 'failed', error }));
   }
 
   async #cityOf({ stream_id: streamId }: FiringRow): Promise<FiringCity> {
@@ -162,10 +163,10 @@ export class OrderRunner implements OnApplicationBootstrap {
     return false;
   }
 
-  /** It has not begun, and may elsewhere, or after a moment. */
-  async #later(city: FiringCity, held: Held<ClaimedFiring>, error: string | undefined): Promise<void> {
+  /** It has not begun, and may elsewhere, or after a moment. A host that begins nothing is worth a word each time; a busy city may say it of many. */
+  async #later(city: FiringCity, held: Held<ClaimedFiring>, error: string | undefined, level: 'warn' | 'debug' = 'warn'): Promise<void> {
     const { row: firing, signal } = held;
-    this.log.warn({ city: city.name, firing: firing.id, error }, 'a firing could not begin here just now; it is given back');
+    this.log[level]({ city: city.name, firing: firing.id, error }, 'a firing could not begin here just now; it is given back');
     await sleep(BUSY_MS, signal);
     await this.#giveBack(city, held);
   }

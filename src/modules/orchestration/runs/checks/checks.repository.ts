@@ -67,15 +67,16 @@ export class ChecksRepository {
 
   /**
    * Renews the leases of what a worker runs. Answers which of it is still its own. It waits for nobody: who ends several checks of a
-   * run locks them in another order, and both would wait for each other. What is locked just now is its own as long as it is there, and is
+   * run locks them in another order, and both would wait for each other. What is locked just now is its own until its lease ends, and is
    * renewed the next time.
    */
   async renew(worker: string, pks: readonly number[], leaseMs: number): Promise<Set<number>> {
     const { rows } = await sql<{ pk: number }>`
-      with own as (select pk from run_checks where pk = any(${[...pks]}::bigint[]) and worker = ${worker}),
+      with own as (select pk, lease_until from run_checks where pk = any(${[...pks]}::bigint[]) and worker = ${worker}),
       free as (select c.pk from run_checks c where c.pk in (select o.pk from own o) and c.worker = ${worker} for update skip locked),
-      renewed as (update run_checks c set lease_until = now() + ${leaseMs} * interval '1 millisecond' from free f where c.pk = f.pk)
-      select pk from own`.execute(this.db);
+      renewed as (update run_checks c set lease_until = now() + ${leaseMs} * interval '1 millisecond' from free f where c.pk = f.pk
+        returning c.pk)
+      select pk from own where lease_until > now() union select pk from renewed`.execute(this.db);
     return new Set(rows.map(({ pk }) => pk));
   }
 
