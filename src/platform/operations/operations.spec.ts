@@ -13,18 +13,19 @@ function measuredBy(answer: <T>(value: T) => Promise<T>): { metrics: Metrics; sa
 
 // Guard: a process that could ask nobody told of its last answer for as long as it ran.
 it('says how many operations there are and how long one has waited, and nothing while nobody answers', async () => {
-  let over: Promise<void> | undefined;
+  let hangs = false;
+  const { promise: over, resolve: end } = Promise.withResolvers<void>();
   const { metrics, said } = measuredBy(async (value) => {
-    await over;
+    if (hangs) await over;
     return value;
   });
   const all = ['svc_operations_oldest_waiting_seconds 40', 'svc_operations{state="accepted"} 0', 'svc_operations{state="running"} 3'];
   expect(await said()).toEqual(all);
   metrics.knownMs = 1;
-  let end = (): void => undefined;
-  over = new Promise((resolve) => (end = resolve));
+  hangs = true;
   expect(await said()).toEqual([]);
   end();
+  hangs = false;
   metrics.knownMs = 60_000;
   expect(await said()).toEqual(all);
 }, 10_000);
