@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import promises, { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { removeTree } from './remove-tree.js';
 
 let base: string;
@@ -77,5 +78,69 @@ describe('a tree that agents write into', () => {
       if (path.basename(place.toString()) === 'd' && late-- > 0) writeFileSync(path.join(tree, `late-${late}`), '');
     });
     expect(readdirSync(base)).toEqual(['victim']);
+  });
+});
+
+describe('what may not be removed', () => {
+  /** As the system answers a user who may not: tests run as root. */
+  function deny(call: 'open' | 'unlink' | 'rmdir', names: string[], code = 'EACCES'): void {
+    const real = promises[call] as (...args: unknown[]) => Promise<unknown>;
+    jest.spyOn(promises, call).mockImplementation((async (...args: [Buffer]) => {
+      const name = path.basename(String(args[0]));
+      if (names.includes(name)) throw Object.assign(new Error(`${code}: ${call} ${name}`), { code });
+      return real(...args);
+    }) as never);
+    syncBuiltinESMExports();
+  }
+  const left = (): string[] => readdirSync(tree, { recursive: true, encoding: 'utf8' }).sort();
+
+  beforeEach(async () => {
+    for (const name of ['a', 'b', 'c']) await mkdir(path.join(tree, name, 'in'), { recursive: true });
+    for (let n = 0; n < 30; n++) for (const at of ['in', 'b/in', 'c/in']) await writeFile(path.join(tree, at, `${n}`), '');
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  it('keeps no file and no folder beside it, and is told', async () => {
+    // In each folder, whichever comes first, and more than are removed at a time.
+    const stuck = Array.from({ length: 30 }, (_, n) => `${'abc'[n % 3]}/stuck-${n}`);
+    for (const name of stuck) await writeFile(path.join(tree, name), '');
+    deny(
+      'unlink',
+      stuck.map((name) => path.basename(name)),
+    );
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: unlink stuck-');
+    expect(left()).toEqual(['a', 'b', 'c', ...stuck].sort());
+  });
+
+  it('keeps nothing that is deep', async () => {
+    mkdirSync(path.join(tree, 'd/'.repeat(100)), { recursive: true });
+    await writeFile(path.join(tree, 'a/stuck'), '');
+    deny('unlink', ['stuck'], 'EPERM');
+    await expect(removeTree(tree)).rejects.toThrow('EPERM: unlink stuck');
+    expect(left()).toEqual(['a', 'a/stuck']);
+  });
+
+  it('may be a folder, whose content goes', async () => {
+    deny('unlink', ['b']);
+    deny('rmdir', ['b']);
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: rmdir b');
+    expect(left()).toEqual(['b']);
+  });
+
+  it('is no folder that is empty and may not be read', async () => {
+    await mkdir(path.join(tree, 'unread'));
+    deny('open', ['unread']);
+    await removeTree(tree);
+    expect(readdirSync(base)).toEqual(['victim']);
+  });
+
+  it('is a folder that may not be read and holds something', async () => {
+    await mkdir(path.join(tree, 'unread/in'), { recursive: true });
+    deny('open', ['unread']);
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: open unread');
+    expect(left()).toEqual(['unread', 'unread/in']);
   });
 });
