@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { atOnce } from '../../time/at-once.js';
+import { Budget } from '../../turns/budget.js';
 import { FOLDER, HOLDS, inFolderOf, throughHandle } from './held-folder.js';
 
 /** Files of one folder at a time. */
@@ -11,6 +12,15 @@ const MAX_DEPTH = 32;
 const MAX_PASSES = 64;
 /** What is there is another thing than a moment ago, or there is more of it: the next look tells. */
 const PASSING = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ELOOP']);
+
+/** Trees of all owners at a time, in this process: each keeps open as many folders as it is deep. Whoever removes waits as long as it takes. */
+const removals = new Budget(8, Infinity, 2 ** 31 - 1);
+
+export interface Removing {
+  /** Whose trees go one after the other, so that whoever has many keeps nobody waiting; a tree is its own owner unless given. */
+  readonly owner?: string;
+  readonly opened?: Opened;
+}
 
 /** For tests: is called when a folder is open, before it is listed. */
 type Opened = (place: Buffer) => void;
@@ -34,15 +44,18 @@ interface Way {
  * @param at absolute, with every link above it resolved
  * @throws StartError unsupported when a folder above it is a link; what the system says of the first that cannot be removed, once all else has gone
  */
-export async function removeTree(at: string, opened?: Opened): Promise<void> {
+export async function removeTree(at: string, { owner = at, opened }: Removing = {}): Promise<void> {
+  const turn = await removals.take(owner);
   try {
     await inFolderOf(at, (place) => removePlace(place, opened));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
+  } finally {
+    turn.giveBack();
   }
 }
 
-/** As `removeTree`. @param place in a folder that is held open */
+/** As `removeTree`, without waiting for a turn. @param place in a folder that is held open */
 export async function removePlace(place: string, opened?: Opened): Promise<void> {
   if (!HOLDS) return rm(place, { recursive: true, force: true });
   const named = Buffer.from(place);
