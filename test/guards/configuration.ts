@@ -36,10 +36,18 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'What agents make a link of once its path was found is not read as configuration.',
     file: 'src/modules/files/composition/trees/file-content.ts',
-    find: 'if (liesAt(handle, at, `${at} (deleted)`)) return handle;',
-    replace: 'if (tries > 0 || liesAt(handle, at)) return handle;',
+    find: 'if (handle !== undefined && liesAt(handle, at, `${at} (deleted)`)) return handle;',
+    replace: 'if (handle !== undefined && (tries > 0 || liesAt(handle, at))) return handle;',
     test: TREE,
     name: 'a folder becomes once its path was found',
+  },
+  {
+    guard: 'A folder that agents make a link of once its path was found is not taken for one that is not there.',
+    file: 'src/modules/files/composition/trees/file-content.ts',
+    find: "if (!IN_THE_WAY.has(errnoOf(error) ?? '') || (await isReal(at))) throw error;",
+    replace: 'if (errnoOf(error) !== "" || !IN_THE_WAY.has("") || (await isReal(at))) throw error;',
+    test: TREE,
+    name: 'takes no folder for absent',
   },
   {
     guard: "Nothing of a rig's repository is borrowed from, or linked to, another one.",

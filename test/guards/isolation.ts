@@ -433,10 +433,18 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'A link that takes the place of a folder which is to be removed is not gone through.',
     file: 'src/platform/runtime/preparation/remove-tree.ts',
-    find: 'const handle = await open(place, FOLDER);',
-    replace: "const handle = await open(place, FOLDER === 0 ? FOLDER : 'r');",
+    find: 'await open(place, FOLDER)',
+    replace: "await open(place, FOLDER === 0 ? FOLDER : 'r')",
     test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
     name: 'before it is opened',
+  },
+  {
+    guard: 'What cannot be removed of a tree keeps nothing beside it.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'else way.failed ??= error as Error;',
+    replace: 'else throw error;',
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'no file and no folder beside it',
   },
   {
     guard: 'What an edit put aside is removed behind no link.',

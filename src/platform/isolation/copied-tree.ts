@@ -1,7 +1,8 @@
 import { lstat, mkdir, open, opendir, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
+import { FOLDER } from '../runtime/preparation/held-folder.js';
 import { StartError } from '../runtime/port.js';
-import { FILE, FOLDER, heldAt } from './held.js';
+import { FILE, heldAt } from './held.js';
 
 const MAX_DEPTH = 64;
 const PIECE = 64 * 1024;

@@ -1,9 +1,9 @@
 import { constants } from 'node:fs';
 import { open, readlink, type FileHandle } from 'node:fs/promises';
 import { StartError } from '../runtime/port.js';
+import { FOLDER } from '../runtime/preparation/held-folder.js';
 
-/** How folders and files are opened: through no link, and nothing is waited for. */
-export const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+/** How a file is opened: through no link, and nothing is waited for. */
 export const FILE = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 /** A folder, opened where it lies. @throws StartError unsupported when it is a link, or lies behind one */

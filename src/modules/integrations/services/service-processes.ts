@@ -72,7 +72,10 @@ export class ServiceProcesses {
       else ended ??= { how: error instanceof HostBusy ? 'host_busy' : 'start_failed', detail };
     } finally {
       await log.close();
-      if (sockets !== undefined) await removeTree(sockets);
+      if (sockets !== undefined)
+        await removeTree(sockets).catch((err: unknown) =>
+          this.log.warn({ err, city, service: row.name }, 'the folder for the sockets of a service stays'),
+        );
     }
     return ended ?? { how: 'start_failed' };
   }

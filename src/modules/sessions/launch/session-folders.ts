@@ -28,7 +28,7 @@ export class SessionFolders {
     const open = await this.repository.openSessions(streamId);
     const stay = new Set([COMMANDS, ...open, ...(keep === undefined ? [] : [keep])]);
     const over = found.filter((name) => !stay.has(name));
-    const gone = over.map((name) => removeTree(path.join(city, SESSIONS, name)));
+    const gone = over.map((name) => removeTree(path.join(city, SESSIONS, name), { owner: city }));
     const removed = Promise.allSettled(gone).then((each) => each.filter(({ status }) => status === 'fulfilled').length);
     return { open, removed };
   }

@@ -5,6 +5,7 @@ import { StartError } from '../port.js';
 
 /** Elsewhere nothing isolates, and a path is as good. */
 export const HOLDS = process.platform === 'linux';
+/** How a folder is opened: through no link. */
 export const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /**

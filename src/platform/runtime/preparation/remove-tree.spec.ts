@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
-import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import promises, { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { removeTree } from './remove-tree.js';
 
 let base: string;
@@ -37,10 +38,12 @@ describe('a tree that agents write into', () => {
 
   it('takes nothing along that a link leads to which takes the place of an open folder', async () => {
     await writeFile(path.join(tree, 'in/file'), '');
-    await removeTree(tree, (place) => {
-      if (path.basename(place.toString()) !== 'in' || existsSync(path.join(base, 'moved'))) return;
-      renameSync(path.join(tree, 'in'), path.join(base, 'moved'));
-      symlinkSync(path.join(victim, 'in'), path.join(tree, 'in'));
+    await removeTree(tree, {
+      opened: (place) => {
+        if (path.basename(place.toString()) !== 'in' || existsSync(path.join(base, 'moved'))) return;
+        renameSync(path.join(tree, 'in'), path.join(base, 'moved'));
+        symlinkSync(path.join(victim, 'in'), path.join(tree, 'in'));
+      },
     });
     expect(readdirSync(path.join(victim, 'in'))).toEqual(['kept']);
     expect(readdirSync(base).sort()).toEqual(['moved', 'victim']);
@@ -50,15 +53,17 @@ describe('a tree that agents write into', () => {
   it('takes nothing along that a link leads to which takes the place of a folder before it is opened', async () => {
     for (const name of ['in', 'other']) await mkdir(path.join(tree, name, 'deep'), { recursive: true });
     let others = ['in', 'other'];
-    await removeTree(tree, (place) => {
-      const name = path.basename(place.toString());
-      if (!others.includes(name)) return;
-      // Both have been found to be folders, and this one is open.
-      for (const other of others.filter((each) => each !== name)) {
-        renameSync(path.join(tree, other), path.join(base, 'moved'));
-        symlinkSync(path.join(victim, 'in'), path.join(tree, other));
-      }
-      others = [];
+    await removeTree(tree, {
+      opened: (place) => {
+        const name = path.basename(place.toString());
+        if (!others.includes(name)) return;
+        // Both have been found to be folders, and this one is open.
+        for (const other of others.filter((each) => each !== name)) {
+          renameSync(path.join(tree, other), path.join(base, 'moved'));
+          symlinkSync(path.join(victim, 'in'), path.join(tree, other));
+        }
+        others = [];
+      },
     });
     expect(readdirSync(path.join(victim, 'in'))).toEqual(['kept']);
     expect(readdirSync(base).sort()).toEqual(['moved', 'victim']);
@@ -73,9 +78,94 @@ describe('a tree that agents write into', () => {
   it('goes when something is put into it meanwhile, and however deep it is', async () => {
     mkdirSync(path.join(tree, 'd/'.repeat(300)), { recursive: true });
     let late = 3;
-    await removeTree(tree, (place) => {
-      if (path.basename(place.toString()) === 'd' && late-- > 0) writeFileSync(path.join(tree, `late-${late}`), '');
+    await removeTree(tree, {
+      opened: (place) => {
+        if (path.basename(place.toString()) === 'd' && late-- > 0) writeFileSync(path.join(tree, `late-${late}`), '');
+      },
     });
     expect(readdirSync(base)).toEqual(['victim']);
+  });
+
+  it('waits for its turn where there are many, and behind those of its owner', async () => {
+    const most = async (names: string[], owner?: string): Promise<number> => {
+      const open = new Set<string>();
+      let found = 0;
+      const removed = names.map(async (name) => {
+        mkdirSync(path.join(tree, name, 'a/b'), { recursive: true });
+        const opened = (): void => void (found = Math.max(found, open.add(name).size));
+        await removeTree(path.join(tree, name), owner === undefined ? { opened } : { owner, opened });
+        open.delete(name);
+      });
+      await Promise.all(removed);
+      return found;
+    };
+    const names = (what: string): string[] => Array.from({ length: 30 }, (_, n) => `${what}-${n}`);
+    expect(await most(names('one'), 'city')).toBe(1);
+    expect(await most(names('all'))).toBeLessThanOrEqual(8);
+    expect(readdirSync(tree)).toEqual(['in']);
+  });
+});
+
+describe('what may not be removed', () => {
+  /** As the system answers a user who may not: tests run as root. */
+  function deny(call: 'open' | 'unlink' | 'rmdir', names: string[], code = 'EACCES'): void {
+    const real = promises[call] as (...args: unknown[]) => Promise<unknown>;
+    jest.spyOn(promises, call).mockImplementation((async (...args: [Buffer]) => {
+      const name = path.basename(String(args[0]));
+      if (names.includes(name)) throw Object.assign(new Error(`${code}: ${call} ${name}`), { code });
+      return real(...args);
+    }) as never);
+    syncBuiltinESMExports();
+  }
+  const left = (): string[] => readdirSync(tree, { recursive: true, encoding: 'utf8' }).sort();
+
+  beforeEach(async () => {
+    for (const name of ['a', 'b', 'c']) await mkdir(path.join(tree, name, 'in'), { recursive: true });
+    for (let n = 0; n < 30; n++) for (const at of ['in', 'b/in', 'c/in']) await writeFile(path.join(tree, at, `${n}`), '');
+  });
+  afterEach(() => {
+    jest.restoreAllMocks();
+    syncBuiltinESMExports();
+  });
+
+  it('keeps no file and no folder beside it, and is told', async () => {
+    // In each folder, whichever comes first, and more than are removed at a time.
+    const stuck = Array.from({ length: 30 }, (_, n) => `${'abc'[n % 3]}/stuck-${n}`);
+    for (const name of stuck) await writeFile(path.join(tree, name), '');
+    deny(
+      'unlink',
+      stuck.map((name) => path.basename(name)),
+    );
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: unlink stuck-');
+    expect(left()).toEqual(['a', 'b', 'c', ...stuck].sort());
+  });
+
+  it('keeps nothing that is deep', async () => {
+    mkdirSync(path.join(tree, 'd/'.repeat(100)), { recursive: true });
+    await writeFile(path.join(tree, 'a/stuck'), '');
+    deny('unlink', ['stuck'], 'EPERM');
+    await expect(removeTree(tree)).rejects.toThrow('EPERM: unlink stuck');
+    expect(left()).toEqual(['a', 'a/stuck']);
+  });
+
+  it('may be a folder, whose content goes', async () => {
+    deny('unlink', ['b']);
+    deny('rmdir', ['b']);
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: rmdir b');
+    expect(left()).toEqual(['b']);
+  });
+
+  it('is no folder that is empty and may not be read', async () => {
+    await mkdir(path.join(tree, 'unread'));
+    deny('open', ['unread']);
+    await removeTree(tree);
+    expect(readdirSync(base)).toEqual(['victim']);
+  });
+
+  it('is a folder that may not be read and holds something', async () => {
+    await mkdir(path.join(tree, 'unread/in'), { recursive: true });
+    deny('open', ['unread']);
+    await expect(removeTree(tree)).rejects.toThrow('EACCES: open unread');
+    expect(left()).toEqual(['unread', 'unread/in']);
   });
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
+import { lstat, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { atOnce } from '../../time/at-once.js';
+import { Budget } from '../../turns/budget.js';
 import { FOLDER, HOLDS, inFolderOf, throughHandle } from './held-folder.js';
 
 /** Files of one folder at a time. */
@@ -12,60 +13,117 @@ const MAX_PASSES = 64;
 /** What is there is another thing than a moment ago, or there is more of it: the next look tells. */
 const PASSING = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ELOOP']);
 
+/** Trees of all owners at a time, in this process: each keeps open as many folders as it is deep. Whoever removes waits as long as it takes. */
+const removals = new Budget(8, Infinity, 2 ** 31 - 1);
+
+export interface Removing {
+  /** Whose trees go one after the other, so that whoever has many keeps nobody waiting; a tree is its own owner unless given. */
+  readonly owner?: string;
+  readonly opened?: Opened;
+}
+
 /** For tests: is called when a folder is open, before it is listed. */
 type Opened = (place: Buffer) => void;
+
+/** What one way through a tree has met. */
+interface Way {
+  readonly opened: Opened | undefined;
+  /** Why the first of what cannot be removed stays. */
+  failed?: Error;
+  /** Why another way may get further. */
+  passing?: Error;
+  /** Something deep has come up, and is there still. */
+  moved: boolean;
+}
 
 /**
  * Removes whatever lies at a path, if anything, with all that is in it, although agents may write there meanwhile: every name is taken away out of a
  * folder that is held open, so that what lies behind a link stays, also behind one that has just taken the place of a folder. `rm` of Node goes
- * by paths, which lead elsewhere by then.
+ * by paths, which lead elsewhere by then. What cannot be removed keeps nothing beside it.
  *
  * @param at absolute, with every link above it resolved
- * @throws StartError unsupported when a folder above it is a link; what the system says when something cannot be removed
+ * @throws StartError unsupported when a folder above it is a link; what the system says of the first that cannot be removed, once all else has gone
  */
-export async function removeTree(at: string, opened?: Opened): Promise<void> {
+export async function removeTree(at: string, { owner = at, opened }: Removing = {}): Promise<void> {
+  const turn = await removals.take(owner);
   try {
     await inFolderOf(at, (place) => removePlace(place, opened));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
+  } finally {
+    turn.giveBack();
   }
 }
 
-/** As `removeTree`. @param place in a folder that is held open */
+/** As `removeTree`, without waiting for a turn. @param place in a folder that is held open */
 export async function removePlace(place: string, opened?: Opened): Promise<void> {
   if (!HOLDS) return rm(place, { recursive: true, force: true });
   const named = Buffer.from(place);
   for (let pass = 1; !(await unlinked(named)); pass++) {
-    const left = await swept(named, undefined, 1, opened);
+    const way: Way = { opened, moved: false };
+    await swept(named, undefined, 1, way);
+    const { failed, passing, moved } = way;
+    const left = failed ?? passing;
     if (left === undefined) return;
-    if (pass === MAX_PASSES) throw left;
+    if (pass === MAX_PASSES || (passing === undefined && !moved)) throw left;
   }
 }
 
-/** One way through a folder; answers why it is still there. */
-async function swept(place: Buffer, top: Buffer | undefined, depth: number, opened?: Opened): Promise<Error | undefined> {
-  try {
-    const handle = await open(place, FOLDER);
+/** Goes once through a folder. Answers false when something in it cannot be removed. */
+function swept(place: Buffer, top: Buffer | undefined, depth: number, way: Way): Promise<boolean> {
+  return tried(way, async () => {
+    const handle = await open(place, FOLDER).catch((error: unknown) => removeUnread(place, error));
+    if (handle === undefined) return true;
+    let isEmpty = true;
     try {
-      opened?.(place);
+      way.opened?.(place);
       const held = Buffer.from(throughHandle(handle, place.toString()));
       const folders: Buffer[] = [];
       await atOnce(CONCURRENCY, await readdir(held, { encoding: 'buffer' }), async (name) => {
         const at = within(held, name);
-        if (!(await unlinked(at))) folders.push(at);
+        const isGone = await tried(way, async () => {
+          if (!(await unlinked(at))) folders.push(at);
+          return true;
+        });
+        isEmpty &&= isGone;
       });
-      for (const at of folders)
-        if (depth < MAX_DEPTH) await swept(at, top ?? held, depth + 1, opened);
-        else await rename(at, within(top!, Buffer.from(randomUUID())));
+      for (const at of folders) {
+        const isGone = depth < MAX_DEPTH ? await swept(at, top ?? held, depth + 1, way) : await movedUp(at, top!, way);
+        isEmpty &&= isGone;
+      }
     } finally {
       await handle.close();
     }
-    await rmdir(place);
-    return undefined;
+    if (isEmpty) await rmdir(place);
+    return isEmpty;
+  });
+}
+
+/** Does one thing on a way, which goes on when that fails. Answers false when it will fail again. */
+async function tried(way: Way, work: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await work();
   } catch (error) {
-    if (PASSING.has(codeOf(error) ?? '')) return error as Error;
-    throw error;
+    const isPassing = PASSING.has(codeOf(error) ?? '');
+    if (isPassing) way.passing ??= error as Error;
+    else way.failed ??= error as Error;
+    return isPassing;
   }
+}
+
+function movedUp(at: Buffer, top: Buffer, way: Way): Promise<boolean> {
+  return tried(way, async () => {
+    await rename(at, within(top, Buffer.from(randomUUID())));
+    return (way.moved = true);
+  });
+}
+
+/** A folder that may not be read goes when it is empty. @param denied why it was not opened @throws it, unless that was all it took */
+async function removeUnread(place: Buffer, denied: unknown): Promise<undefined> {
+  if (codeOf(denied) !== 'EACCES') throw denied;
+  await rmdir(place).catch((error: unknown) => {
+    throw codeOf(error) === 'ENOTEMPTY' ? denied : error;
+  });
 }
 
 /** True when nothing is there, or nothing is there any more; false for a folder. */
@@ -74,8 +132,11 @@ async function unlinked(place: Buffer): Promise<boolean> {
     await unlink(place);
     return true;
   } catch (error) {
-    if (codeOf(error) === 'EISDIR') return false;
-    if (codeOf(error) === 'ENOENT') return true;
+    const code = codeOf(error);
+    if (code === 'EISDIR') return false;
+    if (code === 'ENOENT') return true;
+    // Where nothing may be taken away, the system does not look what it is. What is in a folder may go all the same.
+    if ((code === 'EACCES' || code === 'EPERM') && (await lstat(place)).isDirectory()) return false;
     throw error;
   }
 }

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { opendir, readdir } from 'node:fs/promises';
-import { FOLDER } from '../../../../platform/isolation/held.js';
-import { throughHandle } from '../../../../platform/runtime/preparation/held-folder.js';
+import { FOLDER, throughHandle } from '../../../../platform/runtime/preparation/held-folder.js';
 import { openAt } from './file-content.js';
 import { type TreeEntry, TreeFailure } from './file-tree.js';
 

@@ -148,6 +148,21 @@ describe('DiskTree', () => {
     expect(await failure(read(tree(ledger)))).toMatchObject({ message: 'it changes while it is read', transient: true });
   });
 
+  it.each<[string, (of: DiskTree) => Promise<unknown>]>([
+    ['digests', (of) => of.digests('way/x')],
+    ['a list', (of) => of.list('way/x')],
+  ])('takes no folder for absent that becomes a link itself once its path was found: %s', async (_what, read) => {
+    await put('x/file', 'own');
+    await symlink('.', path.join(root, 'way'));
+    const ledger = new Ledger();
+    jest.spyOn(ledger, 'noteLink').mockImplementationOnce(() => {
+      renameSync(path.join(root, 'x'), path.join(root, 'y'));
+      symlinkSync('y', path.join(root, 'x'));
+    });
+    expect(await failure(read(tree(ledger)))).toMatchObject({ message: 'it changes while it is read', transient: true });
+    expect(await read(tree())).toHaveLength(1);
+  });
+
   it('digests through links and stops at one that leads up', async () => {
     await put('shared/a', 'a');
     await put('skills/own', 'own');

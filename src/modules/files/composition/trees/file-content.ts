@@ -1,13 +1,16 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
-import { open, type FileHandle } from 'node:fs/promises';
+import { open, realpath, type FileHandle } from 'node:fs/promises';
 import { FILE } from '../../../../platform/isolation/held.js';
 import { liesAt } from '../../../../platform/runtime/preparation/held-folder.js';
 import { TreeFailure } from './file-tree.js';
+import { errnoOf } from './paths.js';
 
 const CHUNK_BYTES = 64 * 1024;
 /** How often a file is opened that others move away meanwhile. */
 const TRIES = 3;
+/** What the system says of a link in the last place, and of what is no folder. */
+const IN_THE_WAY = new Set(['ENOTDIR', 'ELOOP']);
 
 export interface Content {
   /** The file's state just before it was read. */
@@ -54,12 +57,19 @@ export async function readContent(at: string, name: string, maxBytes: number, ke
  */
 export async function openAt(at: string, name: string, flags: number): Promise<FileHandle> {
   for (let tries = 1; ; tries++) {
-    const handle = await open(at, flags);
+    const handle = await open(at, flags).catch(async (error: unknown) => {
+      if (!IN_THE_WAY.has(errnoOf(error) ?? '') || (await isReal(at))) throw error;
+    });
     // Whoever saves a file takes the old one away.
-    if (liesAt(handle, at, `${at} (deleted)`)) return handle;
-    await handle.close();
+    if (handle !== undefined && liesAt(handle, at, `${at} (deleted)`)) return handle;
+    await handle?.close();
     if (tries === TRIES) throw new TreeFailure(name, 'it changes while it is read', true);
   }
+}
+
+/** False when a link has come into the path. */
+async function isReal(at: string): Promise<boolean> {
+  return (await realpath(at).catch(() => undefined)) === at;
 }
 
 async function readSome(handle: FileHandle, buffer: Buffer, offset: number): Promise<number> {
