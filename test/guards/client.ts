@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const TRANSPORT = 'src/client/transport.spec.ts';
 const EVENTS = 'src/client/events.spec.ts';
+const CONTEXTS = 'src/cli/contexts/context.spec.ts';
 
 /** The library for programs, and what the command line does with it. */
 export const CLIENT: readonly Guard[] = [
@@ -114,7 +115,7 @@ export const CLIENT: readonly Guard[] = [
     guard: 'What the command line asks is shared among the replicas by the limit that it has told.',
     file: 'src/client/client.ts',
     find: '(request as LimitedRequest).limit',
-    replace: '(request as Partial<LimitedRequest> & { readonly none?: undefined }).none',
+    replace: 'undefined',
     test: 'src/cli/api.spec.ts',
   },
   {
@@ -124,6 +125,46 @@ export const CLIENT: readonly Guard[] = [
     replace: 'await reader.cancel(failure === undefined ? failure : undefined)',
     test: TRANSPORT,
     name: 'is left by its streams',
+  },
+  {
+    guard: 'Of two clients that change contexts, the second changes what the first has left.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'await take(lock, signal);',
+    replace: 'void take(lock, signal).catch(() => undefined);',
+    test: CONTEXTS,
+    name: 'what another client has left',
+  },
+  {
+    guard: 'A lock whose time lies ahead is one that was left, too.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'Math.abs(Date.now() - since)',
+    replace: '(Date.now() - since)',
+    test: CONTEXTS,
+    name: 'a lock that was left',
+  },
+  {
+    guard: 'Ctrl-C ends the wait for the contexts.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'if (signal.aborted) throw new InterruptedError();',
+    replace: 'if (signal.aborted) return;',
+    test: CONTEXTS,
+    name: 'until Ctrl-C',
+  },
+  {
+    guard: 'A change of contexts that fails leaves no file.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'rmSync(next, { force: true });',
+    replace: '',
+    test: CONTEXTS,
+    name: 'leaves nothing beside',
+  },
+  {
+    guard: 'Who breaks a lock that was left gives back one that somebody has taken meanwhile.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'if (!isStale(broken)) giveBack(broken, lock);',
+    replace: '',
+    test: CONTEXTS,
+    name: 'gives back',
   },
   {
     guard: 'Who waits for a session does not wait for what it asks.',
