@@ -193,6 +193,17 @@ describe('a replica that accepts and says nothing', () => {
     expect(asked).toEqual([SILENT]);
   });
 
+  it('has all of it for a write whose work may go on under its key', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const late = new AbortController();
+    const options = { path, body: { title: 'one' }, signal: late.signal };
+    const failed = expect(both().post('/v0/city/{cityName}/beads', options)).rejects.toThrow('late');
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect(asked).toEqual([SILENT]);
+    late.abort(new Error('late'));
+    await failed;
+  });
+
   it.each<[string, (one: Client) => Promise<unknown>]>([
     ['may have been carried out', (one) => one.post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } })],
     ['may go on under its key', (one) => one.post('/v0/city/{cityName}/beads', { path, body: { title: 'one' } })],

@@ -92,7 +92,7 @@ export const CLIENT: readonly Guard[] = [
     find: 'limit !== undefined && safe && ',
     replace: 'limit !== undefined && repeatable && ',
     test: TRANSPORT,
-    name: 'may go on under its key',
+    name: 'for a write whose work',
   },
   {
     guard: 'An answer that has begun is not cut off by the share of its replica.',
