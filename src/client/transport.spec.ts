@@ -210,7 +210,7 @@ describe('a replica that accepts and says nothing', () => {
   ])('is left by the next call where what it was asked %s', async (_why, write) => {
     const one = both({ timeoutMs: 50 });
     await expect(write(one)).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened: true });
-    expect(await one.get('/v0/city/{cityName}/beads', { path })).toEqual({ waited: null });
+    expect(await one.get('/v0/city/{cityName}/beads', { path, timeoutMs: 60_000 })).toEqual({ waited: null });
     expect(asked).toEqual([SILENT, 'http://other.test']);
   });
 
@@ -233,15 +233,18 @@ describe('a replica that accepts and says nothing', () => {
   });
 
   it('has its share of the limit of a raw call, where that tells one', async () => {
-    const one = both({ timeoutMs: 20 });
-    const raw = (signal: AbortSignal) => one.http.GET('/v0/city/{cityName}/beads', { params: { path }, signal });
-    await expect(raw(AbortSignal.any([AbortSignal.timeout(100)]))).rejects.toMatchObject({ name: 'TimeoutError' });
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const raw = (signal: AbortSignal) => both({ timeoutMs: 10 }).http.GET('/v0/city/{cityName}/beads', { params: { path }, signal });
+    const late = new AbortController();
+    const failed = expect(raw(late.signal)).rejects.toThrow('late');
+    await jest.advanceTimersByTimeAsync(60_000);
     expect(asked).toEqual([SILENT]);
-    const again = both();
-    const limit = new Limit(100);
-    expect(await again.http.GET('/v0/city/{cityName}/beads', { params: { path }, signal: limit.signal })).toMatchObject({
-      data: { waited: null },
-    });
+    late.abort(new Error('late'));
+    await failed;
+    const limit = new Limit(40_000);
+    const asking = raw(limit.signal);
+    await jest.advanceTimersByTimeAsync(20_000);
+    expect((await asking).data).toEqual({ waited: null });
     expect([asked.slice(1), limit.asked]).toEqual([[SILENT, 'http://other.test'], 'http://other.test']);
   });
 
