@@ -1,5 +1,6 @@
 import type { Schemas } from '../client/calls.js';
 import { Client, type ConnectOptions } from '../client/client.js';
+import { Limit } from '../client/limit.js';
 import { ApiProblem, ConnectionError, problemOf, ProtocolError, reason } from '../client/problems.js';
 import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
@@ -41,18 +42,18 @@ interface Reply<T> {
   readonly response: Response;
 }
 
-/** Waits for an answer and turns every way to fail into a `CliError`. */
+/** Waits for an answer, `limitMs` at most, and turns every way to fail into a `CliError`. The signal tells the library of that limit. */
 export async function ask<T>(
   api: Api,
   call: (signal: AbortSignal) => Promise<Reply<T>>,
   limitMs = 30_000,
 ): Promise<{ data: T; response: Response }> {
-  const limit = AbortSignal.timeout(limitMs);
+  const limit = new Limit(limitMs, api.signal);
   let reply: Reply<T>;
   try {
-    reply = await call(AbortSignal.any([api.signal, limit]));
+    reply = await call(limit.signal);
   } catch (error) {
-    if (limit.aborted && !api.signal.aborted) throw new TimedOutError(`no answer from ${api.url} within ${limitMs / 1_000} s`);
+    if (limit.over) throw new TimedOutError(`no answer from ${limit.asked ?? api.url} within ${limitMs / 1_000} s`);
     throw told(api, error);
   }
   if (!reply.response.ok) throw refused(problemOf(reply.response, reply.error));
@@ -84,7 +85,7 @@ export function told(api: Api, error: unknown): unknown {
   if (!(error instanceof ConnectionError)) return error;
   const { cause } = error;
   // The library says itself what it has waited for.
-  if (cause === undefined || (cause as { name?: unknown }).name === 'AbortError')
+  if (cause === undefined || (cause as { name?: unknown }).name === 'TimeoutError')
     return new UnreachableError(error.message, undefined, { cause: error });
   const why = distrust(api, cause);
   if (why !== undefined) return new CliError(why);

@@ -4,9 +4,10 @@ import type { Answer, Caller, Common, Data, Given, Method, Opening, Options, Pat
 import { Conversation } from './conversation.js';
 import { EventStream, feedOf, type EventsOptions, type SomeEvent } from './events.js';
 import { KEYED } from './keyed.gen.js';
+import { Limit, LimitedRequest } from './limit.js';
 import { itemsOf, type ListPage } from './pages.js';
 import { ConnectionError, problemOf, ProtocolError } from './problems.js';
-import { LONGEST_MS, timeLimit } from './sleep.js';
+import { LONGEST_MS } from './sleep.js';
 import { newKey, Transport } from './transport.js';
 import { waitFor, type Accepted, type Outcome, type WaitOptions } from './waiting.js';
 
@@ -48,11 +49,11 @@ export class Client implements Caller {
       urls,
       fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
       retryMs: options.retryMs ?? RETRY_MS,
-      timeoutMs: this.#timeoutMs,
     });
     this.http = createClient<paths>({
       baseUrl: urls[0]!,
-      fetch: (request) => this.#transport.send(request),
+      Request: LimitedRequest,
+      fetch: (request) => this.#transport.send(request, (request as LimitedRequest).limit),
       headers: options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` },
     });
     const name = options.name ?? 'client';
@@ -79,15 +80,7 @@ export class Client implements Caller {
     ...[options]: Given<Options<P, M>>
   ): Promise<Answer<Data<P, M>>> {
     const { signal, timeoutMs = this.#timeoutMs, ...rest } = (options ?? {}) as Common & Sections;
-    const limit = timeLimit(timeoutMs);
-    const until = signal === undefined ? limit : AbortSignal.any([limit, signal]);
-    try {
-      const more = { fetch: (request: Request) => this.#transport.send(request, timeoutMs) };
-      return (await this.#ask(method, path, rest, until, more)) as Answer<Data<P, M>>;
-    } catch (error) {
-      if (!limit.aborted || signal?.aborted === true) throw error;
-      throw new ConnectionError(`no answer from ${this.#transport.asked} within ${timeoutMs / 1_000} s`, true, { cause: error });
-    }
+    return (await this.#ask(method, path, rest, new Limit(timeoutMs, signal))) as Answer<Data<P, M>>;
   }
 
   async get<P extends PathsWith<'get'>>(path: P, ...given: Given<Options<P, 'get'>>): Promise<Data<P, 'get'>> {
@@ -126,19 +119,16 @@ export class Client implements Caller {
   async open<P extends PathsWith<'get'>>(path: P, options: Options<P, 'get'> & Opening): Promise<ReadableStream<Uint8Array> | undefined> {
     const { signal, onOpen, ...rest } = options as Sections & Opening;
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(), Math.min(this.#timeoutMs, LONGEST_MS));
+    const timer = setTimeout(() => late.abort(new DOMException('no answer', 'TimeoutError')), Math.min(this.#timeoutMs, LONGEST_MS));
     try {
       const more = { headers: { Accept: 'text/event-stream' }, parseAs: 'stream' };
-      const { data, response } = await this.#ask('get', path, rest, AbortSignal.any([signal, late.signal]), more);
+      const { data, response } = await this.#ask('get', path, rest, new Limit(this.#timeoutMs, signal, late.signal), more);
       onOpen?.(response);
       if (response.status === 204) return undefined;
       const type = response.headers.get('content-type') ?? 'nothing';
       if (data === null || !type.startsWith('text/event-stream'))
         throw new ProtocolError(`${this.url} answered ${type} instead of an event stream`);
       return data as ReadableStream<Uint8Array>;
-    } catch (error) {
-      if (!late.signal.aborted || signal.aborted) throw error;
-      throw new ConnectionError(`no answer from ${this.#transport.asked} within ${this.#timeoutMs / 1_000} s`, true, { cause: error });
     } finally {
       clearTimeout(timer);
     }
@@ -166,15 +156,17 @@ export class Client implements Caller {
     return new Conversation(this, city, id);
   }
 
-  async #ask(method: Method, path: string, sections: Sections, signal: AbortSignal, more: object): Promise<Answer<unknown>> {
+  async #ask(method: Method, path: string, sections: Sections, limit: Limit, more = {}): Promise<Answer<unknown>> {
     const { path: names, query, header, body, idempotencyKey } = sections;
     const key = idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey };
     const request = this.http.request as unknown as (method: string, path: string, init: object) => Promise<RawAnswer>;
-    const init = { params: { path: names ?? {}, query: query ?? {}, header: { ...header, ...key } }, body, signal, ...more };
+    const init = { params: { path: names ?? {}, query: query ?? {}, header: { ...header, ...key } }, body, signal: limit.signal, ...more };
     let answer: RawAnswer;
     try {
       answer = await request(method, path, init);
     } catch (error) {
+      if (limit.over)
+        throw new ConnectionError(`no answer from ${limit.asked ?? this.url} within ${limit.ms / 1_000} s`, true, { cause: error });
       if (error instanceof SyntaxError) throw new ProtocolError(`what answers at ${this.url} is not a supervisor: ${error.message}`);
       throw error;
     }

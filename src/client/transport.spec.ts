@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import type { ServerResponse } from 'node:http';
 import { frame, json, problem, testServer, type Handler, type TestServer } from '../cli/testing/server.js';
 import { followFrames, type OpenStream } from './follow.js';
-import { connect, ConnectionError, type ConnectOptions } from './index.js';
+import { connect, ConnectionError, type Client, type ConnectOptions } from './index.js';
+import { Limit } from './limit.js';
 
 const BEADS = '/v0/city/alpha/beads';
 const CLAIM = '/v0/city/alpha/hook/claim';
@@ -149,9 +150,18 @@ describe('a replica that accepts and says nothing', () => {
   const told = (): Response => new Response(frame('1', 'event', {}), { headers: { 'content-type': 'text/event-stream' } });
   const silent = (signal: AbortSignal): Promise<Response> =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+  /** Arrives 15 s after it has begun. */
+  const slow = (signal: AbortSignal): Response => {
+    const start = (out: ReadableStreamDefaultController<Uint8Array>): void => {
+      signal.addEventListener('abort', () => out.error(signal.reason));
+      setTimeout(() => (out.enqueue(Buffer.from('{"waited":"slow"}')), out.close()), 15_000);
+    };
+    return new Response(new ReadableStream<Uint8Array>({ start }));
+  };
   const fetch = ((input: string, { signal }: { signal: AbortSignal }) => {
     const { origin, pathname, searchParams } = new URL(input);
     asked.push(origin);
+    if (searchParams.get('type') === 'slow') return Promise.resolve(slow(signal));
     if (origin === SILENT && pathname !== STREAM) return silent(signal);
     if (pathname === STREAM) return Promise.resolve(origin === SILENT ? new Response(new ReadableStream(), told()) : told());
     return Promise.resolve(Response.json({ waited: searchParams.get('wait') }));
@@ -165,8 +175,8 @@ describe('a replica that accepts and says nothing', () => {
     jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
     const asking = both({ timeoutMs: 20_000 }).get('/v0/city/{cityName}/beads', { path });
     await jest.advanceTimersByTimeAsync(10_000);
-    expect(await asking).toEqual({ waited: null });
     expect(asked).toEqual([SILENT, 'http://other.test']);
+    expect(await asking).toEqual({ waited: null });
   });
 
   it('has all of it for a read that waits', async () => {
@@ -175,12 +185,76 @@ describe('a replica that accepts and says nothing', () => {
     expect(asked).toEqual([SILENT]);
   });
 
-  it('is left by the next call where what it was asked may not be asked again', async () => {
+  it('has all of it for an answer that has begun', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const asking = both({ timeoutMs: 20_000 }).get('/v0/city/{cityName}/beads', { path, query: { type: 'slow' } });
+    await jest.advanceTimersByTimeAsync(15_000);
+    expect(await asking).toEqual({ waited: 'slow' });
+    expect(asked).toEqual([SILENT]);
+  });
+
+  it('has all of it for a write whose work may go on under its key', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const late = new AbortController();
+    const options = { path, body: { title: 'one' }, signal: late.signal };
+    const failed = expect(both().post('/v0/city/{cityName}/beads', options)).rejects.toThrow('late');
+    await jest.advanceTimersByTimeAsync(29_000);
+    expect(asked).toEqual([SILENT]);
+    late.abort(new Error('late'));
+    await failed;
+  });
+
+  it.each<[string, (one: Client) => Promise<unknown>]>([
+    ['may have been carried out', (one) => one.post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } })],
+    ['may go on under its key', (one) => one.post('/v0/city/{cityName}/beads', { path, body: { title: 'one' } })],
+  ])('is left by the next call where what it was asked %s', async (_why, write) => {
     const one = both({ timeoutMs: 50 });
-    const claiming = one.post('/v0/city/{cityName}/hook/claim', { path, body: { agent: 'mayor' } });
-    await expect(claiming).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened: true });
-    expect(await one.get('/v0/city/{cityName}/beads', { path })).toEqual({ waited: null });
-    expect(asked).toEqual([SILENT, 'http://other.test']);
+    await expect(write(one)).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened: true });
+    expect([asked, one.url]).toEqual([[SILENT], 'http://other.test']);
+  });
+
+  it('is left by the next stream where it has not begun one', async () => {
+    const one = client([SILENT, `${SILENT}/too`], { fetch, timeoutMs: 50 });
+    const opening = one.open('/v0/city/{cityName}/events/stream', { path, signal: new AbortController().signal });
+    await expect(opening).rejects.toThrow(/no answer from http:\/\/silent.test\/too within 0.05 s/);
+    expect(one.url).toBe(SILENT);
+  });
+
+  it('is asked again where the caller has given up what it asked', async () => {
+    const one = both();
+    const stop = new AbortController();
+    const asking = one.get('/v0/city/{cityName}/beads', { path, signal: stop.signal });
+    const given = expect(asking).rejects.toThrow('enough');
+    while (asked.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    stop.abort(new Error('enough'));
+    await given;
+    expect(one.url).toBe(SILENT);
+  });
+
+  it('has its share of the limit of a raw call, where that tells one', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    const raw = (signal: AbortSignal) => both({ timeoutMs: 10 }).http.GET('/v0/city/{cityName}/beads', { params: { path }, signal });
+    const late = new AbortController();
+    const failed = expect(raw(late.signal)).rejects.toThrow('late');
+    await jest.advanceTimersByTimeAsync(60_000);
+    expect(asked).toEqual([SILENT]);
+    late.abort(new Error('late'));
+    await failed;
+    const limit = new Limit(40_000);
+    const asking = raw(limit.signal);
+    await jest.advanceTimersByTimeAsync(20_000);
+    expect((await asking).data).toEqual({ waited: null });
+    expect([asked.slice(1), limit.asked]).toEqual([[SILENT, 'http://other.test'], 'http://other.test']);
+  });
+
+  it('is named by the call that has asked it, whatever others ask meanwhile', async () => {
+    const one = client([SILENT, `${SILENT}/too`], { fetch });
+    const waiting = one.get('/v0/city/{cityName}/beads', { path, query: { index: '1', wait: '1m' }, timeoutMs: 60 });
+    const asking = one.get('/v0/city/{cityName}/beads', { path, timeoutMs: 40 });
+    await Promise.all([
+      expect(asking).rejects.toThrow(/no answer from http:\/\/silent.test\/too within 0.04 s/),
+      expect(waiting).rejects.toThrow(/no answer from http:\/\/silent.test within 0.06 s/),
+    ]);
   });
 
   it('is left by its streams', async () => {

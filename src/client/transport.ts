@@ -1,3 +1,4 @@
+import { timedOut, type Limit } from './limit.js';
 import { ConnectionError, reason, retryAfter } from './problems.js';
 import { LONGEST_MS, orAborted, sleep } from './sleep.js';
 
@@ -7,8 +8,6 @@ export interface TransportOptions {
   readonly fetch: typeof globalThis.fetch;
   /** How long a request is tried again in all; 0 asks each address once. */
   readonly retryMs: number;
-  /** How long whoever asks waits for all tries, unless that is told with the request. */
-  readonly timeoutMs: number;
 }
 
 const FIRST_PAUSE_MS = 100;
@@ -22,14 +21,13 @@ const FOR_GOOD = /CERT|SIGNATURE|SSL|TLS/;
 /**
  * Sends requests to whichever address answers, and again where that is safe: what was refused as too much (429), and what only reads or
  * carries an idempotency key also when the service is not available (502, 503, 504) or the connection was lost. The key stays the same
- * over all tries, so what was carried out is not carried out twice. An address that says nothing has its share of the time, then the next
- * one is asked: the system behind a process that stands still goes on to accept connections.
+ * over all tries, so what was carried out is not carried out twice. An address that says nothing to a read has its share of the time, then
+ * the next one is asked: the system behind a process that stands still goes on to accept connections. A write has all of the time at one
+ * address: under the same key another one only says that its work goes on.
  */
 export class Transport {
-  /** The address that has answered last. */
+  /** The address that is asked next. */
   #at = 0;
-  /** The address that was asked last. */
-  #asked = 0;
 
   constructor(private readonly options: TransportOptions) {}
 
@@ -37,43 +35,42 @@ export class Transport {
     return this.options.urls[this.#at]!;
   }
 
-  get asked(): string {
-    return this.options.urls[this.#asked]!;
-  }
-
   /** Goes on with the next address: the one before has broken a connection, or says nothing. */
   private leave(url: string): void {
     if (this.url === url) this.#at = (this.#at + 1) % this.options.urls.length;
   }
 
-  async send(request: Request, timeoutMs = this.options.timeoutMs): Promise<Response> {
+  /** Without a limit no address has a share: nobody knows of what. @throws ConnectionError; the reason of the request's signal */
+  async send(request: Request, limit?: Limit): Promise<Response> {
     const { urls, fetch, retryMs } = this.options;
     const { method, headers } = request;
     const path = request.url.slice(urls[0]!.length);
-    const bytes = SAFE.has(method) ? undefined : await request.arrayBuffer();
+    const safe = SAFE.has(method);
+    const bytes = safe ? undefined : await request.arrayBuffer();
     const init = { method, headers, redirect: request.redirect, ...(bytes?.byteLength ? { body: bytes } : {}) };
-    const repeatable = SAFE.has(method) || headers.has('idempotency-key');
+    const repeatable = safe || headers.has('idempotency-key');
     // What waits for a change is silent on purpose.
-    const share = repeatable && !new URL(request.url).searchParams.has('wait') ? timeoutMs / urls.length : undefined;
+    const share = limit !== undefined && safe && !new URL(request.url).searchParams.has('wait') ? limit.ms / urls.length : undefined;
     const until = Date.now() + retryMs;
     let pause = FIRST_PAUSE_MS;
     for (let tried = 1; ; tried++) {
       const { url } = this;
-      this.#asked = this.#at;
+      if (limit !== undefined) limit.asked = url;
       let wait: number;
       // The last address has all the time that is left.
       const patience = patienceOf(tried < urls.length ? share : undefined, request.signal);
-      const { signal } = patience;
       try {
-        const response = await fetch(url + path, { ...init, signal });
+        const response = await fetch(url + path, { ...init, signal: patience.signal });
+        // It has answered: what it sends may take longer than its share.
+        patience.end();
         // At once, which `Retry-After: 0` says, would be asked by all who wait.
         wait = retryAfter(response) || pause;
-        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return await this.#whole(response, url, signal);
+        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return await this.#whole(response, url, request.signal);
         await response.body?.cancel().catch(() => undefined);
         if (response.status !== 429) this.leave(url);
       } catch (error) {
         if (request.signal.aborted) {
-          this.leave(url);
+          if (timedOut(request.signal)) this.leave(url);
           throw error;
         }
         const code = codeOf(error);

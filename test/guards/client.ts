@@ -2,6 +2,7 @@ import type { Guard } from './guard.js';
 
 const TRANSPORT = 'src/client/transport.spec.ts';
 const EVENTS = 'src/client/events.spec.ts';
+const CONTEXTS = 'src/cli/contexts/context.spec.ts';
 
 /** The library for programs, and what the command line does with it. */
 export const CLIENT: readonly Guard[] = [
@@ -48,8 +49,8 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'An answer that is cut off is tried again as any lost connection.',
     file: 'src/client/transport.ts',
-    find: 'return await this.#whole(response, url, signal);',
-    replace: 'return response.status > 0 ? response : this.#whole(response, url, signal);',
+    find: 'return await this.#whole(response, url, request.signal);',
+    replace: 'return response.status > 0 ? response : this.#whole(response, url, request.signal);',
     test: TRANSPORT,
     name: 'the answer is cut off',
   },
@@ -62,7 +63,7 @@ export const CLIENT: readonly Guard[] = [
     name: 'stalls in its middle',
   },
   {
-    guard: 'A replica that accepts and says nothing has its share of the time of a call, and another the rest.',
+    guard: 'A replica that accepts and says nothing to a read has its share of the time of the call, and another the rest.',
     file: 'src/client/transport.ts',
     find: 'patienceOf(tried < urls.length ? share : undefined, request.signal)',
     replace: 'patienceOf(share === 0 ? share : undefined, request.signal)',
@@ -72,11 +73,50 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'A replica that has let a call wait for all of its time is not asked first by the next one.',
     file: 'src/client/transport.ts',
-    find: `this.leave(url);
-          throw error;`,
-    replace: 'throw error;',
+    find: 'if (timedOut(request.signal)) this.leave(url);',
+    replace: '',
     test: TRANSPORT,
     name: 'is left by the next call',
+  },
+  {
+    guard: 'A replica is not left for what its caller does not want any more.',
+    file: 'src/client/transport.ts',
+    find: 'if (timedOut(request.signal))',
+    replace: 'if (timedOut(request.signal) || request.signal.aborted)',
+    test: TRANSPORT,
+    name: 'has given up what it asked',
+  },
+  {
+    guard: 'A write under a key goes to no second replica while its work may go on at the first.',
+    file: 'src/client/transport.ts',
+    find: 'limit !== undefined && safe && ',
+    replace: 'limit !== undefined && repeatable && ',
+    test: TRANSPORT,
+    name: 'for a write whose work',
+  },
+  {
+    guard: 'An answer that has begun is not cut off by the share of its replica.',
+    file: 'src/client/transport.ts',
+    find: `may take longer than its share.
+        patience.end();`,
+    replace: 'may take longer than its share.',
+    test: TRANSPORT,
+    name: 'for an answer that has begun',
+  },
+  {
+    guard: 'A replica that begins no stream is not asked first for the next one.',
+    file: 'src/client/client.ts',
+    find: "late.abort(new DOMException('no answer', 'TimeoutError'))",
+    replace: 'late.abort()',
+    test: TRANSPORT,
+    name: 'is left by the next stream',
+  },
+  {
+    guard: 'What the command line asks is shared among the replicas by the limit that it has told.',
+    file: 'src/client/client.ts',
+    find: '(request as LimitedRequest).limit',
+    replace: 'undefined',
+    test: 'src/cli/api.spec.ts',
   },
   {
     guard: 'A replica whose stream has fallen silent is left.',
@@ -85,6 +125,46 @@ export const CLIENT: readonly Guard[] = [
     replace: 'await reader.cancel(failure === undefined ? failure : undefined)',
     test: TRANSPORT,
     name: 'is left by its streams',
+  },
+  {
+    guard: 'Of two clients that change contexts, the second changes what the first has left.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'await take(lock, signal);',
+    replace: 'void take(lock, signal).catch(() => undefined);',
+    test: CONTEXTS,
+    name: 'what another client has left',
+  },
+  {
+    guard: 'A lock whose time lies ahead is one that was left, too.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'Math.abs(Date.now() - since)',
+    replace: '(Date.now() - since)',
+    test: CONTEXTS,
+    name: 'a lock that was left',
+  },
+  {
+    guard: 'Ctrl-C ends the wait for the contexts.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'if (signal.aborted) throw new InterruptedError();',
+    replace: 'if (signal.aborted) return;',
+    test: CONTEXTS,
+    name: 'until Ctrl-C',
+  },
+  {
+    guard: 'A change of contexts that fails leaves no file.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'rmSync(next, { force: true });',
+    replace: '',
+    test: CONTEXTS,
+    name: 'leaves nothing beside',
+  },
+  {
+    guard: 'Who breaks a lock that was left gives back one that somebody has taken meanwhile.',
+    file: 'src/cli/contexts/file.ts',
+    find: 'if (!isStale(broken)) giveBack(broken, lock);',
+    replace: '',
+    test: CONTEXTS,
+    name: 'gives back',
   },
   {
     guard: 'Who waits for a session does not wait for what it asks.',
@@ -224,8 +304,8 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'A stream of whoever gives calls more time than a timer can wait is not ended at once.',
     file: 'src/client/client.ts',
-    find: 'late.abort(), Math.min(this.#timeoutMs, LONGEST_MS));',
-    replace: 'late.abort(), this.#timeoutMs);',
+    find: "'TimeoutError')), Math.min(this.#timeoutMs, LONGEST_MS));",
+    replace: "'TimeoutError')), this.#timeoutMs);",
     test: EVENTS,
     name: 'more time than a timer can wait',
   },

@@ -60,7 +60,7 @@ The key and the city of a context are for its own server alone.
   const use = context.command('use').description('use a context from now on').argument('<name>', 'the context');
   withExamples(use, 'svc context use work');
   use.action(async (name: string) => {
-    await changeContexts(io.env, (all) => {
+    await changeContexts(io, (all) => {
       must(all.contexts, name);
       return { ...all, current: name };
     });
@@ -90,7 +90,7 @@ The key and the city of a context are for its own server alone.
       typeof given === 'string' ? resolve(io.cwd, given) : given;
     const changes = defined({ server: server(flags.server), key_file: path(flags.keyFile), ca_cert: path(flags.caCert), city: flags.city });
     if (Object.keys(changes).length === 0) throw new CliError('nothing to set: name at least one option');
-    await changeContexts(io.env, (all) => {
+    await changeContexts(io, (all) => {
       const before: Named = Object.hasOwn(all.contexts, name) ? all.contexts[name]! : {};
       const merged = Object.entries({ ...before, ...changes }).filter(([, value]) => value !== false);
       return { current: all.current ?? name, contexts: { ...all.contexts, [name]: Object.fromEntries(merged) as Named } };
@@ -122,7 +122,7 @@ The key and the city of a context are for its own server alone.
   const remove = context.command('delete').description('forget a context; key files stay').argument('<name>', 'the context');
   withExamples(remove, 'svc context delete work');
   remove.action(async (name: string) => {
-    await changeContexts(io.env, ({ current, contexts }) => {
+    await changeContexts(io, ({ current, contexts }) => {
       must(contexts, name);
       const left = Object.fromEntries(Object.entries(contexts).filter(([one]) => one !== name));
       return { ...defined({ current: current === name ? undefined : current }), contexts: left };

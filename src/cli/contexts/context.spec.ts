@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { runCli } from '../cli.js';
-import { fakeIo } from '../testing/io.js';
+import { fakeIo, type FakeIo } from '../testing/io.js';
 import { json, testServer, type Handler, type TestServer } from '../testing/server.js';
+import { breakLock, changeContexts } from './file.js';
 
 const health: Handler = (_request, response) =>
   json(response, { status: 'ok', version: '1', uptime_sec: 1, cities_total: 0, cities_running: 0, startup: { ready: true } });
@@ -69,19 +70,95 @@ it('is used, changed and forgotten', async () => {
   expect((await svc(['health', '--context', 'gone'])).stderr).toContain('there is no context gone');
 });
 
-it('changes what another client has left, once that has', async () => {
-  const own = mkdtempSync(join(tmpdir(), 'svc-context-'));
-  const file = join(own, 'svc/contexts.json');
-  mkdirSync(join(own, 'svc'));
-  writeFileSync(`${file}.lock`, '');
-  const setting = svc(['context', 'set', 'mine', '--server', work.url], { XDG_CONFIG_HOME: own });
-  await new Promise((resolve) => setImmediate(resolve));
-  writeFileSync(file, JSON.stringify({ contexts: { theirs: { server: other.url } } }));
-  rmSync(`${file}.lock`);
-  expect((await setting).code).toBe(0);
-  expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
-    current: 'mine',
-    contexts: { theirs: { server: other.url }, mine: { server: work.url } },
+describe('a change of contexts', () => {
+  let own: string;
+  let file: string;
+  let lock: string;
+  let io: FakeIo;
+
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+    own = mkdtempSync(join(tmpdir(), 'svc-context-'));
+    file = join(own, 'svc/contexts.json');
+    lock = `${file}.lock`;
+    mkdirSync(join(own, 'svc'));
+    io = fakeIo({ env: { XDG_CONFIG_HOME: own }, cwd: own });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+    rmSync(own, { recursive: true });
+  });
+
+  const set = (): Promise<number> => runCli(['context', 'set', 'mine', '--server', work.url], io);
+  const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  /** A command that has found the lock taken. */
+  const waiting = async (): Promise<{ setting: Promise<number> }> => {
+    writeFileSync(lock, '');
+    const setting = set();
+    while (jest.getTimerCount() === 0 && io.stdout === '') await turn();
+    return { setting };
+  };
+  const kept = (): string[] => readdirSync(join(own, 'svc'));
+
+  it('changes what another client has left, once that has', async () => {
+    const { setting } = await waiting();
+    writeFileSync(file, JSON.stringify({ contexts: { theirs: { server: other.url } } }));
+    rmSync(lock);
+    await jest.advanceTimersByTimeAsync(20);
+    expect(await setting).toBe(0);
+    expect(JSON.parse(readFileSync(file, 'utf8'))).toEqual({
+      current: 'mine',
+      contexts: { theirs: { server: other.url }, mine: { server: work.url } },
+    });
+    expect(kept()).toEqual(['contexts.json']);
+  });
+
+  it.each([
+    ['an hour old', -3_600],
+    ['an hour ahead', 3_600],
+  ])('breaks a lock that was left, %s', async (_when, seconds) => {
+    const { setting } = await waiting();
+    const at = Date.now() / 1_000 + seconds;
+    utimesSync(lock, at, at);
+    await jest.advanceTimersByTimeAsync(40);
+    expect(kept()).toEqual(['contexts.json']);
+    expect(await setting).toBe(0);
+  });
+
+  it('gives back a lock that was taken since it was found to be left', () => {
+    writeFileSync(lock, 'taken');
+    breakLock(lock);
+    expect([kept(), readFileSync(lock, 'utf8')]).toEqual([['contexts.json.lock'], 'taken']);
+  });
+
+  it('waits for others until Ctrl-C', async () => {
+    const { setting } = await waiting();
+    io.interrupt();
+    await jest.advanceTimersByTimeAsync(20);
+    rmSync(lock);
+    await jest.advanceTimersByTimeAsync(20);
+    expect([await setting, kept()]).toEqual([130, []]);
+  });
+
+  it('names the lock that is in its way for 10 s', async () => {
+    const { setting } = await waiting();
+    for (let second = 0; second <= 10; second++) {
+      utimesSync(lock, Date.now() / 1_000, Date.now() / 1_000);
+      await jest.advanceTimersByTimeAsync(1_000);
+    }
+    rmSync(lock);
+    await jest.advanceTimersByTimeAsync(20);
+    expect(await setting).toBe(2);
+    expect(io.stderr).toContain(`if there is none, remove ${lock}`);
+  });
+
+  it('leaves nothing beside the file when it fails', async () => {
+    const change = changeContexts(io, (before) => {
+      mkdirSync(file);
+      return before;
+    });
+    await expect(change).rejects.toMatchObject({ syscall: 'rename' });
+    expect(kept()).toEqual(['contexts.json']);
   });
 });
 

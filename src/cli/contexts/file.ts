@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { sleep } from '../../client/sleep.js';
-import { CliError } from '../errors.js';
+import { CliError, InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
 
 /** A service that somebody works with, under a name of their own. */
@@ -45,28 +45,42 @@ export function readContexts(env: Io['env']): Contexts {
   throw new CliError(`${file} is damaged: mend it, or remove it`);
 }
 
-/** A lock that is older was left by a client that was killed: a change takes milliseconds. */
+/** A lock that is older, or lies as far ahead, was left by a client that was killed: a change takes milliseconds. */
 const STALE_MS = 5_000;
 const LOOK_MS = 20;
+/** Longer than a lock can be in the way that was left. */
+const WAIT_MS = 10_000;
 
 /**
  * Makes of what there is something else, one client at a time, so that none takes back what another has changed. Only its owner reads and
- * writes the file. Whoever reads meanwhile has the one before. @throws CliError; what `change` throws, and then nothing is changed
+ * writes the file. Whoever reads meanwhile has the one before. @throws CliError, after 10 s of waiting for others, too; InterruptedError;
+ * what `change` throws. Then nothing is changed
  */
-export async function changeContexts(env: Io['env'], change: (before: Contexts) => Contexts): Promise<void> {
+export async function changeContexts({ env, signal }: Pick<Io, 'env' | 'signal'>, change: (before: Contexts) => Contexts): Promise<void> {
   const file = contextsFile(env);
   if (file === undefined) throw new CliError('there is no home directory to keep contexts in: set HOME or XDG_CONFIG_HOME');
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const lock = `${file}.lock`;
-  while (!taken(lock)) await sleep(LOOK_MS);
+  await take(lock, signal);
+  const next = `${file}.${randomUUID()}`;
   try {
     const after = change(readContexts(env));
-    const next = `${file}.${randomUUID()}`;
     writeFileSync(next, `${JSON.stringify(after, null, 2)}\n`, { mode: 0o600 });
     chmodSync(next, 0o600);
     renameSync(next, file);
   } finally {
+    rmSync(next, { force: true });
     rmSync(lock, { force: true });
+  }
+}
+
+async function take(lock: string, signal: AbortSignal): Promise<void> {
+  const until = performance.now() + WAIT_MS;
+  while (!taken(lock)) {
+    if (signal.aborted) throw new InterruptedError();
+    if (performance.now() >= until)
+      throw new CliError(`another client changes the contexts all the time: if there is none, remove ${lock}`);
+    await sleep(LOOK_MS, signal);
   }
 }
 
@@ -77,9 +91,41 @@ function taken(lock: string): boolean {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-    const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
-    if (since !== undefined && Date.now() - since > STALE_MS) rmSync(lock, { force: true });
+    if (isStale(lock)) breakLock(lock);
     return false;
+  }
+}
+
+function isStale(lock: string): boolean {
+  const since = statSync(lock, { throwIfNoEntry: false })?.mtimeMs;
+  return since !== undefined && Math.abs(Date.now() - since) > STALE_MS;
+}
+
+/**
+ * Removes a lock that was left, and none that somebody else, who has removed that before, has taken since: of those who move it away one
+ * has it, and looks at what it has.
+ */
+export function breakLock(lock: string): void {
+  const broken = `${lock}.${randomUUID()}`;
+  try {
+    renameSync(lock, broken);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  try {
+    if (!isStale(broken)) giveBack(broken, lock);
+  } finally {
+    rmSync(broken, { force: true });
+  }
+}
+
+/** Where a third one has taken it in this moment, it stays with that. */
+function giveBack(broken: string, lock: string): void {
+  try {
+    linkSync(broken, lock);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
