@@ -278,6 +278,7 @@ create table deployment (
   secret bytea default (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())) not null,
   epoch integer default 1 not null,
   server text,
+  epoch_id uuid default gen_random_uuid() not null,
   constraint deployment_only_one_pkey PRIMARY KEY (only_one),
   constraint deployment_only_one_check CHECK (only_one)
 );
@@ -1856,7 +1857,7 @@ AS $function$
       -- Positions of more are no numbers that clients can count exactly.
       if p_above >= 9000 then raise exception 'there is no epoch % of a log', p_above using errcode = 'invalid_parameter_value'; end if;
       loop
-        update deployment set epoch = epoch + 1, server = log_server() returning epoch into v_epoch;
+        update deployment set epoch = epoch + 1, epoch_id = gen_random_uuid(), server = log_server() returning epoch into v_epoch;
         lock table event_streams, session_logs in share row exclusive mode;
         insert into event_segments (stream_id, first_seq, last_seq)
         select s.id, greatest(s.sealed_seq, s.floor) + 1, s.head from event_streams s where s.head > greatest(s.sealed_seq, s.floor);
@@ -2751,24 +2752,36 @@ AS $function$
     end
     $function$;
 
-CREATE OR REPLACE FUNCTION public.follow_log_server(p_seen integer DEFAULT 0)
- RETURNS integer
+CREATE OR REPLACE FUNCTION public.follow_log_epoch(p_seen integer, p_id uuid, OUT epoch integer, OUT id uuid)
+ RETURNS record
  LANGUAGE plpgsql
 AS $function$
     declare
       v_server text;
       v_known text;
-      v_epoch integer;
     begin
-      if pg_is_in_recovery() then return p_seen; end if;
+      epoch := p_seen;
+      id := p_id;
+      if pg_is_in_recovery() then return; end if;
       v_server := log_server();
-      select d.epoch into v_epoch from deployment d where d.server = v_server and d.epoch >= p_seen;
-      if found then return v_epoch; end if;
-      select d.server, d.epoch into v_known, v_epoch from deployment d for update;
-      if v_epoch < p_seen or v_known <> v_server then return begin_log_epoch(p_seen); end if;
-      if v_known is null then update deployment set server = v_server; end if;
-      return v_epoch;
+      select d.epoch, d.epoch_id into epoch, id from deployment d
+      where d.server = v_server and (d.epoch > p_seen or d.epoch = p_seen and coalesce(d.epoch_id = p_id, true));
+      if found then return; end if;
+      select d.server, d.epoch, d.epoch_id into v_known, epoch, id from deployment d for update;
+      if epoch < p_seen or epoch = p_seen and id <> p_id or v_known <> v_server then
+        perform begin_log_epoch(p_seen);
+        select d.epoch, d.epoch_id into epoch, id from deployment d;
+      elsif v_known is null then
+        update deployment set server = v_server;
+      end if;
     end $function$;
+
+CREATE OR REPLACE FUNCTION public.follow_log_server(p_seen integer DEFAULT 0)
+ RETURNS integer
+ LANGUAGE sql
+AS $function$
+      select f.epoch from follow_log_epoch(p_seen, null) f
+    $function$;
 
 CREATE OR REPLACE FUNCTION public.gate_due(p_gate text, p_control jsonb)
  RETURNS timestamp with time zone

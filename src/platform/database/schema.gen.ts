@@ -233,6 +233,10 @@ export interface ConfigTexts {
 
 export interface Deployment {
   epoch: Generated<number>;
+  /**
+   * Of the epoch that the log is in: another one may have its number.
+   */
+  epoch_id: Generated<string>;
   id: Generated<string>;
   only_one: Generated<boolean>;
   secret: Generated<Buffer>;
