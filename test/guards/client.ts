@@ -34,7 +34,7 @@ export const CLIENT: readonly Guard[] = [
     guard: 'Who waits for a replica asks less and less often, also where the answer invites everybody at once.',
     file: 'src/client/transport.ts',
     find: 'wait = retryAfter(response) || pause;',
-    replace: 'wait = retryAfter(response) ?? 100;',
+    replace: 'wait = retryAfter(response) === 0 ? 100 : pause;',
     test: TRANSPORT,
     name: 'waits longer each time',
   },
