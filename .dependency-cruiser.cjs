@@ -32,7 +32,7 @@ const rooms = {
   embedded: ['time', 'logging'],
   outgoing: ['config'],
   git: ['config', 'logging', 'outgoing', 'isolation', 'runtime', 'time'],
-  runtime: ['config', 'logging', 'time', 'turns'],
+  runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
 };
 

@@ -28,9 +28,7 @@ export class SessionFolders {
     const open = await this.repository.openSessions(streamId);
     const stay = new Set([COMMANDS, ...open, ...(keep === undefined ? [] : [keep])]);
     const over = found.filter((name) => !stay.has(name));
-    const gone = over.map((name) => removeTree(path.join(city, SESSIONS, name), { owner: city }));
-    const removed = Promise.allSettled(gone).then((each) => each.filter(({ status }) => status === 'fulfilled').length);
-    return { open, removed };
+    return { open, removed: removedOf(over.map((name) => path.join(city, SESSIONS, name))) };
   }
 
   /** Nothing where there is none, or where a link leads elsewhere. */
@@ -39,4 +37,15 @@ export class SessionFolders {
     const at = await realpath(all).catch(() => undefined);
     return at === all ? readdir(all) : [];
   }
+}
+
+/** How many of the trees have gone. One after the other: each keeps as many folders open as it is deep, and a city may have thousands. */
+async function removedOf(trees: readonly string[]): Promise<number> {
+  let removed = 0;
+  for (const tree of trees)
+    await removeTree(tree).then(
+      () => removed++,
+      () => undefined,
+    );
+  return removed;
 }

@@ -38,12 +38,10 @@ describe('a tree that agents write into', () => {
 
   it('takes nothing along that a link leads to which takes the place of an open folder', async () => {
     await writeFile(path.join(tree, 'in/file'), '');
-    await removeTree(tree, {
-      opened: (place) => {
-        if (path.basename(place.toString()) !== 'in' || existsSync(path.join(base, 'moved'))) return;
-        renameSync(path.join(tree, 'in'), path.join(base, 'moved'));
-        symlinkSync(path.join(victim, 'in'), path.join(tree, 'in'));
-      },
+    await removeTree(tree, (place) => {
+      if (path.basename(place.toString()) !== 'in' || existsSync(path.join(base, 'moved'))) return;
+      renameSync(path.join(tree, 'in'), path.join(base, 'moved'));
+      symlinkSync(path.join(victim, 'in'), path.join(tree, 'in'));
     });
     expect(readdirSync(path.join(victim, 'in'))).toEqual(['kept']);
     expect(readdirSync(base).sort()).toEqual(['moved', 'victim']);
@@ -53,17 +51,15 @@ describe('a tree that agents write into', () => {
   it('takes nothing along that a link leads to which takes the place of a folder before it is opened', async () => {
     for (const name of ['in', 'other']) await mkdir(path.join(tree, name, 'deep'), { recursive: true });
     let others = ['in', 'other'];
-    await removeTree(tree, {
-      opened: (place) => {
-        const name = path.basename(place.toString());
-        if (!others.includes(name)) return;
-        // Both have been found to be folders, and this one is open.
-        for (const other of others.filter((each) => each !== name)) {
-          renameSync(path.join(tree, other), path.join(base, 'moved'));
-          symlinkSync(path.join(victim, 'in'), path.join(tree, other));
-        }
-        others = [];
-      },
+    await removeTree(tree, (place) => {
+      const name = path.basename(place.toString());
+      if (!others.includes(name)) return;
+      // Both have been found to be folders, and this one is open.
+      for (const other of others.filter((each) => each !== name)) {
+        renameSync(path.join(tree, other), path.join(base, 'moved'));
+        symlinkSync(path.join(victim, 'in'), path.join(tree, other));
+      }
+      others = [];
     });
     expect(readdirSync(path.join(victim, 'in'))).toEqual(['kept']);
     expect(readdirSync(base).sort()).toEqual(['moved', 'victim']);
@@ -78,31 +74,10 @@ describe('a tree that agents write into', () => {
   it('goes when something is put into it meanwhile, and however deep it is', async () => {
     mkdirSync(path.join(tree, 'd/'.repeat(300)), { recursive: true });
     let late = 3;
-    await removeTree(tree, {
-      opened: (place) => {
-        if (path.basename(place.toString()) === 'd' && late-- > 0) writeFileSync(path.join(tree, `late-${late}`), '');
-      },
+    await removeTree(tree, (place) => {
+      if (path.basename(place.toString()) === 'd' && late-- > 0) writeFileSync(path.join(tree, `late-${late}`), '');
     });
     expect(readdirSync(base)).toEqual(['victim']);
-  });
-
-  it('waits for its turn where there are many, and behind those of its owner', async () => {
-    const most = async (names: string[], owner?: string): Promise<number> => {
-      const open = new Set<string>();
-      let found = 0;
-      const removed = names.map(async (name) => {
-        mkdirSync(path.join(tree, name, 'a/b'), { recursive: true });
-        const opened = (): void => void (found = Math.max(found, open.add(name).size));
-        await removeTree(path.join(tree, name), owner === undefined ? { opened } : { owner, opened });
-        open.delete(name);
-      });
-      await Promise.all(removed);
-      return found;
-    };
-    const names = (what: string): string[] => Array.from({ length: 30 }, (_, n) => `${what}-${n}`);
-    expect(await most(names('one'), 'city')).toBe(1);
-    expect(await most(names('all'))).toBeLessThanOrEqual(8);
-    expect(readdirSync(tree)).toEqual(['in']);
   });
 });
 

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { lstat, open, readdir, rename, rm, rmdir, unlink } from 'node:fs/promises';
 import { atOnce } from '../../time/at-once.js';
-import { Budget } from '../../turns/budget.js';
 import { FOLDER, HOLDS, inFolderOf, throughHandle } from './held-folder.js';
 
 /** Files of one folder at a time. */
@@ -12,15 +11,6 @@ const MAX_DEPTH = 32;
 const MAX_PASSES = 64;
 /** What is there is another thing than a moment ago, or there is more of it: the next look tells. */
 const PASSING = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ELOOP']);
-
-/** Trees of all owners at a time, in this process: each keeps open as many folders as it is deep. Whoever removes waits as long as it takes. */
-const removals = new Budget(8, Infinity, 2 ** 31 - 1);
-
-export interface Removing {
-  /** Whose trees go one after the other, so that whoever has many keeps nobody waiting; a tree is its own owner unless given. */
-  readonly owner?: string;
-  readonly opened?: Opened;
-}
 
 /** For tests: is called when a folder is open, before it is listed. */
 type Opened = (place: Buffer) => void;
@@ -39,23 +29,21 @@ interface Way {
 /**
  * Removes whatever lies at a path, if anything, with all that is in it, although agents may write there meanwhile: every name is taken away out of a
  * folder that is held open, so that what lies behind a link stays, also behind one that has just taken the place of a folder. `rm` of Node goes
- * by paths, which lead elsewhere by then. What cannot be removed keeps nothing beside it.
+ * by paths, which lead elsewhere by then. What cannot be removed keeps nothing beside it. As many folders are open meanwhile as the tree is
+ * deep, 32 at the most: whoever has many trees removes one after the other.
  *
  * @param at absolute, with every link above it resolved
  * @throws StartError unsupported when a folder above it is a link; what the system says of the first that cannot be removed, once all else has gone
  */
-export async function removeTree(at: string, { owner = at, opened }: Removing = {}): Promise<void> {
-  const turn = await removals.take(owner);
+export async function removeTree(at: string, opened?: Opened): Promise<void> {
   try {
     await inFolderOf(at, (place) => removePlace(place, opened));
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-  } finally {
-    turn.giveBack();
   }
 }
 
-/** As `removeTree`, without waiting for a turn. @param place in a folder that is held open */
+/** As `removeTree`. @param place in a folder that is held open */
 export async function removePlace(place: string, opened?: Opened): Promise<void> {
   if (!HOLDS) return rm(place, { recursive: true, force: true });
   const named = Buffer.from(place);
