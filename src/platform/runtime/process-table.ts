@@ -83,10 +83,13 @@ export async function findProcesses(
   });
 }
 
-/** Undefined when there is no such process, or only its zombie. */
+/** Undefined when there is no such process, or only its zombie, or nobody can look just now: whoever has begun it still has to end it. */
 export async function birthOf(pid: number): Promise<string | undefined> {
-  if (process.platform === 'linux') return readEntry(pid)?.birth;
-  return (await listProcesses()).find((entry) => entry.pid === pid)?.birth;
+  try {
+    return process.platform === 'linux' ? readEntry(pid)?.birth : (await listProcesses()).find((entry) => entry.pid === pid)?.birth;
+  } catch {
+    return undefined;
+  }
 }
 
 /** After a look nobody looks for so many times as long as it took. */
@@ -154,10 +157,18 @@ function parseEnvironment(text: string | undefined): Map<string, string> | undef
   return new Map(text.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)] as const));
 }
 
-function read(path: string): string | undefined {
+/** What this process lacks for opening any file at all: it says nothing about whose file that is. */
+const WANTS = new Set(['EMFILE', 'ENFILE', 'ENOMEM']);
+
+/**
+ * @returns undefined where the process has gone, or may not be looked into.
+ * @throws what `readFileSync` throws when this process cannot open files: whoever took that for a process that has gone would begin a second one beside it.
+ */
+export function read(path: string, open: (path: string) => string = (file) => readFileSync(file, 'utf8')): string | undefined {
   try {
-    return readFileSync(path, 'utf8');
-  } catch {
+    return open(path);
+  } catch (error) {
+    if (WANTS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import { removeFolders } from '../../../test/support/folders.js';
 import { eventually } from '../../../test/support/sse.js';
 import { endFound, endOrphans, endProcess } from './ending.js';
 import { StartError, UnconfirmedDead, type Program } from './port.js';
-import { birthOf, findProcesses, listProcesses, markersOf, parsePs, PS_FORMAT, type TableEntry } from './process-table.js';
+import { birthOf, findProcesses, listProcesses, markersOf, parsePs, PS_FORMAT, read, type TableEntry } from './process-table.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from './spawn.js';
 import { Tail } from './tail.js';
 import { PATH, script, uniqueMarkers } from './testing/scripted-agent.js';
@@ -33,6 +33,14 @@ async function pidsFrom(agent: AgentProcess, count: number): Promise<number[]> {
 }
 
 describe('the table of processes', () => {
+  it('is not read where this process cannot open files: a process is not taken for gone', () => {
+    const fails = (code: string) => () => {
+      throw Object.assign(new Error(code), { code });
+    };
+    for (const code of ['EMFILE', 'ENFILE', 'ENOMEM']) expect(() => read('/proc/1/stat', fails(code))).toThrow(code);
+    for (const code of ['ENOENT', 'ESRCH', 'EACCES']) expect(read('/proc/1/stat', fails(code))).toBeUndefined();
+  });
+
   it('is read once for all who ask before it is read, and again for whoever asks later', async () => {
     const [first, ...same] = await Promise.all(Array.from({ length: 100 }, () => listProcesses()));
     expect(same.every((table) => table === first)).toBe(true);

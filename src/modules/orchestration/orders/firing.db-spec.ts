@@ -222,7 +222,24 @@ describe('what waits to begin', () => {
     const [taken] = await a.take();
     expect(taken).toMatchObject({ active: false });
     await a.firings.callOff(orders.city, taken!, 'worker');
-    expect(await orders.firings()).toMatchObject([{ state: 'done', outcome: 'canceled', error: expect.stringContaining('not begun') }]);
+    expect(await orders.firings()).toMatchObject([{ state: 'done', outcome: 'canceled', error: expect.stringMatching(/^not begun: /) }]);
+  });
+
+  it('does not say of a command that nothing of it was begun where a worker was lost with it', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a } = orders;
+    await a.evaluator.look();
+    const [before] = await a.take('dead');
+    expect(await a.firings.giveBack(orders.city, before!, 'dead')).toBe(true);
+    const [begun] = await a.take('dead');
+    expect(await a.repository.grant(begun!, 'dead', Buffer.alloc(32))).toBe(true);
+    expect(await a.firings.giveBack(orders.city, begun!, 'dead')).toBe(true);
+    await set('orders', 'enabled = false');
+    const [taken] = await a.take('alive');
+    await a.firings.callOff(orders.city, taken!, 'alive');
+    expect(await orders.firings()).toMatchObject([
+      { outcome: 'canceled', error: expect.stringMatching(/^not begun again, and not known/) },
+    ]);
   });
 
   // Guard: a check may take long, and what it stands for begins when it is over.

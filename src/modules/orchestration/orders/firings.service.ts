@@ -7,7 +7,7 @@ import { Signals } from '../../../platform/streams/signals.js';
 import { dueAfter } from './due.js';
 import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderTimes } from './order-times.js';
-import type { Ended, FiringRow, NewFiring, OrderRow, Outcome } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringRow, NewFiring, OrderRow, Outcome } from './order-rows.js';
 
 /** What workers hear when a firing waits to be carried out. */
 export const ORDERS_TOPIC = 'orders';
@@ -109,10 +109,11 @@ export class Firings {
     await this.repository.change(tx, city.streamId, [{ scopedName: firing.scoped_name, lookAt, nextDueAt: due, note }]);
   }
 
-  /** Its order is not to be fired any more: what has not begun does not begin. */
-  async callOff(city: FiringCity, firing: FiringRow, worker: string): Promise<void> {
-    if (firing.state === 'checking') await this.refused(city, firing, worker, `not fired: ${OFF}`);
-    else await this.end(city, firing, worker, { outcome: 'canceled', error: `not begun: ${OFF}` });
+  /** Its order is not to be fired any more: what has not begun does not begin. Nobody knows how far one came that has lost its worker. */
+  async callOff(city: FiringCity, firing: ClaimedFiring, worker: string): Promise<void> {
+    if (firing.state === 'checking') return this.refused(city, firing, worker, `not fired: ${OFF}`);
+    const not = firing.token_hash === null ? 'not begun' : 'not begun again, and not known to have ended on the worker that had it before';
+    await this.end(city, firing, worker, { outcome: 'canceled', error: `${not}: ${OFF}` });
   }
 
   /**

@@ -70,6 +70,8 @@ export interface FiringRow {
 export interface ClaimedFiring extends FiringRow {
   /** Whether its order is there and enabled; null while no worker has read it. */
   readonly active: boolean | null;
+  /** Of the last process that was begun for it, or was about to be: a worker had it before, where there is one. */
+  readonly token_hash: Buffer | null;
 }
 
 /** What is shown of one. */
