@@ -11,4 +11,8 @@ export const USER_NUMBERS = {
   sessions: { first: FIRST + CITIES, count: SESSIONS },
 } as const;
 
+const range = ({ first, count }: { readonly first: number; readonly count: number }): string => `{ first = ${first}, count = ${count} }`;
+/** As `host.toml` names them. */
+export const USERS_OF_HOST = `[users]\ncities = ${range(USER_NUMBERS.cities)}\nsessions = ${range(USER_NUMBERS.sessions)}\n`;
+
 export const isOfThisRun = (user: number): boolean => user >= FIRST && user < FIRST + CITIES + SESSIONS;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../../test/support/git-server.js';
+import { USER_NUMBERS, USERS_OF_HOST } from '../../../../test/support/user-numbers.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
@@ -144,9 +145,7 @@ describe('git for rigs', () => {
   (process.getuid?.() === 0 ? it : it.skip)(
     'clones and looks as users of nobody where those are the walls (skipped: not root)',
     async () => {
-      const [CITIES, SESSIONS] = [1_995_000_000, 1_995_100_000];
-      const ranges = `cities = { first = ${CITIES}, count = 10 }\nsessions = { first = ${SESSIONS}, count = 200 }\n`;
-      await writeFile(path.join(base, 'host.toml'), `[users]\n${ranges}`);
+      await writeFile(path.join(base, 'host.toml'), USERS_OF_HOST);
       const isolation = isolationOf(base, 'users');
       try {
         const walled = gitFor(`127.0.0.1:${server.port}`, new GitRunner(isolation));
@@ -166,7 +165,7 @@ describe('git for rigs', () => {
         execFileSync('git', ['config', 'filter.x.clean', `id -u >${into}/ran`], { cwd: into });
         await writeFile(path.join(into, '.git/info/attributes'), '* filter=x\n').catch(() => undefined);
         await writeFile(path.join(into, 'a'), 'changed');
-        execFileSync('chgrp', ['-R', String(CITIES + 3), city]);
+        execFileSync('chgrp', ['-R', String(USER_NUMBERS.cities.first + 3), city]);
         expect(await walled.status(into, forever)).toMatchObject({ branch: 'trunk', changed_files: 1 });
         expect(await walled.branchOf(into)).toBe('trunk');
         expect(await readdir(into)).not.toContain('ran');

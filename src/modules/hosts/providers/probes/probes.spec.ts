@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../../../test/support/bubblewrap.js';
+import { USER_NUMBERS, USERS_OF_HOST } from '../../../../../test/support/user-numbers.js';
 import { isolationOf } from '../../../../platform/isolation/testing/isolation.js';
 import { listProcesses } from '../../../../platform/runtime/process-table.js';
 import { PRESET_NAMES } from '../../../files/composition/presets/presets.js';
@@ -211,8 +212,9 @@ describe('probes', () => {
 
   (process.getuid?.() === 0 ? it : it.skip)('run commands as a user of nobody where users are the walls (skipped: not root)', async () => {
     const data = await mkdtemp(path.join(tmpdir(), 'svc-probe-data-'));
-    const ranges = 'cities = { first = 1_996_000_000, count = 10 }\nsessions = { first = 1_996_100_000, count = 200 }';
-    await writeFile(path.join(data, 'host.toml'), `[users]\n${ranges}\n`);
+    const { first, count } = USER_NUMBERS.sessions;
+    const lent = first + count - 1;
+    await writeFile(path.join(data, 'host.toml'), USERS_OF_HOST);
     await writeFile(path.join(data, 'admin.key'), 'secret', { mode: 0o600 });
     const isolation = isolationOf(data, 'users');
     try {
@@ -220,9 +222,9 @@ describe('probes', () => {
       const look = `cat ${data}/admin.key ${home}/x /proc/${process.pid}/environ 2>/dev/null; id -u; test "$HOME" = ${home} || echo own`;
       await put('x', 'secret');
       await chmod(path.join(home, 'x'), 0o600);
-      expect(await host.run('sh', ['-c', look])).toEqual({ code: 0, stdout: '1996100199\nown\n', stderr: '' });
+      expect(await host.run('sh', ['-c', look])).toEqual({ code: 0, stdout: `${lent}\nown\n`, stderr: '' });
       expect((await host.run('sh', ['-c', '(setsid sleep 86395 >/dev/null 2>&1 &)'])).code).toBe(0);
-      expect((await listProcesses()).filter((entry) => entry.user?.() === 1_996_100_199)).toEqual([]);
+      expect((await listProcesses()).filter((entry) => entry.user?.() === lent)).toEqual([]);
     } finally {
       isolation.onApplicationShutdown();
       await rm(data, { recursive: true });
