@@ -205,6 +205,22 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/joining.db-spec.ts',
   },
   {
+    guard: 'A city that came and went while a replica was cut off is told of there.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'const since = this.#supervisor?.position ?? Infinity;',
+    replace: 'const since = this.#supervisor?.known ?? Infinity;',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'while a replica was cut off is told of',
+  },
+  {
+    guard: 'Nobody is led over a gap in what is read.',
+    file: 'src/platform/streams/hub.ts',
+    find: '        return this.#forget();',
+    replace: '        s.position = row.seq - 1;',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'a gap in what is read ends the streams',
+  },
+  {
     guard: 'What is committed while the log is read is read next.',
     file: 'src/platform/streams/hub.ts',
     find: '!got.has(s.id) && s.head === head',

@@ -353,18 +353,20 @@ export class StreamHub implements Feed, OnModuleInit {
     if (s.head > s.position && this.#hot(s)) this.#dirty.add(s);
   }
 
-  /**
-   * What this process has in memory may be of events that the log does not have any more. So it forgets all of it, and every stream ends:
-   * its client comes back with the position that it has, and is told whether that is lost.
-   */
+  /** What this process has in memory may be of events that the log does not have any more. */
   #beginEpoch(epoch: number, id: string): void {
     // A process that knows no stream yet has only begun: the epoch may be of a year ago.
     if (this.streams.size > 0) this.log.warn({ epoch }, 'the log has begun a new epoch; its streams are opened anew');
     this.#epoch = epoch;
-    this.#logs++;
     void this.repository
       .sawEpoch({ epoch, id })
       .catch((error: unknown) => this.log.debug({ err: error }, 'the log could not be told of the epoch that was lost'));
+    this.#forget();
+  }
+
+  /** Every stream ends: its client comes back with the position that it has, and is told whether that is lost. */
+  #forget(): void {
+    this.#logs++;
     for (const channel of this.#channels()) {
       channel.shutdown(new Date());
       channel.retire();
@@ -383,7 +385,8 @@ export class StreamHub implements Feed, OnModuleInit {
   #startOf(row: StreamRow): number {
     if (this.#groups.size === 0 || !this.#loaded) return row.head;
     const left = this.left.get(row.id)?.head;
-    const since = this.#supervisor?.known ?? Infinity;
+    // Who joined before what is published was learned before it; the heads may be known of longer.
+    const since = this.#supervisor?.position ?? Infinity;
     const joined = row.active || row.joined_supervisor_seq >= since ? row.joined_seq : row.head;
     return placeOf(row.ends, Math.max(left ?? joined, row.floor));
   }
@@ -449,8 +452,12 @@ export class StreamHub implements Feed, OnModuleInit {
       if (s === undefined || row.seq <= s.position) continue;
       if (row.seq !== s.position + 1) {
         if (await this.#hasBegunEpoch()) return;
-        this.log.error({ stream: s.name, position: s.position, seq: row.seq }, 'a reader met a gap in a stream');
-        s.position = row.seq - 1;
+        // The log has dropped what this process had not read yet: it was cut off for as long as events are kept.
+        this.log.error(
+          { stream: s.name, position: s.position, seq: row.seq },
+          'a reader met a gap in a stream; its streams are opened anew',
+        );
+        return this.#forget();
       }
       got.add(row.sid);
       this.#publish(s, row);

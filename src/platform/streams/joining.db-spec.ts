@@ -66,6 +66,50 @@ describe('the feed of a changing set of cities', () => {
     await stream.untilAll((frames) => frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).length === 2);
   });
 
+  it('a city that joined and left while a replica was cut off is told of, whatever the supervisor has said since', async () => {
+    const name = fresh();
+    const stream = await open(`${b.url}/sup`);
+    await stream.until((f) => f.event === 'heartbeat');
+    const cut = (['active', 'recent', 'byName'] as const).map((look) => jest.spyOn(b.hub.repository, look).mockResolvedValue([]));
+    silence();
+    await a.join(name);
+    await a.emit('__supervisor__');
+    await a.leave(name);
+    await a.emit('__supervisor__', 1, 'test.after');
+    for (const look of cut) look.mockRestore();
+    // The next look is one at all cities that are there, as it is with a new connection.
+    jest.spyOn(b.hub.repository, 'recent').mockImplementation(() => b.hub.repository.active());
+    const told = (frames: OpenStream['frames']): OpenStream['frames'] =>
+      frames.filter((f) => f.event === 'tagged_event' && f.data.city === name);
+    const after = await stream.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
+    // Whoever goes on elsewhere from here is told of the city there.
+    expect(told(stream.frames).length === 2 || after.id!.includes(`${name}:`)).toBe(true);
+    await stream.untilAll((frames) => told(frames).length === 2);
+    expect(told(stream.frames).map((f) => f.data.type)).toEqual(['city.created', 'city.unregister_requested']);
+  });
+
+  it('a gap in what is read ends the streams, whose readers are told what they have lost or get it', async () => {
+    const name = fresh();
+    await a.join(name);
+    await b.hub.refresh();
+    const [city, feed] = [await open(`${b.url}/${name}`), await open(`${b.url}/sup`)];
+    const { id } = await city.until((f) => f.event === 'heartbeat');
+    await feed.until((f) => f.event === 'heartbeat');
+    const { repository } = b.hub;
+    const read = repository.read.bind(repository);
+    jest.spyOn(repository, 'read').mockImplementation(async (...asked) => {
+      const { rows, more } = await read(...asked);
+      return { rows: rows.filter((row) => row.seq !== 2), more };
+    });
+    await a.emit(name, 3);
+    await Promise.all([city.untilEnd(), feed.untilEnd()]);
+    expect(city.frames.filter((f) => f.event === 'event')).toEqual([]);
+    jest.restoreAllMocks();
+    const again = await open(`${b.url}/${name}`, id);
+    await again.until((f) => f.id === '4');
+    expect(again.frames.filter((f) => f.event === 'event').map((f) => f.id)).toEqual(['2', '3', '4']);
+  });
+
   it('what a city said after it left is delivered, and what it says when it is back, each once', async () => {
     const name = fresh();
     const stream = await open(`${b.url}/sup`);
