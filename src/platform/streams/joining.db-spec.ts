@@ -102,8 +102,9 @@ describe('the feed of a changing set of cities', () => {
       return { rows: rows.filter((row) => row.seq !== 2), more };
     });
     await a.emit(name, 3);
-    await Promise.all([city.untilEnd(), feed.untilEnd()]);
+    await eventually(() => city.ended || city.frames.some((f) => f.event === 'event'));
     expect(city.frames.filter((f) => f.event === 'event')).toEqual([]);
+    await feed.untilEnd();
     jest.restoreAllMocks();
     const again = await open(`${b.url}/${name}`, id);
     await again.until((f) => f.id === '4');
