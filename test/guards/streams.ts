@@ -213,6 +213,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'while a replica was cut off is told of',
   },
   {
+    guard: 'Ids of few streams name a city that was unregistered while it may say more.',
+    file: 'src/platform/streams/supervisor-source.ts',
+    find: 'if (this.inFeed(name) && !elsewhere.has(id)) streams.push({ id, name, seq: head });',
+    replace: 'if (this.inFeed(name) && elsewhere.has(id)) streams.push({ id, name, seq: head });',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'over as many replicas as it takes',
+  },
+  {
     guard: 'Nobody is led over a gap in what is read.',
     file: 'src/platform/streams/hub.ts',
     find: '        return this.#forget();',

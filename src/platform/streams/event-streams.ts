@@ -139,7 +139,7 @@ export class EventStreams {
           lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name, ends: left.ends } : { pos, upto });
         // Should it say more, or come back, the feed goes on where this subscriber is.
         if (there === undefined && gone !== undefined && left === gone)
-          this.hub.left.set(id, { name: gone.name, head: upto, ends: gone.ends });
+          this.hub.remember(id, { name: gone.name, head: upto, ends: gone.ends });
       }
       for (const { id } of group.source.streams) {
         const s = this.hub.streams.get(id)!;

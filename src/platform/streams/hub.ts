@@ -38,6 +38,9 @@ const LEAST_RING_BYTES = 256 * 1024;
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
 
+/** So long a city that was unregistered may still have something to say: its sessions are ended, which takes up to 40 s of that. */
+const LATELY_MS = 10 * 60_000;
+
 /** A stream that has left the feed, and how far it was given to it. */
 export interface Left {
   readonly name: string;
@@ -69,6 +72,8 @@ export class StreamHub implements Feed, OnModuleInit {
   readonly #unknown = new Set<string>();
   /** Where this feed left the streams that are no part of it now; it goes on from there when they come back. */
   readonly left = new Map<number, Left>();
+  /** Those of them that left last. They may say more, so ids of few streams go on to name them. */
+  #lately: readonly { readonly id: number; readonly at: number }[] = [];
   #refreshing: Promise<void> | undefined;
   #nextRefresh: Promise<void> | undefined;
   #fullReadAt = -Infinity;
@@ -233,6 +238,7 @@ export class StreamHub implements Feed, OnModuleInit {
    */
   #warmUp(): void {
     this.left.clear();
+    this.#lately = [];
     for (const s of this.streams.values()) {
       if (s.groups.size === 0) this.#begin(s, s.known);
       if (s.head > s.position) this.#dirty.add(s);
@@ -372,6 +378,7 @@ export class StreamHub implements Feed, OnModuleInit {
       channel.retire();
     }
     for (const known of [this.#groups, this.#finishing, this.streams, this.#byName, this.#served, this.left, this.#dirty]) known.clear();
+    this.#lately = [];
     this.#pages = new PageCache();
     this.checkpoints.forget();
     this.#fullReadAt = -Infinity;
@@ -397,12 +404,25 @@ export class StreamHub implements Feed, OnModuleInit {
     if (this.#hot(s) && s.position < s.head) return;
     for (const group of s.groups.values()) this.#finish(group);
     if (this.#groups.size === 0) this.checkpoints.advance(s, s.head);
-    else this.left.set(s.id, { name: s.name, head: s.position, ends: s.ends });
+    else this.remember(s.id, { name: s.name, head: s.position, ends: s.ends });
     this.streams.delete(s.id);
     this.#byName.delete(s.name);
     this.#served.delete(s);
     this.#dirty.delete(s);
     this.version++;
+  }
+
+  /** Should a stream say more, or come back, the feed goes on here. */
+  remember(id: number, left: Left): void {
+    this.left.set(id, left);
+    this.#lately = [...this.#lately.filter((one) => one.id !== id), { id, at: performance.now() }].slice(-COMPOSITE_LIMIT);
+  }
+
+  *lately(): Iterable<readonly [number, Left]> {
+    for (const { id, at } of this.#lately) {
+      const left = this.left.get(id);
+      if (left !== undefined && !this.streams.has(id) && performance.now() - at < LATELY_MS) yield [id, left];
+    }
   }
 
   #finish({ channel, source }: CityGroup): void {

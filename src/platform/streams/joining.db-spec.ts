@@ -127,6 +127,35 @@ describe('the feed of a changing set of cities', () => {
     expect(of(frames)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  it('what a city says after it left is delivered to who has come back meanwhile, over as many replicas as it takes', async () => {
+    const name = fresh();
+    const first = await open(`${a.url}/sup`);
+    await first.until((f) => f.event === 'heartbeat');
+    await a.join(name);
+    await a.leave(name);
+    const of = (frames: OpenStream['frames']): OpenStream['frames'] =>
+      frames.filter((f) => f.event === 'tagged_event' && f.data.city === name);
+    await first.untilAll((frames) => of(frames).length === 2);
+    await a.emit('__supervisor__', 1, 'test.after');
+    const { id } = await first.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
+    expect(id).toContain(`${name}:2`);
+    const c = await StreamReplica.start(database.url);
+    try {
+      // Nobody has read there yet.
+      const second = await open(`${c.url}/sup`, id);
+      const between = await second.until((f) => f.event === 'heartbeat');
+      expect(between.id).toContain(`${name}:2`);
+      const third = await open(`${b.url}/sup`, between.id);
+      await third.until((f) => f.event === 'heartbeat');
+      await a.emit(name, 1, 'controller.stopped');
+      for (const stream of [first, second, third])
+        await stream.until((f) => f.event === 'tagged_event' && f.data.city === name && f.data.seq === 3);
+      expect([...of(second.frames), ...of(third.frames)].map((f) => f.data.seq)).toEqual([3, 3]);
+    } finally {
+      await c.stop();
+    }
+  });
+
   it('a city that leaves while a stream is being opened is delivered to its end, and named by the ids until then', async () => {
     const name = fresh();
     await a.join(name);

@@ -21,6 +21,8 @@ export interface Feed {
   readonly streams: ReadonlyMap<number, FeedStream>;
   /** Streams that were part of it; some subscribers may still have to get what these said. */
   readonly left: ReadonlyMap<number, { readonly name: string; readonly ends: EpochEnds }>;
+  /** Of them those that may still say something, a few at the most. */
+  lately(): Iterable<readonly [number, { readonly name: string; readonly head: number }]>;
   /** Changes whenever a stream joins or leaves. */
   readonly version: number;
 }
@@ -114,6 +116,8 @@ export class SupervisorSource implements ChannelSource {
       const name = lag?.get(id)?.name ?? this.feed.left.get(id)?.name;
       if (name !== undefined) streams.push({ id, name, seq });
     }
+    for (const [id, { name, head }] of this.feed.lately())
+      if (this.inFeed(name) && !elsewhere.has(id)) streams.push({ id, name, seq: head });
     return new CompositePosition(streams.sort((a, b) => byteOrder(a.name, b.name)));
   }
 
