@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { CityContext } from './command.js';
 import { runCli } from './cli.js';
-import { ApiError, UnreachableError } from './errors.js';
+import { ApiError, TimedOutError, UnreachableError } from './errors.js';
 import { list as listed, type ListFlags } from './listing.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { table } from './table.js';
@@ -171,14 +171,15 @@ describe('a list', () => {
       reads += 1;
       if (reads === 2) return Promise.reject(new UnreachableError('nobody answers'));
       if (reads === 3) return Promise.reject(new ApiError('unavailable: starting', 503, 'unavailable', 1));
-      if (reads === 5) return Promise.reject(new ApiError('not_found: gone', 404, 'city-not-found', undefined));
+      if (reads === 4) return Promise.reject(new TimedOutError('no answer within 30 s'));
+      if (reads === 6) return Promise.reject(new ApiError('not_found: gone', 404, 'city-not-found', undefined));
       return Promise.resolve({ items: [bead(reads)] });
     };
     const watching = listed(context, { plural: 'beads', empty: '', show: () => '', everyMs: 1, page });
     await expect(watching).rejects.toThrow('not_found: gone');
-    expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(4))}\n`);
+    expect(io.stdout).toBe(`${JSON.stringify(bead(1))}\n${JSON.stringify(bead(5))}\n`);
     expect(io.stderr).toBe(
-      'svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: starting; trying again in 1 s\nal-1 is not listed any more\n',
+      'svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: starting; trying again in 1 s\nsvc x: no answer within 30 s; trying again in 1 s\nal-1 is not listed any more\n',
     );
   });
 

@@ -1,6 +1,6 @@
 import { ConnectionError } from '../client/problems.js';
 import { sleep } from '../client/sleep.js';
-import { ApiError, InterruptedError, oneLine, UnreachableError } from './errors.js';
+import { ApiError, InterruptedError, oneLine, TimedOutError, UnreachableError } from './errors.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
 
@@ -38,4 +38,4 @@ export async function untilAnswered<T>(io: Io, path: string, read: () => Promise
 }
 
 const passes = (error: unknown): error is Error =>
-  error instanceof UnreachableError || (error instanceof ApiError && TRANSIENT.has(error.status));
+  error instanceof UnreachableError || error instanceof TimedOutError || (error instanceof ApiError && TRANSIENT.has(error.status));

@@ -69,6 +69,8 @@ export function addConnect(extmsg: Command, io: Io): void {
       failure ??= { error };
       enough.abort();
     };
+    // What is told of commands is a report: they publish also where nobody reads it any more.
+    io.finishes = flags.exec !== undefined;
     try {
       for await (const { event, data, id } of telling(api, followFrames(open, { signal, onPause }))) {
         if (event !== 'publication') continue;

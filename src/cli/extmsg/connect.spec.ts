@@ -22,4 +22,6 @@ it('ends with what has failed beside its stream, once what is under way is publi
   io.out = (text) => (text.includes('two') ? Promise.reject(new Error('no room')) : Promise.resolve());
   expect(await runCli(['extmsg', 'connect', 'chat', '--exec', 'cat >/dev/null; echo 1'], io)).toBe(1);
   expect([io.stderr, acks]).toEqual(['svc extmsg connect: no room\n', ['one']]);
+  // Whoever reads the report may go.
+  expect(io.finishes).toBe(true);
 });

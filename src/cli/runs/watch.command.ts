@@ -49,10 +49,13 @@ async function read({ api, city }: CityContext<Flags>, id: string): Promise<Seen
   return { run, steps: data.steps ?? [], index: response.headers.get('x-svc-index') ?? '0' };
 }
 
+/** The service waits for up to a sixteenth longer than it is asked to, so that not all come back at once. */
+const WAIT = { s: 30, answeredInMs: 45_000 };
+
 /** Until the log of the city has moved on, or half a minute has gone by. */
-async function moved({ api, city }: CityContext<Flags>, index: string): Promise<void> {
-  const params = { path: { cityName: city }, query: { index, wait: '30s', limit: 1 } };
-  await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/molecules', { params, signal }));
+export async function moved({ api, city }: CityContext<Flags>, index: string): Promise<void> {
+  const params = { path: { cityName: city }, query: { index, wait: `${WAIT.s}s`, limit: 1 } };
+  await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/molecules', { params, signal }), WAIT.answeredInMs);
 }
 
 type Drawing = (seen: Pick<Seen, 'run' | 'steps'>) => Promise<void>;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { fakeIo } from '../testing/io.js';
 import type { Run, Step } from './view.js';
-import { drawingOn } from './watch.command.js';
+import { LimitedRequest } from '../../client/limit.js';
+import type { CityContext } from '../command.js';
+import { drawingOn, moved } from './watch.command.js';
 
 const run = (status: Run['status']): Run =>
   ({ run_id: 'al-1', title: 'R', status, scope: { kind: 'city', ref: 'alpha' }, progress: { total: 2, active: 0, closed: 0 } }) as Run;
@@ -36,5 +38,16 @@ describe('a run that is watched', () => {
     expect(grown.stdout.slice(TREE.length)).toBe(
       'al-1 [active] R\n├─ ✓ s1 [completed] s1\n├─ ○ s2 [pending] s2\n└─ ○ s3 [pending] s3\ns2 [completed] s2\nal-1 [completed] R\n',
     );
+  });
+
+  it('waits for an answer for longer than the service may take for it', async () => {
+    let asked: { limitMs: number | undefined; wait: string } | undefined;
+    const GET = (_path: string, { params, signal }: { params: { query: { wait: string } }; signal: AbortSignal }) => {
+      asked = { limitMs: new LimitedRequest('http://127.0.0.1/', { signal }).limit?.ms, wait: params.query.wait };
+      return Promise.resolve({ data: { items: [] }, response: new Response('{}') });
+    };
+    await moved({ api: { http: { GET } }, city: 'alpha' } as unknown as CityContext<never>, '7');
+    // It adds up to a sixteenth, and looks before and after.
+    expect(asked!.limitMs).toBeGreaterThan(1_000 * parseInt(asked!.wait, 10) * (17 / 16) + 5_000);
   });
 });
