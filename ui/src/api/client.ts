@@ -1,3 +1,4 @@
+import { answerOf } from './answer.js';
 import { keyNow } from './key.js';
 
 export { newKey } from '../lib/wishes.js';
@@ -81,7 +82,10 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
     if (signal?.aborted === true) throw error;
     throw new Refusal(0, 'unreachable', 'the service cannot be reached', undefined);
   });
-  const answer = (await response.json().catch(() => undefined)) as unknown;
+  const answer = await answerOf(response).catch((error: unknown) => {
+    if (signal?.aborted === true) throw error;
+    throw new Refusal(0, 'unreachable', 'the connection was lost before all of the answer had come', undefined);
+  });
   if (response.ok) return { answer, headers: response.headers };
   // What was asked with the key before tells nothing of the one that is used by now.
   if (response.status === 401 && key === keyNow()) unauthorized();

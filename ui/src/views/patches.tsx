@@ -222,7 +222,7 @@ export function Patches(): ReactNode {
           </>
         )}
       </Shown>
-      {(adding !== undefined || edited !== undefined) && (
+      {reading.data !== undefined && (adding !== undefined || edited !== undefined) && (
         <FormDialog
           key={`${kind} ${edit ?? ''}`}
           title={
@@ -234,7 +234,7 @@ export function Patches(): ReactNode {
           not={not}
           inputs={inputs}
           start={edited === undefined ? {} : startOf(kind, edited)}
-          revision={reading.data?.revisions[kind]}
+          revision={reading.data.revisions[kind]}
           onClose={() => show({})}
           onSave={async (values, _key, { ifMatch }) => {
             await put(bodyOf(kind, values), ifMatch);
