@@ -45,4 +45,20 @@ export const SCALE_CHECKS: readonly Guard[] = [
     test: 'src/modules/runners/pools/pools.reconciler.spec.ts',
     name: 'says something new',
   },
+  {
+    guard: 'News of a command are not lost in a look that goes on.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: 'when p.next_at::text is distinct from ${at.before}::text then',
+    replace: 'when p.next_at::text is distinct from ${at.before}::text and false then',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'asked for during a look',
+  },
+  {
+    guard: 'News of a command are not lost in a look that was due.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: 'case when next_at <= clock_timestamp() then clock_timestamp()',
+    replace: 'case when next_at <= clock_timestamp() then next_at',
+    test: 'src/modules/runners/pools/pool-pass.db-spec.ts',
+    name: 'asked for during a look',
+  },
 ];

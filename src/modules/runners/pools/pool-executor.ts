@@ -19,7 +19,7 @@ import { NamedSessions } from '../../sessions/session-names/named-sessions.servi
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { churnMs, endedByItself } from '../../sessions/session-store/session-rest.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
-import { stopWish } from '../../sessions/session-store/session-stops.js';
+import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { nudgeText } from './nudge-text.js';
 import type { PoolDecision, PoolSession } from './pool-facts.js';
 import { isAsPlanned, lockPlanned } from './pool-locks.js';
@@ -95,14 +95,7 @@ export class PoolExecutor {
       case 'drain':
         return this.#drain(carrying, decision, row);
       case 'undrain': {
-        const set = {
-          stop_request: null,
-          stop_reason: null,
-          stop_requested_at: null,
-          stop_deadline: null,
-          metadata: without(row, 'empty_run'),
-        };
-        await changes.move(row, 'undrain', { reason: null, set });
+        await changes.move(row, 'undrain', { reason: null, set: { ...STAYS, metadata: without(row, 'empty_run') } });
         return 'done';
       }
       case 'close':

@@ -192,6 +192,19 @@ describe('members of a pool that have nothing left', () => {
     expect(await fixture.pass()).toMatchObject([{ do: 'create' }]);
   });
 
+  // Guard: the next drain would start them again, and keep their work.
+  it('stay as if nobody had asked for their start, where a message comes before they have ended', async () => {
+    const { session } = await made();
+    await sql`update beads set status = 'closed', closed_at = now()`.execute(fixture.db);
+    await fixture.ready(session.pk, 60_000);
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain' }]);
+    await sql`insert into session_messages (stream_id, session_pk, id, intent, body, source, sender, status)
+      select stream_id, ${session.pk}, 'm-1', 'follow_up', 'x', 'submit', 'tester', 'queued' from sessions`.execute(fixture.db);
+    await sql`update sessions set wake_request = 'message', wake_requested_at = now() where pk = ${session.pk}`.execute(fixture.db);
+    expect(await fixture.settle()).toMatchObject([{ do: 'undrain' }]);
+    expect((await fixture.open())[0]).toMatchObject({ state: 'active', stop_request: null, wake_request: null, wake_requested_at: null });
+  });
+
   it('are not drained when work comes between the plan and its execution', async () => {
     await open();
     const { row } = await (async () => {
@@ -211,6 +224,41 @@ describe('members of a pool that have nothing left', () => {
 });
 
 describe('a city that is due', () => {
+  // Guard: the position of the new revision would count as looked at, and nothing but it tells of the agents that it adds.
+  it('is looked at again at once where its files came to say something else in between', async () => {
+    let isBehind = true;
+    await open({ revision: (tx) => (tx === undefined && isBehind ? 1 : 2) });
+    await fixture.bead();
+    const city = (await fixture.one.repository.city(fixture.city.streamId))!;
+    expect(await fixture.one.pass.run(city)).toEqual({ decisions: [], againMs: 0 });
+    expect((await fixture.one.repository.due(10, ['alpha'])).length).toBe(1);
+    isBehind = false;
+    expect((await fixture.settle()).map((decision) => decision.do)).toContain('create');
+    expect(await fixture.one.repository.due(10, ['alpha'])).toEqual([]);
+  });
+
+  // Guard: a command's news, of which no event tells, would wait for the next patrol.
+  it.each([-60_000, 60_000])('is looked at again where it is asked for during a look, due since or in %d ms', async (ms) => {
+    let isAsked = false;
+    class Asked extends PoolStateRepository {
+      override async passed(...args: Parameters<PoolStateRepository['passed']>): Promise<void> {
+        if (isAsked) await fixture.two.repository.lookAgain(fixture.city.streamId, 0);
+        return super.passed(...args);
+      }
+    }
+    await open({ repository: Asked });
+    await fixture.settle();
+    const due = async (): Promise<number> => (await fixture.one.repository.due(10, ['alpha'])).length;
+    const next = sql`update city_pools set next_at = now() + ${ms}::int * interval '1 millisecond'`;
+    await next.execute(fixture.db);
+    await fixture.pass();
+    expect(await due()).toBe(0);
+    await next.execute(fixture.db);
+    isAsked = true;
+    await fixture.pass();
+    expect(await due()).toBe(1);
+  });
+
   it('is asked about without a hint only when a time has come, or by who has its sessions', async () => {
     await open();
     const due = async (): Promise<number[]> => {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
-import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { ConfigReadsService, type CurrentConfig } from '../../configuration/config/config-reads.service.js';
 import { OfferedWork } from '../../work/hooks/offered-work.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
 import { LaunchService } from '../../sessions/launch/launch.service.js';
@@ -54,12 +54,12 @@ export class PoolPass {
   ) {}
 
   async run(city: PoolCity): Promise<Passed> {
-    const config = city.is === 'running' ? (await this.config.known(city))?.config : undefined;
-    if (city.is === 'running' && config === undefined) return { decisions: [], againMs: undefined };
-    const scale = config === undefined ? new Map<string, number>() : this.#scale(city, config);
+    const known = city.is === 'running' ? await this.config.known(city) : undefined;
+    if (city.is === 'running' && known === undefined) return { decisions: [], againMs: undefined };
+    const scale = known === undefined ? new Map<string, number>() : this.#scale(city, known.config);
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later: number[] = [];
-    const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, config, scale, later));
+    const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
     if (city.is === 'running') await this.#giveBack(city, later);
     return passed;
   }
@@ -67,18 +67,21 @@ export class PoolPass {
   async #pass(
     changes: SessionChanges,
     city: PoolCity,
-    config: CityConfig | undefined,
+    known: CurrentConfig | undefined,
     scale: ReadonlyMap<string, number>,
     later: number[],
   ): Promise<Passed> {
     const { tx } = changes;
+    const config = known?.config;
     if (!(await this.repository.tryLock(tx, city.streamId))) return { decisions: [], againMs: this.betweenMs };
-    const since = await this.repository.sincePass(tx, city.streamId);
-    if (since < this.betweenMs) return { decisions: [], againMs: this.betweenMs - since };
+    const { sinceMs, nextAt: before } = await this.repository.lastPass(tx, city.streamId);
+    if (sinceMs < this.betweenMs) return { decisions: [], againMs: this.betweenMs - sinceMs };
     const now = await this.repository.now(tx);
     // What the city is may have changed while its lock was waited for.
     const current = await this.repository.city(city.streamId, tx);
     if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
+    // So may what it runs: with an older revision `passed` would say that the head with the newer one was looked at, too.
+    if (known !== undefined && (await this.config.known(city, tx))?.revision !== known.revision) return { decisions: [], againMs: 0 };
     const facts = await this.#facts(tx, city, config, scale, now);
     const { decisions, nextAt } = poolPlan(facts);
     const planned = new Map(facts.sessions.map((session) => [session.pk, session]));
@@ -94,7 +97,7 @@ export class PoolPass {
     const deferred = city.is === 'running' ? (await this.offered.nextDeferred(city.streamId, tx))?.getTime() : undefined;
     const times = [nextAt, soon, deferred].filter((at): at is number => at !== undefined);
     const next = times.length === 0 ? undefined : Math.min(...times);
-    await this.repository.passed(tx, city.streamId, { now, head: current.head, nextAt: next });
+    await this.repository.passed(tx, city.streamId, { now, head: current.head, nextAt: next, before });
     return { decisions: done, againMs: next === undefined ? undefined : Math.max(0, next - now) };
   }
 

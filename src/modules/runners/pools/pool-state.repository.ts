@@ -137,25 +137,36 @@ export class PoolStateRepository {
     return rows[0]!.ok;
   }
 
-  /** Milliseconds since the city was looked at last; Infinity for the first time. */
-  async sincePass(tx: Tx, streamId: number): Promise<number> {
-    const { rows } = await sql<{ ms: number }>`
-      select extract(epoch from clock_timestamp() - passed_at) * 1000 as ms from city_pools
-      where stream_id = ${streamId} and passed_at > '-infinity'`.execute(tx);
-    return rows[0] === undefined ? Infinity : Number(rows[0].ms);
+  /** The last look at a city: milliseconds since then, Infinity for the first time, and the time of the next as `passed` compares it. */
+  async lastPass(tx: Tx, streamId: number): Promise<{ readonly sinceMs: number; readonly nextAt: string | null }> {
+    const { rows } = await sql<{ ms: number | null; nextAt: string | null }>`
+      select case when passed_at > '-infinity' then extract(epoch from clock_timestamp() - passed_at) * 1000 end as ms, next_at::text as "nextAt"
+      from city_pools where stream_id = ${streamId}`.execute(tx);
+    const ms = rows[0]?.ms ?? null;
+    return { sinceMs: ms === null ? Infinity : Number(ms), nextAt: rows[0]?.nextAt ?? null };
   }
 
-  async passed(tx: Tx, streamId: number, at: { now: number; head: number; nextAt: number | undefined }): Promise<void> {
+  /** Notes a look. `before` is the time of the next as the look began: an earlier one that `lookAgain` has set meanwhile stays. */
+  async passed(
+    tx: Tx,
+    streamId: number,
+    at: { now: number; head: number; nextAt: number | undefined; before: string | null },
+  ): Promise<void> {
     const next = at.nextAt === undefined ? null : new Date(at.nextAt);
     await sql`
       insert into city_pools as p (stream_id, passed_at, head, next_at) values (${streamId}, ${new Date(at.now)}, ${at.head}, ${next})
-      on conflict (stream_id) do update set passed_at = excluded.passed_at, head = excluded.head, next_at = excluded.next_at`.execute(tx);
+      on conflict (stream_id) do update set passed_at = excluded.passed_at, head = excluded.head,
+        next_at = case when p.next_at::text is distinct from ${at.before}::text then least(p.next_at, excluded.next_at) else excluded.next_at end`.execute(
+      tx,
+    );
   }
 
-  /** Has the city looked at again after so long, whatever the last look has left for later. */
+  /** Has the city looked at again after so long, whatever the last look has left for later, or one that goes on will leave. */
   async lookAgain(streamId: number, ms: number): Promise<void> {
+    // A time that has come already is set anew, so that the look which it has caused finds that it has changed.
     await sql`
-      update city_pools set next_at = least(next_at, clock_timestamp() + ${ms}::float8 * interval '1 millisecond')
+      update city_pools set next_at = case when next_at <= clock_timestamp() then clock_timestamp()
+        else least(next_at, clock_timestamp() + ${ms}::float8 * interval '1 millisecond') end
       where stream_id = ${streamId}`.execute(this.db);
   }
 

@@ -15,7 +15,7 @@ import { EmptyRunsRepository } from '../../../sessions/session-store/empty-runs.
 import { EmptyRunsService } from '../../../sessions/session-store/empty-runs.service.js';
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
 import type { PgPool } from '../../../../platform/database/database.js';
-import { Transactions } from '../../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
@@ -74,7 +74,13 @@ export function agentConfig(name: string, more: Record<string, unknown> = {}): A
 
 /** A city with sessions, two workers that look after them, and no runner but what the test says. */
 export async function poolFixture(
-  given: { executor?: typeof PoolExecutor; repository?: typeof PoolStateRepository; launch?: Partial<LaunchService> } = {},
+  given: {
+    executor?: typeof PoolExecutor;
+    repository?: typeof PoolStateRepository;
+    launch?: Partial<LaunchService>;
+    /** The revision that the city runs, as it is read in a transaction or before one. */
+    revision?: (tx: Tx | undefined) => number;
+  } = {},
 ): Promise<PoolFixture> {
   const fixture = await sessionFixture();
   const { db, city } = fixture;
@@ -87,7 +93,9 @@ export async function poolFixture(
     named_sessions: [],
     rigs: [],
   } as unknown as PoolFixture['config'];
-  const reads = { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) } as unknown as ConfigReadsService;
+  const revision = given.revision ?? (() => 1);
+  const known = (_city: unknown, tx?: Tx) => Promise.resolve({ config, revision: revision(tx), hash: '', index: 0 });
+  const reads = { known } as unknown as ConfigReadsService;
   await sql`insert into agents (stream_id, name, base, rig, kind) values (${city.streamId}, 'worker', 'worker', '', 'agent'),
     (${city.streamId}, 'boss', 'boss', '', 'agent')`.execute(db);
   const log = new AppLogger(createLogger('silent'));
