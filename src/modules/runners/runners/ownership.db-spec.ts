@@ -121,6 +121,29 @@ it('tells once what a worker has done, and that a start is slow, also where the 
   expect(lost).toBeGreaterThan(2);
 });
 
+// Guard: what is answered is open no longer, so that it would be opened once more, and keep the session waiting for an answer to nothing.
+it('asks once also where the answer to the commit is lost, and somebody has answered the question meanwhile', async () => {
+  await a.stop();
+  const b = await fixture.runner('b');
+  const { pk } = await b.create(fixture.city);
+  await fixture.until(pk, 'active');
+  let lost = 0;
+  b.failpoints.arm('tx.after_commit', async () => {
+    const { rows } =
+      await sql`update session_interactions set status = 'answered', action = 'yes', answer = '{}', closed_at = now(), closed_rev = 1000
+      where session_pk = ${pk} and status = 'open' returning pk`.execute(fixture.db);
+    if (rows.length === 0) return;
+    lost++;
+    throw new Error('Connection terminated unexpectedly');
+  });
+  const outside = await fixture.runner('outside', { capacity: 0, timings: { sweepMs: 60_000 } });
+  await fixture.untilMessage((await outside.send(fixture.city, pk, 'ask')).pk, 'delivered');
+  await eventually(async () => (await fixture.activity(pk)) === 'idle' && lost > 0);
+  expect(lost).toBe(1);
+  expect((await fixture.events('session.interaction.opened')).length).toBe(1);
+  await fixture.untilMessage((await outside.send(fixture.city, pk, 'afterwards')).pk, 'delivered');
+});
+
 it('every commit may lose its answer: nothing is done twice, nothing is forgotten', async () => {
   const b = await fixture.runner('b');
   let n = 0;

@@ -48,7 +48,12 @@ export class SessionInbox {
   }
 
   async asked(question: Extract<RuntimeEvent, { type: 'interaction' }>): Promise<void> {
-    await this.owner.change((changes, row) => this.context.interactions.open(changes, row, question));
+    let opened: number | undefined;
+    await this.owner.change(async (changes, row) => {
+      // What was opened in a commit whose answer was lost may be answered by now: it is open no longer, and not to be opened again.
+      if (opened !== undefined && (await this.context.interactions.isKnown(changes.tx, opened))) return;
+      opened = (await this.context.interactions.open(changes, row, question)).pk;
+    });
     await this.context.failpoints.hit('interaction.after_open');
   }
 

@@ -56,6 +56,11 @@ export class InteractionsRepository {
     return rows[0];
   }
 
+  async exists(tx: Tx, pk: number): Promise<boolean> {
+    const { rows } = await sql`select from session_interactions where pk = ${pk}`.execute(tx);
+    return rows.length > 0;
+  }
+
   /** Under the runtime's id, or one made of it where an older question has that. */
   async insert(tx: Tx, session: { pk: number; stream_id: number; generation: number }, q: NewInteraction): Promise<InteractionRow> {
     const { rows } = await sql<InteractionRow>`

@@ -51,6 +51,11 @@ export class Interactions implements OnModuleInit {
     return opened;
   }
 
+  /** Whether a question has been opened, whatever has become of it. */
+  isKnown(tx: Tx, pk: number): Promise<boolean> {
+    return this.repository.exists(tx, pk);
+  }
+
   /** The runtime's question is gone without an answer of ours. False when it was settled before. */
   async clear(changes: SessionChanges, row: SessionRow, runtimeId: string): Promise<boolean> {
     const open = await this.repository.openOne(changes.tx, row, runtimeId);

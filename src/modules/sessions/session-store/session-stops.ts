@@ -17,3 +17,14 @@ export function stopWish(
   if (row.stop_request !== null && STRENGTH.indexOf(row.stop_request) >= STRENGTH.indexOf(request)) return undefined;
   return { stop_request: request, stop_reason: reason, stop_requested_at: now, stop_deadline: deadline };
 }
+
+/** Nobody asks its runner for anything. */
+export const UNASKED = {
+  stop_request: null,
+  stop_reason: null,
+  stop_requested_at: null,
+  stop_deadline: null,
+} as const satisfies SessionPatch;
+
+/** Its process stays: what was to start it again after its end would start it after another one, which is to be the last. */
+export const STAYS = { ...UNASKED, wake_request: null, wake_requested_at: null } as const satisfies SessionPatch;

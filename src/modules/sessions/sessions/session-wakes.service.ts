@@ -14,7 +14,7 @@ import { hasOpenCircuit, openCircuit } from '../session-store/open-circuit.js';
 import { isOver, SessionRequests } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import { NOW, type SessionPatch, type SessionRow } from '../session-store/session-row.js';
-import { stopWish } from '../session-store/session-stops.js';
+import { STAYS, stopWish, UNASKED } from '../session-store/session-stops.js';
 import { SessionWaitsRepository } from './session-waits.repository.js';
 import type { WakeRequest } from '../session-store/session-states.js';
 import type { WakeQuery } from './sessions.query.js';
@@ -37,9 +37,6 @@ const CLEARED = {
 
 /** A fresh conversation is given another chance. */
 const CLOSED_CIRCUIT = { restarts: [], circuit_until: null } as const satisfies SessionPatch;
-
-/** Nobody asks its runner for anything. */
-const UNASKED = { stop_request: null, stop_reason: null, stop_requested_at: null, stop_deadline: null } as const satisfies SessionPatch;
 
 /** Starts sessions by hand: as they were, or with a fresh conversation. */
 @Injectable()
@@ -119,7 +116,7 @@ export class SessionWakes {
       }
       case 'draining':
         if (row.stop_request === 'drain' || row.stop_request === null)
-          return { row: await changes.move(row, 'undrain', { reason: null, set: UNASKED }), decision: 'awake' };
+          return { row: await changes.move(row, 'undrain', { reason: null, set: STAYS }), decision: 'awake' };
         return { row: await changes.patch(row, wanted), decision: 'after_stop' };
       case 'active':
       case 'creating':
@@ -137,7 +134,7 @@ export class SessionWakes {
   async #keep(changes: SessionChanges, row: SessionRow, wanted: SessionPatch): Promise<{ row: SessionRow; decision: Decision }> {
     const running: Decision = row.state === 'active' ? 'awake' : 'starting';
     if (row.stop_request === null) return { row, decision: running };
-    if (row.stop_request === 'sleep' || row.stop_request === 'drain') return { row: await changes.patch(row, UNASKED), decision: running };
+    if (row.stop_request === 'sleep' || row.stop_request === 'drain') return { row: await changes.patch(row, STAYS), decision: running };
     return { row: await changes.patch(row, wanted), decision: 'after_stop' };
   }
 
