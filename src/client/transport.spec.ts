@@ -71,6 +71,36 @@ describe('a call that takes an idempotency key', () => {
   });
 });
 
+describe('a replica that is not available', () => {
+  const without = () =>
+    serve({ [BEADS]: (_request, response) => problem(response, 503, 'unavailable: no database', { 'retry-after': '2' }) });
+  const healthy = () => serve({ [BEADS]: (_request, response) => json(response, { id: 'al-1' }) });
+
+  it.each([
+    ['a read', (urls: readonly string[]) => client(urls, { retryMs: 0 }).get('/v0/city/{cityName}/beads', { path })],
+    ['a write with a key', (urls: readonly string[]) => create(urls, { retryMs: 0 })],
+  ])('is left at once by %s, also where nothing is tried again', async (_what, ask) => {
+    const [one, two, three] = [await without(), await without(), await healthy()];
+    expect(await ask([one.url, two.url, three.url])).toEqual({ id: 'al-1' });
+    expect([one, two, three].map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
+  });
+
+  it('is what is told where all of them say so, each asked once', async () => {
+    const [one, two] = [await without(), await without()];
+    await expect(create([one.url, two.url], { retryMs: 0 })).rejects.toMatchObject({ status: 503, retryAfterMs: 2_000 });
+    expect([one, two].map(({ requests }) => requests.length)).toEqual([1, 1]);
+  });
+
+  it('is believed by a write that it may have handed on, and by one without a key', async () => {
+    const gone = await serve({ [BEADS]: (_request, response) => problem(response, 502, 'bad_gateway: gone') });
+    const full = await serve({ [CLAIM]: (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '2' }) });
+    const other = await healthy();
+    await expect(create([gone.url, other.url], { retryMs: 0 })).rejects.toMatchObject({ status: 502 });
+    await expect(claim([full.url, other.url])).rejects.toMatchObject({ status: 503 });
+    expect(other.requests).toEqual([]);
+  });
+});
+
 it('leaves the final refusals of the service as they are', async () => {
   const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'maintenance_disabled: off') });
   await expect(create(server.url)).rejects.toMatchObject({ status: 503 });

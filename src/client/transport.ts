@@ -63,9 +63,13 @@ export class Transport {
         const response = await fetch(url + path, { ...init, signal: patience.signal });
         // It has answered: what it sends may take longer than its share.
         patience.end();
+        // All addresses are asked before anybody waits, as below; one whose database is gone says nothing of the others. A write that was
+        // handed on may go on there, of which another one would only say so.
+        const elsewhere = tried < urls.length && (response.status === 503 || (safe && response.status !== 429));
         // At once, which `Retry-After: 0` says, would be asked by all who wait.
-        wait = retryAfter(response) || pause;
-        if (!mayBeAskedAgain(response, repeatable) || Date.now() + wait > until) return await this.#whole(response, url, request.signal);
+        wait = elsewhere ? 0 : retryAfter(response) || pause;
+        const isLast = !mayBeAskedAgain(response, repeatable) || (!elsewhere && Date.now() + wait > until);
+        if (isLast) return await this.#whole(response, url, request.signal);
         await response.body?.cancel().catch(() => undefined);
         if (response.status !== 429) this.leave(url);
       } catch (error) {

@@ -33,8 +33,8 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'Who waits for a replica asks less and less often, also where the answer invites everybody at once.',
     file: 'src/client/transport.ts',
-    find: 'wait = retryAfter(response) || pause;',
-    replace: 'wait = retryAfter(response) === 0 ? 100 : pause;',
+    find: 'wait = elsewhere ? 0 : retryAfter(response) || pause;',
+    replace: 'wait = elsewhere || retryAfter(response) === 0 ? 0 : pause;',
     test: TRANSPORT,
     name: 'waits longer each time',
   },
@@ -399,5 +399,21 @@ export const CLIENT: readonly Guard[] = [
     find: 'if (response.ok && response.status !== 204 && isJson(response)) throw error;',
     replace: '',
     test: 'ui/src/api/answer.spec.ts',
+  },
+  {
+    guard: 'A client asks each address before it gives up for a replica that is not available.',
+    file: 'src/client/transport.ts',
+    find: 'const isLast = !mayBeAskedAgain(response, repeatable) || (!elsewhere && Date.now() + wait > until);',
+    replace: 'const isLast = !mayBeAskedAgain(response, repeatable) || Date.now() + (retryAfter(response) || pause) > until;',
+    test: 'src/client/transport.spec.ts',
+    name: 'is left at once by',
+  },
+  {
+    guard: 'A client does not ask another address of what may go on where it was handed on.',
+    file: 'src/client/transport.ts',
+    find: '(response.status === 503 || (safe && response.status !== 429))',
+    replace: '(safe || response.status !== 429)',
+    test: 'src/client/transport.spec.ts',
+    name: 'is believed by a write',
   },
 ];
