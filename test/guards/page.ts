@@ -423,4 +423,20 @@ export const PAGE: readonly Guard[] = [
     replace: 'map((one) => [one.id, one.label])',
     test: 'ui/src/lib/alike.spec.ts',
   },
+  {
+    guard: 'A stream of the page leaves a replica that accepts it and never answers.',
+    file: 'ui/src/live/stream.ts',
+    find: 'this.#here = here;\n    this.watch();',
+    replace: 'this.#here = here;',
+    test: 'ui/src/live/streams.spec.ts',
+    name: 'is accepted and never answered',
+  },
+  {
+    guard: 'A read of the page does not wait without end.',
+    file: 'ui/src/api/limit.ts',
+    find: "method === 'GET' ? AbortSignal.timeout(readMs) : undefined;",
+    replace: "method === '' ? AbortSignal.timeout(readMs) : undefined;",
+    test: 'ui/src/api/limit.spec.ts',
+    name: 'is waited for by a read',
+  },
 ];

@@ -1,5 +1,6 @@
 import { answerOf } from './answer.js';
 import { keyNow } from './key.js';
+import { limitOf, READ_MS } from './limit.js';
 
 export { newKey } from '../lib/wishes.js';
 
@@ -72,15 +73,17 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
     ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
   };
+  const limit = limitOf(method, signal);
   const response = await fetch(given.size === 0 ? path : `${path}?${given}`, {
     method,
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(file === undefined ? {} : { body: new TextEncoder().encode(file) }),
-    ...(signal === undefined ? {} : { signal }),
+    ...(limit.signal === undefined ? {} : { signal: limit.signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    throw new Refusal(0, 'unreachable', 'the service cannot be reached', undefined);
+    const why = limit.isOver() ? `the service has not answered for ${READ_MS / 1000} s` : 'the service cannot be reached';
+    throw new Refusal(0, 'unreachable', why, undefined);
   });
   const answer = await answerOf(response).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;

@@ -101,6 +101,9 @@ export class Stream {
     const abort = (): void => here.abort();
     stop.addEventListener('abort', abort);
     const key = this.key();
+    // From here on: a replica that stands still goes on to accept connections.
+    this.#here = here;
+    this.watch();
     try {
       const response = await this.around.fetch(this.url, {
         headers: {
@@ -119,7 +122,7 @@ export class Stream {
       this.live = this.begun = true;
       this.#set({ kind: 'live' });
       this.tell({ t: 'live', url: this.url, gap });
-      await this.#read(response.body, here);
+      await this.#read(response.body);
       this.#why = 'the service has ended the stream';
     } catch (error) {
       if (stop.aborted) return undefined;
@@ -128,6 +131,8 @@ export class Stream {
       if (this.live) this.#lostAt = this.around.now();
       this.live = false;
       stop.removeEventListener('abort', abort);
+      this.#here = undefined;
+      this.#heard.abort();
       here.abort();
     }
     return 'again';
@@ -153,7 +158,7 @@ export class Stream {
     return undefined;
   }
 
-  async #read(body: ReadableStream<Uint8Array>, here: AbortController): Promise<void> {
+  async #read(body: ReadableStream<Uint8Array>): Promise<void> {
     const parser = createParser({
       onEvent: ({ event = 'message', id, data }) => {
         if (id !== undefined) this.#position = id;
@@ -163,17 +168,11 @@ export class Stream {
     });
     const reader = body.getReader();
     const decoder = new TextDecoder();
-    this.#here = here;
-    try {
-      for (;;) {
-        this.watch();
-        const { done, value } = await reader.read();
-        if (done) return;
-        parser.feed(decoder.decode(value, { stream: true }));
-      }
-    } finally {
-      this.#here = undefined;
-      this.#heard.abort();
+    for (;;) {
+      this.watch();
+      const { done, value } = await reader.read();
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
     }
   }
 

@@ -38,7 +38,6 @@ const TYPES = [
 ];
 export const SUPERVISOR = `/v0/events/stream?type=${TYPES.join(',')}`;
 const PAGE = 1000;
-const READ_MS = 30_000;
 
 const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id' | 'request_id'>): string =>
   JSON.stringify([city, session_id, request_id]);
@@ -46,11 +45,7 @@ const askId = ({ city, session_id, request_id }: Pick<Ask, 'city' | 'session_id'
 /** Every question that waits for a person. */
 export const asks = new LiveList<Ask>({
   read: async (cursor) => {
-    const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', {
-      query: { limit: PAGE, cursor },
-      // Whoever wants it meanwhile waits for this one.
-      signal: AbortSignal.timeout(READ_MS),
-    });
+    const page = await get<{ items: Ask[]; total: number; next_cursor?: string }>('/v0/pending', { query: { limit: PAGE, cursor } });
     return { items: page.items, total: page.total, next: page.next_cursor };
   },
   id: askId,
