@@ -103,16 +103,24 @@ export class EventLog {
   }
 
   /**
-   * The composite cursor of now: `name:head` of the supervisor's and every registered city's stream in one
-   * snapshot, sorted by name in byte order. With `cities`, only those beside the supervisor's own.
+   * The composite cursor of now: `name:head` of the supervisor's and every registered city's stream, and of those that may
+   * still say more after they have left, in one snapshot, sorted by name in byte order. With `cities`, only those beside the supervisor's own.
    */
   async captureCursor(db: Kysely<Database>, cities?: readonly string[]): Promise<string> {
     const { rows } = await sql<{ cursor: string }>`
       select string_agg(name || ':' || head, ',' order by name) as cursor
-      from event_streams
-      where active and (${cities === undefined} or name = ${SUPERVISOR_STREAM} or name = any(${[...(cities ?? [])]}::text[]))`.execute(db);
+      from event_streams s
+      where (active or ${saysMore(sql`s`)}) and (${cities === undefined} or name = ${SUPERVISOR_STREAM} or name = any(${[...(cities ?? [])]}::text[]))`.execute(db);
     return rows[0]!.cursor;
   }
 }
 
 const given = (events: readonly NewEvent[]): RawBuilder<unknown> => sql`${JSON.stringify(events)}::jsonb`;
+
+/** So long a city that was unregistered may still have something to say: its sessions are ended, which takes up to 40 s of that. */
+export const LATELY_MS = 10 * 60_000;
+
+/** Whether a stream that has left the feed may be one of those. */
+export function saysMore(stream: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`${stream}.last_ts > now() - ${sql.lit(LATELY_MS)} * interval '1 millisecond'`;
+}

@@ -130,13 +130,13 @@ export class EventStreams {
     return this.#opening(group.channel, request.keyId, (subscriber) => {
       subscriber.next = group.channel.end;
       const lag = new Map<number, Lag>();
-      for (const [id, { pos, gone }] of start) {
+      for (const [id, { pos, gone, stays = false }] of start) {
         const there = this.hub.streams.get(id);
         // What it has said until now is the subscriber's own to read, also when it has left; what it says later is published.
         const left = this.hub.left.get(id) ?? gone;
         const upto = there?.position ?? left?.head ?? pos;
         if (pos < upto)
-          lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name, ends: left.ends } : { pos, upto });
+          lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name, ends: left.ends, stays } : { pos, upto });
         // Should it say more, or come back, the feed goes on where this subscriber is.
         if (there === undefined && gone !== undefined && left === gone)
           this.hub.remember(id, { name: gone.name, head: upto, ends: gone.ends });
@@ -171,6 +171,7 @@ export class EventStreams {
       starts.set(id, { pos });
     }
     await this.#gone(wanted, cities, starts, old, asked);
+    if (since !== undefined && since < supervisor.head) await this.#missed(since, cities, wanted, starts);
     await this.#assertThere(what, asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
@@ -194,6 +195,19 @@ export class EventStreams {
       // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
       starts.set(row.id, { pos, gone: row });
       if (pos < row.head) old.push({ stream: row, pos });
+    }
+  }
+
+  /** Streams that joined after this event of the supervisor's and have left: whoever had come back in time would have been told of them. */
+  async #missed(
+    since: number,
+    cities: readonly string[] | undefined,
+    wanted: ReadonlyMap<number, number>,
+    starts: Map<number, Start>,
+  ): Promise<void> {
+    for (const row of await this.hub.repository.leftSince(since)) {
+      if (wanted.has(row.id) || starts.has(row.id) || (cities !== undefined && !cities.includes(row.name))) continue;
+      starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
     }
   }
 
@@ -319,6 +333,8 @@ interface Start {
   readonly pos: number;
   /** Set when the stream has left the feed. */
   readonly gone?: Left;
+  /** As in `Lag`: no cursor has named it. */
+  readonly stays?: boolean;
 }
 
 const expired = (oldest: string): ProblemError =>

@@ -3,6 +3,7 @@ import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { placeOf, type EpochEnds } from '../event-log/epochs.js';
+import { LATELY_MS } from '../event-log/event-log.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
@@ -37,9 +38,6 @@ const LEAST_RING_BYTES = 256 * 1024;
 
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
-
-/** So long a city that was unregistered may still have something to say: its sessions are ended, which takes up to 40 s of that. */
-const LATELY_MS = 10 * 60_000;
 
 /** A stream that has left the feed, and how far it was given to it. */
 export interface Left {
@@ -308,12 +306,15 @@ export class StreamHub implements Feed, OnModuleInit {
     const log = this.#logs;
     const rows = full ? await this.repository.active() : await this.repository.recent(this.#supervisor?.known ?? 0, this.#epochId);
     this.#apply(rows, log);
+    // What was read before is not all that there is: whoever waits has to know every stream.
+    if (this.#logs !== log) return this.#read();
     if (full) {
       const active = new Set(rows.map((r) => r.id));
       const gone = [...this.streams.values()].filter((s) => !active.has(s.id)).map((s) => s.name);
       if (gone.length > 0) await this.#applyRead(() => this.repository.byName(gone));
       // What was found to be another log meanwhile has not been read as a whole.
-      if (this.#logs === log) this.#fullReadAt = startedAt;
+      if (this.#logs !== log) return this.#read();
+      this.#fullReadAt = startedAt;
       this.#loaded = true;
     }
     if (this.#dirty.size > 0) void this.#drain.run();

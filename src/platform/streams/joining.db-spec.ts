@@ -111,6 +111,81 @@ describe('the feed of a changing set of cities', () => {
     expect(again.frames.filter((f) => f.event === 'event').map((f) => f.id)).toEqual(['2', '3', '4']);
   });
 
+  // Guard: no id of the reader's names the city, and the feed has it no longer.
+  it.each([false, true])(
+    'a city that joined and left while its reader was away is told of, once wherever that breaks off; others ask: %s',
+    async (warm) => {
+      const first = await open(`${a.url}/sup`);
+      const { id: before } = await first.until((f) => f.event === 'heartbeat');
+      await first.close();
+      if (warm) await (await open(`${b.url}/sup`)).until((f) => f.event === 'heartbeat');
+      const [name, other] = [fresh(), fresh()];
+      await a.join(name);
+      await a.emit('__supervisor__', 1, 'test.joined');
+      await a.emit(name, 2);
+      await a.join(other);
+      await a.emit('__supervisor__', 1, 'test.other');
+      await a.leave(name);
+      await a.emit('__supervisor__', 1, 'test.left');
+      const places = (frames: OpenStream['frames']): string[] =>
+        frames.filter((f) => f.event === 'tagged_event').map((f) => `${f.data.city} ${f.data.seq}`);
+      const due = 4 + 1 + 3;
+      const again = await open(`${b.url}/sup`, before);
+      await again.untilAll((frames) => places(frames).length >= due);
+      await again.until((f) => f.event === 'heartbeat');
+      const told = places(again.frames);
+      expect(told).toHaveLength(due);
+      expect(told.filter((place) => place.startsWith(`${name} `))).toEqual([1, 2, 3, 4].map((seq) => `${name} ${seq}`));
+      const frames = again.frames.filter((f) => f.event === 'tagged_event');
+      for (const [n, { id }] of frames.entries()) {
+        const rest = await open(`${a.url}/sup`, id);
+        await rest.until((f) => f.event === 'heartbeat');
+        expect(places(rest.frames).sort()).toEqual(told.slice(n + 1).sort());
+        await rest.close();
+      }
+      const elsewhere = await open(`${b.url}/sup?cities=${other}`, before);
+      await elsewhere.until((f) => f.event === 'heartbeat');
+      expect(places(elsewhere.frames).filter((place) => place.startsWith(name))).toEqual([]);
+    },
+  );
+
+  // Guard: with a part of the log known, what others had kept for weeks would be told as if it were new.
+  it('who opens the feed while a gap is found is told of no city what was said long before', async () => {
+    const [quiet, name] = [fresh(), fresh()];
+    for (const city of [quiet, name]) await a.join(city);
+    await a.emit(quiet, 5);
+    await b.hub.refresh();
+    const { repository } = b.hub;
+    const [read, recent] = [repository.read.bind(repository), repository.recent.bind(repository)];
+    const reader = await open(`${b.url}/${name}`);
+    await reader.until((f) => f.event === 'heartbeat');
+    const [asked, go] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    // As long after, only what moved lately is read.
+    jest.spyOn(repository, 'recent').mockImplementationOnce(async (...given) => {
+      const rows = (await recent(...given)).filter((row) => row.name !== quiet);
+      asked.resolve();
+      await go.promise;
+      return rows;
+    });
+    const opening = open(`${b.url}/sup`);
+    await asked.promise;
+    jest.spyOn(repository, 'read').mockImplementation(async (...given) => {
+      const { rows, more } = await read(...given);
+      return { rows: rows.filter((row) => row.seq !== 2), more };
+    });
+    await a.emit(name, 3);
+    await reader.untilEnd();
+    go.resolve();
+    const feed = await opening;
+    await feed.until((f) => f.event === 'heartbeat');
+    await b.hub.refresh();
+    await b.hub.refresh();
+    jest.restoreAllMocks();
+    await a.emit('__supervisor__', 1, 'test.after');
+    await feed.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
+    expect(feed.frames.filter((f) => f.event === 'tagged_event').map((f) => f.data.city)).not.toContain(quiet);
+  });
+
   it('what a city said after it left is delivered, and what it says when it is back, each once', async () => {
     const name = fresh();
     const stream = await open(`${b.url}/sup`);

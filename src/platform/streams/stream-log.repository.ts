@@ -134,6 +134,11 @@ export class StreamLogRepository {
     return this.#streams('streams-joined', 'where joined_supervisor_seq >= $1', [supervisorSeq]);
   }
 
+  /** Of these the ones that are no part of it any more. */
+  async leftSince(supervisorSeq: number): Promise<StreamRow[]> {
+    return this.#streams('streams-left', 'where not active and joined_supervisor_seq >= $1', [supervisorSeq]);
+  }
+
   async byName(names: readonly string[]): Promise<StreamRow[]> {
     return this.#streams('streams-by-name', 'where name = any($1::text[])', [names]);
   }

@@ -14,6 +14,8 @@ export interface Lag {
   readonly name?: string;
   /** Where its log had epochs that ended, when it has left. */
   readonly ends?: EpochEnds;
+  /** Its ids go on to name it until all of the lag is done: before that they say that it is yet to be told of, as it joined and left meanwhile. */
+  readonly stays?: boolean;
 }
 
 /**

@@ -75,9 +75,9 @@ export class SupervisorSource implements ChannelSource {
     if (lag === undefined) return undefined;
     for (const [id, l] of lag) {
       l.pos = placeOf(this.#ends(id, l), l.pos);
-      if (l.pos >= l.upto) lag.delete(id);
+      if (!isBehind(l) && l.stays !== true) lag.delete(id);
     }
-    if (lag.size === 0) {
+    if (![...lag.values()].some(isBehind)) {
       subscriber.lag = undefined;
       return undefined;
     }
@@ -149,7 +149,7 @@ export class SupervisorSource implements ChannelSource {
   }
 
   async #fromLog(s: Subscriber, lag: Map<number, Lag>): Promise<Buffer | undefined> {
-    const chosen = [...lag].slice(0, CHUNK_STREAMS);
+    const chosen = [...lag].filter(([, l]) => isBehind(l)).slice(0, CHUNK_STREAMS);
     const limit = Math.ceil(CHUNK_EVENTS / chosen.length);
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
@@ -172,12 +172,12 @@ export class SupervisorSource implements ChannelSource {
       const count = counts.get(range.streamId) ?? 0;
       if (more) {
         // Some were left out for their length, perhaps all of this stream.
-        if (l.pos >= l.upto) lag.delete(range.streamId);
+        if (!isBehind(l) && l.stays !== true) lag.delete(range.streamId);
         continue;
       }
       if (this.types === undefined && count === 0) throw new StreamExpired('the log begins after this position');
       if (this.types !== undefined && count < limit) l.pos = Math.max(l.pos, range.upto);
-      if (l.pos >= l.upto) lag.delete(range.streamId);
+      if (!isBehind(l) && l.stays !== true) lag.delete(range.streamId);
     }
     return text === '' ? undefined : Buffer.from(text);
   }
@@ -189,3 +189,5 @@ export class SupervisorSource implements ChannelSource {
     return this.checkpoints.own(vector);
   }
 }
+
+const isBehind = ({ pos, upto }: Lag): boolean => pos < upto;

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import { wholePage } from '../../../platform/database/page-bytes.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
@@ -361,6 +362,36 @@ describe.each([
     ) as Body;
     expect(page.items).toEqual([]);
   });
+});
+
+// Guards: no position names the city; a token that names it no more would have the next page tell it anew, or lose its last words.
+it('tells once of a city that joined and left after the position, and what it says while its list is walked', async () => {
+  const log = new EventLog(new MovedStreams());
+  const change = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => db.transaction().execute((tx) => work(tx as unknown as Tx));
+  const event = (stream: string, type: string) => ({ stream, type, actor: 'ann', payload: {} });
+  const { supervisor } = services(new SmallLimits());
+  const list = async (query: object): Promise<Body> =>
+    JSON.parse(await supervisor.list(SupervisorEventsQuery.parse({ limit: '1', ...query }), ANYBODY)) as Body;
+  const from = (await list({})).event_cursor!;
+  await change((tx) => log.joinStream(tx, 'omega'));
+  await append([event('omega', 'x.one'), event('omega', 'x.two')]);
+  await append([event('beta', 'x.beta')]);
+  await append([event('__supervisor__', 'x.joined'), event('__supervisor__', 'x.more')]);
+  await change((tx) => log.leaveStream(tx, 'omega'));
+  const left = (await list({})).event_cursor!;
+  const told: string[] = [];
+  let page = await list({ after_cursor: from });
+  for (;;) {
+    told.push(...page.items.map(({ type }) => type));
+    if (page.next_cursor === undefined) break;
+    if (told.length === 4) await append([event('omega', 'x.last'), event('__supervisor__', 'x.left')]);
+    page = await list({ cursor: page.next_cursor });
+  }
+  expect(told).toEqual(['x.one', 'x.two', 'x.beta', 'x.joined', 'x.more', 'x.last', 'x.left']);
+  const rest = await list({ after_cursor: left, limit: '10' });
+  expect(rest.items.map(({ type }) => type)).toEqual(['x.last', 'x.left']);
+  const none = await supervisor.list(SupervisorEventsQuery.parse({ after_cursor: from }), { ...ANYBODY, cities: ['beta'] });
+  expect((JSON.parse(none) as Body).items.map(({ city }) => city)).not.toContain('omega');
 });
 
 it('asks the index by time for what a list of all cities is bounded by', async () => {

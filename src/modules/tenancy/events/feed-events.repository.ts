@@ -4,6 +4,7 @@ import { Db } from '../../../platform/database/database.js';
 import { marked, type Room } from '../../../platform/database/page-bytes.js';
 import type { EpochEnds } from '../../../platform/event-log/epochs.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
+import { saysMore } from '../../../platform/event-log/event-log.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
 import { ofCities, tagged } from './supervisor-events.repository.js';
 
@@ -16,6 +17,8 @@ export interface FeedStream {
   readonly joinedSeq: number;
   readonly joinedSupervisorSeq: number;
   readonly ends: EpochEnds;
+  /** Whether it may still have something to say after it has left. */
+  readonly lately: boolean;
 }
 
 /** How far a reader is in one stream, and how far it may go. */
@@ -40,6 +43,9 @@ export interface FeedPart {
   readonly full: boolean;
 }
 
+const STREAM = sql`s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq",
+  s.epoch_ends::float8[] as ends, ${saysMore(sql`s`)} as lately`;
+
 /** Reads the events of all streams upwards from a position of the feed. */
 @Injectable()
 export class FeedEventsRepository {
@@ -47,11 +53,16 @@ export class FeedEventsRepository {
 
   async streams(cities: readonly string[] | undefined, alsoIds: readonly number[], alsoNames: readonly string[]): Promise<FeedStream[]> {
     const { rows } = await sql<FeedStream>`
-      select s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq",
-        s.epoch_ends::float8[] as ends
-      from event_streams s
+      select ${STREAM} from event_streams s
       where (s.active and ${ofCities(cities)}) or s.id = any(${[...alsoIds]}::int[]) or s.name = any(${[...alsoNames]}::text[])
       order by s.name`.execute(this.db);
+    return rows;
+  }
+
+  /** Streams that joined the feed after this event of the supervisor's stream, and have left it. */
+  async leftSince(supervisorSeq: number): Promise<FeedStream[]> {
+    const { rows } = await sql<FeedStream>`
+      select ${STREAM} from event_streams s where not s.active and s.joined_supervisor_seq >= ${supervisorSeq}`.execute(this.db);
     return rows;
   }
 

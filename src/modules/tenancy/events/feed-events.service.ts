@@ -81,15 +81,24 @@ export class FeedEventsService {
     const supervisor = streams.find((s) => s.name === SUPERVISOR_STREAM);
     const since = supervisor === undefined ? undefined : named(supervisor);
     const positions: Positions = new Map();
+    if (since !== undefined && since < supervisor!.head) streams.push(...(await this.#missed(since, streams)));
     for (const stream of streams) {
       if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
       const position = named(stream);
       if (position !== undefined) assertKept(what, stream, position);
       const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
       const pos = placeOf(stream.ends, position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head));
-      if (stream.active || pos < stream.head) positions.set(stream.id, { pos, upto: stream.head, stream });
+      // The tokens name one for as long as they say, or its last words may say, that it is yet to be told of.
+      const isOver = !stream.active && !stream.lately && (since === undefined || stream.joinedSupervisorSeq < since);
+      if (!isOver || pos < stream.head) positions.set(stream.id, { pos, upto: stream.head, stream });
     }
     return positions;
+  }
+
+  /** Streams that joined after this event of the supervisor's and have left, as `EventStreams` tells of them. */
+  async #missed(since: number, known: readonly FeedStream[]): Promise<FeedStream[]> {
+    const ids = new Set(known.map(({ id }) => id));
+    return (await this.repository.leftSince(since)).filter(({ id }) => !ids.has(id));
   }
 
   /** Moves the positions over what is older than `since`, and the ends before what is newer than `until`. */
