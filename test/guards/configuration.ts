@@ -331,6 +331,14 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/config/config-edit-outage.db-spec.ts',
   },
   {
+    guard: 'A store of checkouts that is a link keeps nothing unfinished.',
+    file: 'src/modules/files/composition/packs/checkout-store.ts',
+    find: 'const store = await realpath(named);',
+    replace: 'const store = named;',
+    test: INSTALLER,
+    name: 'in a store that is a link',
+  },
+  {
     guard: 'A checkout whose links lead outside is not taken.',
     file: 'src/modules/files/composition/packs/checkout-store.ts',
     find: '      await checkLinks(tree);\n',

@@ -447,6 +447,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'no file and no folder beside it',
   },
   {
+    guard: 'A tree is not kept for being deep.',
+    file: 'src/platform/runtime/preparation/remove-tree.ts',
+    find: 'const isLast = moved ? ++moving === MAX_MOVING : ++passes === MAX_PASSES;',
+    replace: 'const isLast = ++passes === MAX_PASSES || ++moving === MAX_MOVING;',
+    test: 'src/platform/runtime/preparation/remove-tree.spec.ts',
+    name: 'as deep as one path can make it',
+  },
+  {
     guard: 'What an edit put aside is removed behind no link.',
     file: 'src/platform/runtime/preparation/remove-tree.ts',
     find: 'await inFolderOf(at, (place) => removePlace(place, opened));',

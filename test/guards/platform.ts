@@ -266,6 +266,14 @@ export const PLATFORM: readonly Guard[] = [
     test: OUTGOING,
   },
   {
+    guard: 'A checkout that failed says why, whatever becomes of what was begun.',
+    file: 'src/platform/git/git.ts',
+    find: 'await removeTree(made).catch(() => undefined);',
+    replace: 'await removeTree(made);',
+    test: GIT,
+    name: 'where what was begun cannot be removed',
+  },
+  {
     guard: 'Git calls nobody whom it may not.',
     file: 'src/platform/git/git.ts',
     find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport])',

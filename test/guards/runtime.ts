@@ -208,6 +208,22 @@ export const RUNTIME: readonly Guard[] = [
     name: 'may not say so any more',
   },
   {
+    guard: "A script that is not there for a moment does not make a session nobody's.",
+    file: 'src/platform/runtime/exec/script.ts',
+    find: "    if (answer.missing === true) throw new OperationFailed('get-meta', answer);\n",
+    replace: '',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'there is no script for the moment',
+  },
+  {
+    guard: 'Nothing is stopped under a name while nobody can say whose it is.',
+    file: 'src/platform/runtime/exec/exec-agent.ts',
+    find: '      if (isSucceeded === undefined) continue;\n',
+    replace: '',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'no script for a moment as it ends',
+  },
+  {
     guard: 'A session whose script cannot be looked at any more does not end its worker.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
     find: 'void this.#watch().catch((error: unknown) => this.#unwatched(error));',

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, mkdtemp, readdir, readFile, readlink, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -130,6 +130,14 @@ describe('Git', () => {
   it('does not know a commit that the repository does not have', async () => {
     expect(await reasonOf(git.checkout(remote('smart/one/.git'), 'f'.repeat(40), into, work, LIMITS, forever))).toBe('not_found');
     expect(existsSync(into)).toBe(false);
+  });
+
+  it('says why a checkout failed also where what was begun cannot be removed', async () => {
+    // Nothing is removed behind a link.
+    const link = path.join(path.dirname(into), 'link');
+    await symlink(await mkdtemp(path.join(base, 'scratch-')), link);
+    const checkout = git.checkout(remote('smart/one/.git'), 'f'.repeat(40), path.join(link, 'into'), work, LIMITS, forever);
+    expect(await reasonOf(checkout)).toBe('not_found');
   });
 
   it.each(['hang/one', 'drip/one'])('ends with its time, and leaves no process: %s', async (where) => {

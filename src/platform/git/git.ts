@@ -89,7 +89,8 @@ export class Git {
       required(await inside('--work-tree', into, '-c', 'core.bare=false', 'checkout', '-q', '-f', '--detach', commit));
     });
     await checkedOut.catch(async (error: unknown) => {
-      if (made !== undefined) await removeTree(made);
+      // Why it failed is what the caller has to hear.
+      if (made !== undefined) await removeTree(made).catch(() => undefined);
       throw error;
     });
   }

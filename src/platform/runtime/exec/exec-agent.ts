@@ -151,7 +151,10 @@ export class ExecAgent implements RunningAgent {
     // Waits for nothing that was asked before: it may hang for as long as an operation may take.
     this.#over.abort();
     this.script.abort();
-    if (await this.#isSucceeded()) return this.#ended({ code: null, signal: null, cause: 'stopped', stderrTail: '' });
+    const isSucceeded = await this.#isSucceeded().catch((cause: unknown) => {
+      throw new UnconfirmedDead(`the script does not say whose session it is: ${String(cause)}`);
+    });
+    if (isSucceeded) return this.#ended({ code: null, signal: null, cause: 'stopped', stderrTail: '' });
     const answer = await this.script.run('stop');
     const limit = this.clock.monotonic() + this.timing.confirmMs;
     while ((await this.script.isRunning()) !== false) {
@@ -245,7 +248,9 @@ export class ExecAgent implements RunningAgent {
       if (gone < 2 || signal.aborted) continue;
       await this.#look();
       const tail = this.#last.slice(-TAIL_LINES).join('\n');
-      if (!(await this.#isSucceeded())) await this.script.run('stop');
+      const isSucceeded = await this.#isSucceeded().catch(unlessFailed);
+      if (isSucceeded === undefined) continue;
+      if (!isSucceeded) await this.script.run('stop');
       if (!signal.aborted) this.#ended({ code: null, signal: null, cause: this.oneShot ? 'clean' : 'crashed', stderrTail: tail });
       return;
     }
@@ -260,7 +265,11 @@ export class ExecAgent implements RunningAgent {
     this.events.end({ code: null, signal: null, cause: 'crashed', stderrTail });
   }
 
-  /** Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it. */
+  /**
+   * Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it.
+   *
+   * @throws OperationFailed when there is no script to say it
+   */
   async #isSucceeded(): Promise<boolean> {
     if (this.#generation === undefined) return false;
     const latest = await this.script.getMeta(GENERATION);
@@ -273,6 +282,11 @@ export class ExecAgent implements RunningAgent {
     // A session without any of its programs is an empty shell.
     return (await this.script.processAlive(this.processNames)) === false;
   }
+}
+
+/** Undefined while there is no script that could say it. */
+function unlessFailed(error: unknown): undefined {
+  if (!(error instanceof OperationFailed)) throw error;
 }
 
 function linesOf(text: string): string[] {

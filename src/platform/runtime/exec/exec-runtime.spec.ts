@@ -1,13 +1,14 @@
 import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import { TEXT_CHARACTERS } from '../limits.js';
 import { UnconfirmedDead, type RunningAgent, type RuntimeEvent, type StartSpec } from '../port.js';
 import { birthOf } from '../process-table.js';
 import { Clock } from '../../time/clock.js';
 import { ExecRuntime } from './exec-runtime.js';
+import { Script } from './script.js';
 
 /** Keeps each session in a folder: its agent, a process of its own, answers what it finds in the file `in`. */
 const SCRIPT = `#!/bin/sh
@@ -96,6 +97,7 @@ beforeEach(async () => {
   await chmod(path.join(state, 'script'), 0o755);
 });
 afterEach(async () => {
+  jest.restoreAllMocks();
   await rm(path.join(state, 'immortal'), { force: true });
   for (const agent of agents) await agent.stop({ hard: true });
   await rm(state, { recursive: true, force: true });
@@ -138,6 +140,25 @@ async function ended(pid: number): Promise<void> {
   process.kill(pid, 'SIGKILL');
   await eventually(async () => (await birthOf(pid)) === undefined);
 }
+/** There is no script for the next of each of these operations, as when it is replaced at that moment. */
+function missingFor(...operations: string[]): void {
+  const { run } = Script.prototype;
+  const script = path.join(state, 'script');
+  jest.spyOn(Script.prototype, 'run').mockImplementation(async function (this: Script, operation, options) {
+    const next = operations.indexOf(operation);
+    if (next < 0) return run.call(this, operation, options);
+    operations.splice(next, 1);
+    await rename(script, `${script}.old`);
+    try {
+      return await run.call(this, operation, options);
+    } finally {
+      await rename(`${script}.old`, script);
+    }
+  });
+}
+const generation = (n: number): Partial<StartSpec> => ({ env: { ...spec().env, SVC_GENERATION: String(n) } });
+/** Nobody looks between turns. */
+const unwatched = { ...timing, idlePollMs: 1e9 };
 /** An agent is too large to be printed when a test fails. */
 const failing = (over: Partial<StartSpec> = {}, signal?: AbortSignal): Promise<unknown> =>
   start(over, signal).then(
@@ -280,6 +301,17 @@ describe('a session that a script runs', () => {
     expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'clean' } });
   });
 
+  it('has done its turn also when there is no script for a moment as it ends', async () => {
+    const agent = await start({ document: { lifecycle: 'one_shot' } });
+    const { events, done } = listen(agent);
+    missingFor('get-meta');
+    expect(await agent.prompt('die', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    await done;
+    expect(events.at(-1)).toMatchObject({ type: 'exit', exit: { cause: 'clean' } });
+    // It was asked once more before anything was stopped.
+    expect(await file('calls')).toMatch(/^get-meta$[^]*^stop$/m);
+  });
+
   it('survives operations that fail now and then', async () => {
     const agent = await start();
     await flag('fail-is-running');
@@ -418,7 +450,6 @@ describe('a start', () => {
       if (++looks === 1) await ended(Number(await file('s1/pid')));
       if (looks === 2) await flag('hold-peek');
     });
-    const generation = (n: number): Partial<StartSpec> => ({ env: { ...spec().env, SVC_GENERATION: String(n) } });
     const first = await start(generation(1), undefined, timing, clock);
     isThere = true;
     const { events, done } = listen(first);
@@ -434,5 +465,25 @@ describe('a start', () => {
     expect(['stopped', 'crashed']).toContain((await second.stop({ hard: true })).cause);
     expect(await third.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
     expect(await file('s1/meta-SVC_SESSION_GENERATION')).toBe('3');
+  });
+
+  it('is not ended by its predecessor when there is no script for the moment in which that asks whose session it is', async () => {
+    const first = await start(generation(1), undefined, unwatched);
+    const second = await start(generation(2), undefined, unwatched);
+    const stops = async (): Promise<number> => (await file('calls')).split('\n').filter((call) => call === 'stop').length;
+    const before = await stops();
+    missingFor('get-meta');
+    await expect(first.stop({ hard: true })).rejects.toBeInstanceOf(UnconfirmedDead);
+    expect(await first.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await stops()).toBe(before);
+    expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('takes no name for free when there is no script for the moment in which it asks whose it is', async () => {
+    const agent = await start({}, undefined, unwatched);
+    missingFor('is-running', 'get-meta');
+    expect(await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } })).toMatchObject({ failure: 'not_found' });
+    expect(await file('s1/meta-SVC_SESSION_OWNER')).toBe('d/c/c-1');
+    expect(await agent.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
   });
 });

@@ -66,7 +66,9 @@ export class ExecRuntime implements AgentRuntime {
   async #clear(script: Script, spec: StartSpec, signal: AbortSignal): Promise<void> {
     const running = await script.isRunning(signal);
     if (running === false) return;
-    const owner = await script.getMeta(OWNER);
+    const owner = await script.getMeta(OWNER).catch((cause: unknown) => {
+      throw new StartError('not_found', messageOf(cause), '', { cause });
+    });
     // A script that cannot tell may still know whose it is: that one is not taken for gone.
     if (running === undefined && owner === '') return;
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);

@@ -136,10 +136,15 @@ export class Script {
     await this.call('set-meta', { args: [key], input: value });
   }
 
-  /** '' when it is not set, or the script keeps none. */
+  /**
+   * '' when it is not set, or the script keeps none.
+   *
+   * @throws OperationFailed when there is no script: nobody is told then that a session is not somebody else's
+   */
   async getMeta(key: string): Promise<string> {
-    const { code, stdout } = await this.run('get-meta', { args: [key] });
-    return code === 0 ? stdout.trim() : '';
+    const answer = await this.run('get-meta', { args: [key] });
+    if (answer.missing === true) throw new OperationFailed('get-meta', answer);
+    return answer.code === 0 ? answer.stdout.trim() : '';
   }
 
   async removeMeta(key: string): Promise<void> {

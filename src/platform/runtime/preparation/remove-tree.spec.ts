@@ -79,6 +79,12 @@ describe('a tree that agents write into', () => {
     });
     expect(readdirSync(base)).toEqual(['victim']);
   });
+
+  it('goes also when it is as deep as one path can make it', async () => {
+    mkdirSync(path.join(tree, 'd/'.repeat(2_000)), { recursive: true });
+    await removeTree(tree);
+    expect(readdirSync(base)).toEqual(['victim']);
+  });
 });
 
 describe('what may not be removed', () => {

@@ -7,8 +7,10 @@ import { FOLDER, HOLDS, inFolderOf, throughHandle } from './held-folder.js';
 const CONCURRENCY = 8;
 /** Folders that are open at a time, one in the other. What lies deeper is moved up first. */
 const MAX_DEPTH = 32;
-/** Ways through a tree that somebody still writes into, or that is deep. */
+/** Ways through a tree that somebody still writes into. */
 const MAX_PASSES = 64;
+/** Ways that bring up what is deep, 31 levels each: of 126,976 levels, which take a minute of a processor. It has to end for whoever makes more and more. */
+const MAX_MOVING = 4_096;
 /** What is there is another thing than a moment ago, or there is more of it: the next look tells. */
 const PASSING = new Set(['ENOENT', 'ENOTEMPTY', 'EEXIST', 'ENOTDIR', 'ELOOP']);
 
@@ -47,13 +49,16 @@ export async function removeTree(at: string, opened?: Opened): Promise<void> {
 export async function removePlace(place: string, opened?: Opened): Promise<void> {
   if (!HOLDS) return rm(place, { recursive: true, force: true });
   const named = Buffer.from(place);
-  for (let pass = 1; !(await unlinked(named)); pass++) {
+  let passes = 0;
+  let moving = 0;
+  while (!(await unlinked(named))) {
     const way: Way = { opened, moved: false };
     await swept(named, undefined, 1, way);
     const { failed, passing, moved } = way;
     const left = failed ?? passing;
     if (left === undefined) return;
-    if (pass === MAX_PASSES || (passing === undefined && !moved)) throw left;
+    const isLast = moved ? ++moving === MAX_MOVING : ++passes === MAX_PASSES;
+    if (isLast || (passing === undefined && !moved)) throw left;
   }
 }
 

@@ -71,10 +71,14 @@ export class CheckoutStore {
   }
 }
 
-/** An empty folder below the cities' root, beside the checkouts; whoever asks for it removes it. What others have left there goes. */
+/**
+ * An empty folder below the cities' root, beside the checkouts; whoever asks for it removes it. What others have left there goes. The store may be a
+ * link to another volume, behind which neither git nor `removeTree` goes: the answer is the real path.
+ */
 export async function openWorkFolder(root: string): Promise<string> {
-  const store = path.join(root, STORE_DIRECTORY);
-  await mkdir(store, { recursive: true });
+  const named = path.join(root, STORE_DIRECTORY);
+  await mkdir(named, { recursive: true });
+  const store = await realpath(named);
   await removeAbandoned(store);
   return mkdtemp(path.join(store, WORK));
 }

@@ -254,6 +254,25 @@ describe('PackInstaller', () => {
     expect([existsSync(old!), existsSync(young!)]).toEqual([false, true]);
     await rm(young!, { recursive: true });
   });
+
+  it('leaves nothing unfinished in a store that is a link, and says why it failed', async () => {
+    const volume = await mkdtemp(path.join(base, 'cities-volume-'));
+    await symlink(volume, path.join(citiesRoot, '.packs'));
+    const old = path.join(volume, '.work-old');
+    await mkdir(path.join(old, 'x'), { recursive: true });
+    await utimes(old, new Date(0), new Date(0));
+    const some = await repository('linked');
+    const commit = await some.commit({ 'pack.toml': pack('linked') }, 'v1.0.0');
+    await new CheckoutStore(citiesRoot, git).ensure(sourceOf(url('linked')), commit, new AbortController().signal);
+    expect(await readdir(volume)).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/)]);
+
+    await city({ some: `${url('linked')} @sha:${'a'.repeat(40)}` });
+    expect(await failure(resolve())).toMatchObject({
+      code: 'install_failed',
+      message: expect.stringContaining('does not have this commit'),
+    });
+    expect(await readdir(volume)).toHaveLength(1);
+  });
 });
 
 describe('hostile sources', () => {
