@@ -9,6 +9,8 @@ const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
 const FAN_OUTS = 'src/modules/work/work/fan-outs.db-spec.ts';
 const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
 const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
+const KEEPER = 'src/modules/administration/bring-up/city-keeper.ts';
+const KEEPER_SPEC = 'src/modules/administration/bring-up/city-keeper.db-spec.ts';
 const KEYS = 'src/modules/administration/keys/keys.db-spec.ts';
 const EMIT = 'src/modules/tenancy/events/emit.db-spec.ts';
 const ROTATION = 'src/modules/tenancy/events/rotation.db-spec.ts';
@@ -430,6 +432,30 @@ export const WORK: readonly Guard[] = [
     find: "select id from cities where id = ${id} and not running and desired = 'running'",
     replace: 'select id from cities where id = ${id} and not running',
     test: CITY_STATE,
+  },
+  {
+    guard: 'A city is held as long as it is tried, however long that takes.',
+    file: KEEPER,
+    find: '() => this.state.renew(this.db, held),',
+    replace: '() => Promise.resolve(true),',
+    test: KEEPER_SPEC,
+    name: 'keeps the city from other workers',
+  },
+  {
+    guard: 'A try of a city that another worker has by now is ended.',
+    file: STATE_REPOSITORY,
+    find: 'where id = ${held.id} and version = ${held.fence} and not running`',
+    replace: 'where id = ${held.id} and ${held.fence}::bigint is not null and not running`',
+    test: KEEPER_SPEC,
+    name: 'is ended when another worker has the city',
+  },
+  {
+    guard: 'A fetch of packs that is ended from outside is no failure of the pack.',
+    file: 'src/modules/administration/bring-up/city-initializer.ts',
+    find: '      signal?.throwIfAborted();\n',
+    replace: '',
+    test: 'src/modules/administration/bring-up/city-initializer.spec.ts',
+    name: 'does not blame the pack',
   },
   {
     guard: 'A city is tried again by one of many workers.',

@@ -69,7 +69,7 @@ export class BringUpReconciler implements OnModuleInit {
     const held = await this.transactions.run((tx) => this.state.take(tx, name, this.config.processId));
     if (held === undefined) return { ok: false, code: 'city_init_failed', message: 'the city is not registered any more' };
     if (held.running) return { ok: true, payload };
-    const result = await this.bringUp.run(held, (phase, publish) => context.progress(phase, publish));
+    const result = await this.bringUp.run(held, (phase, publish) => context.progress(phase, publish), context.signal);
     if ('found' in result) return { ok: true, payload, within: (tx) => this.bringUp.succeed(tx, held, result.found) };
     const { code, message } = result.failure;
     return {

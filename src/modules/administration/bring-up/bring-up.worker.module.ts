@@ -7,12 +7,19 @@ import { PoolsCoreModule } from '../../runners/pools/pools-core.module.js';
 import { BringUpReconciler } from './bring-up.reconciler.js';
 import { CityBringUp } from './city-bringup.js';
 import { CityInitializer } from './city-initializer.js';
-import { CityKeeper } from './city-keeper.js';
+import { CityKeeper, KeeperTimings } from './city-keeper.js';
 import { CityStateRepository } from './city-state.repository.js';
 
 /** What makes cities run and end: their operations, and the retries of those that failed. */
 @Module({
   imports: [EventLogModule, OperationsModule, ConfigCoreModule, PacksCoreModule, PoolsCoreModule],
-  providers: [BringUpReconciler, CityBringUp, CityInitializer, CityKeeper, CityStateRepository],
+  providers: [
+    BringUpReconciler,
+    CityBringUp,
+    CityInitializer,
+    CityKeeper,
+    CityStateRepository,
+    { provide: KeeperTimings, useFactory: () => new KeeperTimings() },
+  ],
 })
 export class BringUpWorkerModule {}

@@ -32,15 +32,20 @@ export class CityBringUp {
   /**
    * Runs the initialization and publishes its phases, in a transaction of whoever asks for it, since others follow the same phases.
    *
+   * @param signal ends what takes long, once what comes of it counts no more
    * @throws CityLost, or whatever is not the city's fault
    */
-  async run(held: HeldCity, progress: (phase: Phase, publish: (tx: Tx) => Promise<void>) => Promise<void>): Promise<BroughtUp> {
+  async run(
+    held: HeldCity,
+    progress: (phase: Phase, publish: (tx: Tx) => Promise<void>) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<BroughtUp> {
+    const publish = (phase: Phase): Promise<void> =>
+      progress(phase, async (tx) => {
+        if (!(await this.state.publish(tx, held, phase))) throw new CityLost(held.name);
+      });
     try {
-      const found = await this.initializer.initialize(held, (phase) =>
-        progress(phase, async (tx) => {
-          if (!(await this.state.publish(tx, held, phase))) throw new CityLost(held.name);
-        }),
-      );
+      const found = await this.initializer.initialize(held, publish, signal);
       return { found };
     } catch (error) {
       if (!(error instanceof InitFailure)) throw error;

@@ -6,6 +6,7 @@ import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
+import { GitFailure } from '../../../platform/git/git-failure.js';
 import { OutgoingGuard } from '../../../platform/outgoing/outgoing-guard.js';
 import { ThreadOptions, Threads } from '../../../platform/threads/threads.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
@@ -21,6 +22,9 @@ import { applyScaffold, nothingWritten } from '../../tenancy/cities/scaffold/sca
 
 let dir: string;
 const configOf = ({ composed }: Initialized): CityConfig => JSON.parse(composed.configText) as CityConfig;
+let config: AppConfig;
+let directories: DirectoriesService;
+let composer: CityComposer;
 let initializer: CityInitializer;
 const write = async (file: string, content: string): Promise<void> => {
   await mkdir(path.dirname(path.join(dir, file)), { recursive: true });
@@ -30,11 +34,12 @@ const initialize = (): ReturnType<CityInitializer['initialize']> => initializer.
 
 beforeEach(async () => {
   dir = path.join(await realpath(await mkdtemp(path.join(tmpdir(), 'svc-init-'))), 'alpha');
-  const config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
+  config = new AppConfig(loadConfig({ SVC_CITIES_ROOT: path.dirname(dir) }, dir) as Config);
   // Nothing here lies outside of the city: no database is asked.
-  const directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
+  directories = new DirectoriesService(config, new DirectoriesRepository(), undefined as never);
   const packs = new PackInstallerService(config, new Git(new OutgoingGuard(config), noCredentials, gitRunner(dir)), directories);
-  initializer = new CityInitializer(new CityComposer(config, directories, new Threads(new ThreadOptions())), packs);
+  composer = new CityComposer(config, directories, new Threads(new ThreadOptions()));
+  initializer = new CityInitializer(composer, packs);
   const facts = { name: 'alpha', provider: 'loopback', startCommand: undefined, profile: undefined };
   await applyScaffold(await planScaffold(dir, facts, 'req-1'), nothingWritten(), new Failpoints());
 });
@@ -88,6 +93,23 @@ describe('CityInitializer', () => {
     await rm(path.join(dir, 'city.toml'));
     await write('city.toml', 'TOP = SECRET');
     await expect(initialize()).rejects.toMatchObject({ message: expect.not.stringContaining('SECRET') });
+  });
+
+  // Guard: a worker that has lost the city would go on fetching for it, beside the one that has it.
+  it('ends a fetch of packs when it is told to, and does not blame the pack', async () => {
+    await write('packs.lock', `schema = 1\n[packs."https://silent.example/x"]\ncommit = "${'a'.repeat(40)}"\n`);
+    const asked = Promise.withResolvers<void>();
+    const checkout = (...given: Parameters<Git['checkout']>): Promise<never> =>
+      new Promise((_, reject) => {
+        given[5].addEventListener('abort', () => reject(new GitFailure('aborted', 'the caller gave up')));
+        asked.resolve();
+      });
+    const packs = new PackInstallerService(config, { checkout } as unknown as Git, directories);
+    const stop = new AbortController();
+    const ended = new CityInitializer(composer, packs).initialize({ name: 'alpha', dir }, () => Promise.resolve(), stop.signal);
+    await asked.promise;
+    stop.abort(new Error('lost'));
+    await expect(ended).rejects.toThrow('lost');
   });
 
   it('treats a missing directory as something that may come back', async () => {

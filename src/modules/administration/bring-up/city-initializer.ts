@@ -32,12 +32,12 @@ export class CityInitializer {
     private readonly packs: PackInstallerService,
   ) {}
 
-  /** @throws InitFailure when the city cannot come up; whatever `publish` throws goes through. */
-  async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>): Promise<Initialized> {
+  /** @throws InitFailure when the city cannot come up; whatever `publish` throws, and why `signal` aborts, goes through. */
+  async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>, signal?: AbortSignal): Promise<Initialized> {
     await publish('loading_config');
     await requireDirectory(dir);
     const hash = await configHash(dir);
-    const unfetched = await this.#fetchPacks({ name, path: dir });
+    const unfetched = await this.#fetchPacks({ name, path: dir }, signal);
     // How many cities are brought up at a time says who asks for it.
     const result = await this.composer.compose({ name, path: dir }, {}, (composed) => composed);
     if ('errors' in result) throw unfetched ?? new InitFailure(codeOf(result.errors[0]!), summaryOf(result.errors));
@@ -48,11 +48,13 @@ export class CityInitializer {
   }
 
   /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */
-  async #fetchPacks(city: ComposedCity): Promise<InitFailure | undefined> {
+  async #fetchPacks(city: ComposedCity, signal: AbortSignal | undefined): Promise<InitFailure | undefined> {
     try {
-      await this.packs.ensureInstalled(city);
+      await this.packs.ensureInstalled(city, signal);
       return undefined;
     } catch (error) {
+      // A fetch that was ended from outside says nothing about the pack.
+      signal?.throwIfAborted();
       if (!(error instanceof PackFailure)) throw error;
       const transient = error.code === 'install_failed' || error.code === 'lookup_failed';
       return new InitFailure('pack_cache_failed', error.message, transient ? 'transient' : 'structural', { cause: error });

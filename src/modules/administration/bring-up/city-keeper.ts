@@ -2,18 +2,31 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
-import { Transactions } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { Lease } from '../../../platform/operations/lease.js';
 import { atOnce } from '../../../platform/time/at-once.js';
+import type { Phase } from '../../tenancy/cities/city-phases.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
-import { CityStateRepository, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
+import { CityStateRepository, LEASE_MS, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
 import { configHash } from './city-files.js';
 
 const TICK_MS = 1_000;
 /** Failed cities looked at in one tick; the due ones come first. */
 const BATCH = 200;
 const AT_ONCE = 4;
+
+/** Times in milliseconds, so that tests can shorten them. */
+export class KeeperTimings {
+  readonly renewMs: number = 10_000;
+  /** Longer than packs may take to be fetched: a try that hangs does not keep its city from other workers for ever. */
+  readonly tryMs: number = 10 * 60_000;
+
+  constructor(overrides: Partial<KeeperTimings> = {}) {
+    Object.assign(this, overrides);
+  }
+}
 
 /**
  * Keeps trying cities that failed to come up: after their pause, and at once when their files change. Every worker
@@ -30,6 +43,7 @@ export class CityKeeper implements OnApplicationBootstrap {
     private readonly eventLog: EventLog,
     private readonly log: AppLogger,
     private readonly due: DueLooks,
+    private readonly timings: KeeperTimings,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -54,11 +68,20 @@ export class CityKeeper implements OnApplicationBootstrap {
   }
 
   async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
+    // Fetching packs may take longer than the lease, and no phase is published meanwhile.
+    const lease = new Lease(
+      () => this.state.renew(this.db, held),
+      { leaseMs: LEASE_MS, renewMs: this.timings.renewMs },
+      this.timings.tryMs,
+    );
+    void lease.ended.then(() => lease.close());
+    const ends = AbortSignal.any([signal, lease.signal]);
     try {
-      const result = await this.bringUp.run(held, (_, publish) => {
-        signal.throwIfAborted();
+      const progress = (_: Phase, publish: (tx: Tx) => Promise<void>): Promise<void> => {
+        ends.throwIfAborted();
         return this.transactions.run(publish);
-      });
+      };
+      const result = await this.bringUp.run(held, progress, ends);
       if ('failure' in result) await this.#failed(held, result.failure);
       else {
         await this.transactions.run(
@@ -71,7 +94,7 @@ export class CityKeeper implements OnApplicationBootstrap {
         this.log.info({ city: held.name }, 'a city that had failed came up');
       }
     } catch (error) {
-      if (error instanceof CityLost || signal.aborted) return;
+      if (error instanceof CityLost || signal.aborted || !lease.held) return;
       this.log.warn({ err: error, city: held.name }, 'a retry broke off');
       const failure: Failure = {
         code: 'internal_error',
@@ -80,6 +103,8 @@ export class CityKeeper implements OnApplicationBootstrap {
         configHash: null,
       };
       await this.#failed(held, failure).catch(() => undefined); // the lease runs out and the next tick tries again
+    } finally {
+      lease.close();
     }
   }
 

@@ -28,7 +28,10 @@ export interface FailedCity {
   readonly due: boolean;
 }
 
-const LEASE = sql`clock_timestamp() + interval '30 seconds'`;
+/** How long a city is held without a word of its holder. */
+export const LEASE_MS = 30_000;
+
+const LEASE = sql`clock_timestamp() + ${sql.lit(LEASE_MS / 1000)}::float8 * interval '1 second'`;
 const HOLD = sql`version = c.version + 1, lease_until = ${LEASE}, updated_at = now()`;
 const BEGIN = sql`phase = case when c.running then c.phase else 'loading_config' end, error = null, failure_code = null,
   failure_class = null, next_retry_at = null`;
@@ -89,6 +92,13 @@ export class CityStateRepository {
   /** What the files of a failed city are like, when its failure did not say. */
   async rememberFiles(db: Kysely<Database>, id: number, configHash: string): Promise<void> {
     await sql`update cities set config_hash = ${configHash} where id = ${id} and phase = 'init_failed' and config_hash is null`.execute(db);
+  }
+
+  /** Keeps the lease where no phase has been published for long. False when somebody else holds the city now. */
+  async renew(db: Kysely<Database>, held: HeldCity): Promise<boolean> {
+    const { numAffectedRows } = await sql`
+      update cities set lease_until = ${LEASE} where id = ${held.id} and version = ${held.fence} and not running`.execute(db);
+    return numAffectedRows === 1n;
   }
 
   /** Publishes a phase and keeps the lease. False when somebody else holds the city now. */

@@ -42,8 +42,8 @@ export class PackInstallerService {
    *
    * @throws PackFailure
    */
-  async ensureInstalled(city: ComposedCity): Promise<void> {
-    await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city));
+  async ensureInstalled(city: ComposedCity, signal?: AbortSignal): Promise<void> {
+    await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city), signal);
   }
 
   /** The version that an import without one is written with. @throws PackFailure, ProblemError unavailable as `resolve` */

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
+import { eventually } from '../../../../test/support/sse.js';
+import type { AppConfig } from '../../../platform/config/config.js';
+import { createDb, createPool, type Db } from '../../../platform/database/database.js';
+import type { DueLooks, DueWork } from '../../../platform/database/due-looks.js';
+import { Transactions } from '../../../platform/database/transactions.js';
+import { EventLog } from '../../../platform/event-log/event-log.js';
+import { MovedStreams } from '../../../platform/event-log/moved.js';
+import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { CitiesRepository, type CityRow } from '../../tenancy/cities/cities.repository.js';
+import { CityBringUp } from './city-bringup.js';
+import type { CityInitializer } from './city-initializer.js';
+import { CityKeeper, KeeperTimings } from './city-keeper.js';
+import { CityStateRepository } from './city-state.repository.js';
+import { InitFailure } from './failure.js';
+
+let database: TestDatabase;
+let db: Db;
+let transactions: Transactions;
+let cities: CitiesRepository;
+const state = new CityStateRepository();
+const eventLog = new EventLog(new MovedStreams());
+const running = new AbortController().signal;
+
+/** A try of a city, which goes on until the test ends it, or its signal does. */
+interface Try {
+  readonly name: string;
+  readonly signal: AbortSignal;
+  readonly fail: () => void;
+}
+let tries: Try[];
+
+beforeAll(async () => {
+  database = await cloneDatabase();
+  const pool = createPool(database.url, { max: 8 });
+  db = createDb(pool);
+  transactions = new Transactions(db, new Failpoints());
+  cities = new CitiesRepository(db, pool);
+});
+afterAll(async () => {
+  await db.destroy();
+  await database.drop();
+});
+beforeEach(async () => {
+  tries = [];
+  await sql`delete from cities`.execute(db);
+  await failed('alpha');
+});
+
+/** A city that failed to come up, and is due. */
+const failed = async (name: string): Promise<void> => {
+  await transactions.run(async (tx) => cities.insert(tx, { name, dir: `/nowhere/${name}`, streamId: await eventLog.joinStream(tx, name) }));
+  await sql`update cities set phase = 'init_failed' where name = ${name}`.execute(db);
+};
+const row = async (name = 'alpha'): Promise<CityRow> => (await cities.findByName(db, name))!;
+const leaseIsOver = (): Promise<unknown> => sql`update cities set lease_until = clock_timestamp() - interval '1 s'`.execute(db);
+const isHeld = async (): Promise<boolean> => {
+  const { rows } = await sql<{ held: boolean }>`select lease_until > clock_timestamp() as held from cities`.execute(db);
+  return rows[0]!.held;
+};
+const begun = (count: number): Promise<unknown> => eventually(() => tries.length === count);
+
+const initializer = {
+  initialize: async ({ name }, publish, signal) => {
+    await publish('loading_config');
+    signal!.throwIfAborted();
+    return new Promise<never>((_, reject) => {
+      const fail = (): void => reject(new InitFailure('pack_cache_failed', 'no answer', 'transient'));
+      tries.push({ name, signal: signal!, fail });
+      signal!.addEventListener('abort', () => reject(signal!.reason as Error));
+    });
+  },
+} satisfies Pick<CityInitializer, 'initialize'>;
+
+/** A worker's keeper: what it does in one look. */
+function keeper(processId: string, timings: Partial<KeeperTimings> = {}): (signal?: AbortSignal) => Promise<unknown> {
+  let work: DueWork['work'] | undefined;
+  const due = { repeat: (repeated: DueWork) => (work = repeated.work) } as unknown as DueLooks;
+  const bringUp = new CityBringUp(initializer as unknown as CityInitializer, state, undefined as never);
+  const log = new AppLogger(createLogger('silent'));
+  const config = { processId } as AppConfig;
+  new CityKeeper(config, state, bringUp, db, transactions, eventLog, log, due, new KeeperTimings(timings)).onApplicationBootstrap();
+  return (signal = running) => work!(signal);
+}
+
+describe('a try that takes longer than its lease', () => {
+  it('keeps the city from other workers, and says how it ended', async () => {
+    const one = keeper('one', { renewMs: 10 })();
+    await begun(1);
+    await leaseIsOver();
+    await eventually(isHeld);
+    await keeper('two')();
+    expect(tries).toHaveLength(1);
+    tries[0]!.fail();
+    await one;
+    expect(await row()).toMatchObject({ phase: 'init_failed', failures: 1, error: 'no answer', next_retry_at: expect.any(Date) });
+  });
+
+  it('is ended when another worker has the city', async () => {
+    const one = keeper('one', { renewMs: 10 })();
+    await begun(1);
+    const held = await transactions.run((tx) => state.take(tx, 'alpha', 'two'));
+    await one;
+    expect(tries[0]!.signal.aborted).toBe(true);
+    expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
+    expect(await transactions.run((tx) => state.publish(tx, held!, 'loading_config'))).toBe(true);
+  });
+
+  it('has an end, which counts as a failure', async () => {
+    await keeper('one', { tryMs: 10 })();
+    expect(await row()).toMatchObject({ phase: 'init_failed', failures: 1, failure_code: 'internal_error' });
+  });
+
+  it('is ended with its process, and is nobody’s fault', async () => {
+    const stop = new AbortController();
+    const one = keeper('one')(stop.signal);
+    await begun(1);
+    stop.abort();
+    await one;
+    expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
+  });
+});
