@@ -110,7 +110,9 @@ export class EventLog {
     const { rows } = await sql<{ cursor: string }>`
       select string_agg(name || ':' || head, ',' order by name) as cursor
       from event_streams s
-      where (active or ${saysMore(sql`s`)}) and (${cities === undefined} or name = ${SUPERVISOR_STREAM} or name = any(${[...(cities ?? [])]}::text[]))`.execute(db);
+      where (active or ${saysMore(sql`s`)}) and (${cities === undefined} or name = ${SUPERVISOR_STREAM} or name = any(${[...(cities ?? [])]}::text[]))`.execute(
+      db,
+    );
     return rows[0]!.cursor;
   }
 }
