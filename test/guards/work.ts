@@ -442,6 +442,14 @@ export const WORK: readonly Guard[] = [
     name: 'keeps the city from other workers',
   },
   {
+    guard: 'A city that is tried for long keeps no other one waiting.',
+    file: 'src/modules/administration/bring-up/city-keeper.ts',
+    find: 'this.#tries.set(held.id, trying);',
+    replace: 'this.#tries.set(held.id, trying);\n    await trying;',
+    test: 'src/modules/administration/bring-up/city-keeper.db-spec.ts',
+    name: 'tries other cities while one takes long',
+  },
+  {
     guard: 'A try of a city that another worker has by now is ended.',
     file: STATE_REPOSITORY,
     find: 'where id = ${held.id} and version = ${held.fence} and not running`',

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { eventually } from '../../../../test/support/sse.js';
@@ -9,6 +9,7 @@ import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import { CitiesRepository, type CityRow } from '../../tenancy/cities/cities.repository.js';
 import { CityBringUp } from './city-bringup.js';
@@ -32,6 +33,8 @@ interface Try {
   readonly fail: () => void;
 }
 let tries: Try[];
+const lifecycles: Lifecycle[] = [];
+const stop = (): Promise<unknown> => Promise.all(lifecycles.splice(0).map((lifecycle) => lifecycle.stop()));
 
 beforeAll(async () => {
   database = await cloneDatabase();
@@ -44,6 +47,7 @@ afterAll(async () => {
   await db.destroy();
   await database.drop();
 });
+afterEach(stop);
 beforeEach(async () => {
   tries = [];
   await sql`delete from cities`.execute(db);
@@ -76,50 +80,66 @@ const initializer = {
 } satisfies Pick<CityInitializer, 'initialize'>;
 
 /** A worker's keeper: what it does in one look. */
-function keeper(processId: string, timings: Partial<KeeperTimings> = {}): (signal?: AbortSignal) => Promise<unknown> {
+function keeper(processId: string, timings: Partial<KeeperTimings> = {}): () => Promise<unknown> {
   let work: DueWork['work'] | undefined;
   const due = { repeat: (repeated: DueWork) => (work = repeated.work) } as unknown as DueLooks;
   const bringUp = new CityBringUp(initializer as unknown as CityInitializer, state, undefined as never);
   const log = new AppLogger(createLogger('silent'));
   const config = { processId } as AppConfig;
-  new CityKeeper(config, state, bringUp, db, transactions, eventLog, log, due, new KeeperTimings(timings)).onApplicationBootstrap();
-  return (signal = running) => work!(signal);
+  const lifecycle = new Lifecycle(log);
+  lifecycles.push(lifecycle);
+  const times = new KeeperTimings(timings);
+  new CityKeeper(config, state, bringUp, db, transactions, eventLog, log, due, times, lifecycle).onApplicationBootstrap();
+  return () => work!(running);
 }
+
+it('tries other cities while one takes long, each once', async () => {
+  const look = keeper('one', { renewMs: 10 });
+  await look();
+  await begun(1);
+  await failed('beta');
+  await look();
+  await begun(2);
+  await leaseIsOver();
+  await look();
+  expect(tries.map(({ name }) => name)).toEqual(['alpha', 'beta']);
+});
 
 describe('a try that takes longer than its lease', () => {
   it('keeps the city from other workers, and says how it ended', async () => {
-    const one = keeper('one', { renewMs: 10 })();
+    const one = keeper('one', { renewMs: 10 });
+    await one();
     await begun(1);
     await leaseIsOver();
     await eventually(isHeld);
     await keeper('two')();
+    await one();
     expect(tries).toHaveLength(1);
     tries[0]!.fail();
-    await one;
-    expect(await row()).toMatchObject({ phase: 'init_failed', failures: 1, error: 'no answer', next_retry_at: expect.any(Date) });
+    await eventually(async () => (await row()).phase === 'init_failed');
+    expect(await row()).toMatchObject({ failures: 1, error: 'no answer', next_retry_at: expect.any(Date) });
   });
 
   it('is ended when another worker has the city', async () => {
-    const one = keeper('one', { renewMs: 10 })();
+    await keeper('one', { renewMs: 10 })();
     await begun(1);
     const held = await transactions.run((tx) => state.take(tx, 'alpha', 'two'));
-    await one;
-    expect(tries[0]!.signal.aborted).toBe(true);
+    await eventually(() => tries[0]!.signal.aborted);
+    await stop();
     expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
     expect(await transactions.run((tx) => state.publish(tx, held!, 'loading_config'))).toBe(true);
   });
 
   it('has an end, which counts as a failure', async () => {
     await keeper('one', { tryMs: 10 })();
-    expect(await row()).toMatchObject({ phase: 'init_failed', failures: 1, failure_code: 'internal_error' });
+    await eventually(async () => (await row()).phase === 'init_failed');
+    expect(await row()).toMatchObject({ failures: 1, failure_code: 'internal_error' });
   });
 
   it('is ended with its process, and is nobody’s fault', async () => {
-    const stop = new AbortController();
-    const one = keeper('one')(stop.signal);
+    await keeper('one')();
     await begun(1);
-    stop.abort();
-    await one;
+    await stop();
     expect(await row()).toMatchObject({ phase: 'loading_config', failures: 0 });
   });
 });

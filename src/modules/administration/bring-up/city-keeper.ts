@@ -4,6 +4,7 @@ import { Db } from '../../../platform/database/database.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { Lease } from '../../../platform/operations/lease.js';
 import { atOnce } from '../../../platform/time/at-once.js';
@@ -16,6 +17,8 @@ const TICK_MS = 1_000;
 /** Failed cities looked at in one tick; the due ones come first. */
 const BATCH = 200;
 const AT_ONCE = 4;
+/** Tries that go on at once. One may take minutes, for packs that come slowly, and must not keep all others waiting. */
+const TRIES = 16;
 
 /** Times in milliseconds, so that tests can shorten them. */
 export class KeeperTimings {
@@ -34,6 +37,10 @@ export class KeeperTimings {
  */
 @Injectable()
 export class CityKeeper implements OnApplicationBootstrap {
+  /** What is tried, by the city. */
+  readonly #tries = new Map<number, Promise<void>>();
+  readonly #stop = new AbortController();
+
   constructor(
     private readonly config: AppConfig,
     private readonly state: CityStateRepository,
@@ -44,15 +51,20 @@ export class CityKeeper implements OnApplicationBootstrap {
     private readonly log: AppLogger,
     private readonly due: DueLooks,
     private readonly timings: KeeperTimings,
+    private readonly lifecycle: Lifecycle,
   ) {}
 
   onApplicationBootstrap(): void {
+    this.lifecycle.onStop('worker', 'tries of cities', async () => {
+      this.#stop.abort();
+      await Promise.all(this.#tries.values());
+    });
     this.due.repeat({ name: 'waiting cities', everyMs: TICK_MS, due: this.state.isWaiting, work: (signal) => this.#tick(signal) });
   }
 
-  /** One look at the waiting cities. */
+  /** One look at the waiting cities; it ends when the last of them is tried, not when that has an end. */
   async #tick(signal: AbortSignal): Promise<void> {
-    const waiting = await this.state.waiting(this.db, BATCH);
+    const waiting = (await this.state.waiting(this.db, BATCH)).filter(({ id }) => !this.#tries.has(id));
     await atOnce(AT_ONCE, waiting, (city) => this.#look(city, signal), signal);
   }
 
@@ -63,8 +75,12 @@ export class CityKeeper implements OnApplicationBootstrap {
       if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
       if (hash === city.config_hash) return;
     }
+    while (this.#tries.size >= TRIES) await Promise.race(this.#tries.values());
+    if (signal.aborted || this.#stop.signal.aborted) return;
     const held = await this.transactions.run((tx) => this.state.takeForRetry(tx, city.id, this.config.processId));
-    if (held !== undefined) await this.#retry(held, signal);
+    if (held === undefined) return;
+    const trying = this.#retry(held, this.#stop.signal).finally(() => this.#tries.delete(held.id));
+    this.#tries.set(held.id, trying);
   }
 
   async #retry(held: HeldCity, signal: AbortSignal): Promise<void> {
