@@ -3883,7 +3883,7 @@ export interface paths {
         put?: never;
         /**
          * Give an API key a new secret
-         * @description Id, name, rights and end stay. The secret before is good for `grace_seconds` more, an earlier one no longer; what is open with a secret ends with it.
+         * @description Id, name, rights and end stay. The secret before is good for `grace_seconds` more, and the one before that until the end that it was promised, so that it may be asked again when the answer is lost; an earlier one no longer. With 0 all before end at once. What is open with a secret ends with it.
          */
         post: operations["rotate-key"];
         delete?: never;
@@ -4471,7 +4471,7 @@ export interface components {
         /** @description How long the secret before is good, too. */
         ApiKeyRotateInputBody: {
             /**
-             * @description For how long the secret before is good, too.
+             * @description For how long the secret before is good, too; 0 ends all before.
              * @default 3600
              */
             grace_seconds: number;

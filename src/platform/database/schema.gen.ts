@@ -48,6 +48,8 @@ export interface Agents {
 export interface ApiKeys {
   cities: string[] | null;
   created_at: Generated<Timestamp>;
+  earlier_hash: Buffer | null;
+  earlier_until: Timestamp | null;
   expires_at: Timestamp | null;
   hash: Buffer;
   id: string;
