@@ -33470,6 +33470,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `not-found` */
             404: components["responses"]["NotFound"];
+            /** @description Something is in a state in which this cannot be done. `conflict-wrong-state` */
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];

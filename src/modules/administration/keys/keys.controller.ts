@@ -57,7 +57,7 @@ export class KeysController {
       'promised, so that it may be asked again when the answer is lost; an earlier one no longer. With 0 all before end at once. What is open ' +
       'with a secret ends with it.',
     response: ApiKeyRotatedResponse,
-    problems: ['not_found'],
+    problems: ['not_found', 'wrong_state'],
   })
   @Post(':id/rotate')
   rotate(

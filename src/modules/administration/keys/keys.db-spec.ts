@@ -136,6 +136,13 @@ describe('API keys', () => {
     expect(await process().cache.authenticate(key)).toBeUndefined();
     const listed = (await here.service.list(ANYBODY, { limit: 10_000, cursor: undefined })).items!.find((one) => one.id === id)!;
     expect(Date.parse(listed.expires_at!)).toBeLessThan(now());
+    await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({
+      detail: `conflict: the key ended at ${listed.expires_at}; revoke it and make another`,
+    });
+    await expect(there.service.create(ANYBODY, { name: 'guest' })).rejects.toMatchObject({
+      detail: `conflict: a key is already called guest: ${id}; revoke it first (it ended at ${listed.expires_at})`,
+    });
+    await here.service.revoke(ANYBODY, id);
     await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
     const late = here.service.create(ANYBODY, { name: 'late', expires_at: '2020-01-01T00:00:00Z' });
     await expect(late).rejects.toMatchObject({ problem: 'validation_failed' });
@@ -195,9 +202,9 @@ describe('API keys', () => {
   });
 
   it('have unique names while they work', async () => {
-    await here.service.create(ANYBODY, { name: 'twin', scope: 'read' });
+    const { id } = await here.service.create(ANYBODY, { name: 'twin', scope: 'read' });
     await expect(there.service.create(ANYBODY, { name: 'twin', scope: 'read' })).rejects.toMatchObject({
-      detail: 'conflict: a key is already called twin',
+      detail: `conflict: a key is already called twin: ${id}`,
     });
   });
 

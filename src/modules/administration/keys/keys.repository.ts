@@ -48,6 +48,17 @@ export class KeysRepository {
       .execute();
   }
 
+  /** The key of this id or name that is not revoked, whether it has ended or not. */
+  async held(db: Kysely<Database>, by: 'id' | 'name', value: string): Promise<{ id: string; ended: Date | undefined } | undefined> {
+    const row = await db
+      .selectFrom('api_keys')
+      .select(['id', 'expires_at', (eb) => eb('expires_at', '<=', sql<Date>`now()`).as('has_ended')])
+      .where(by, '=', value)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+    return row === undefined ? undefined : { id: row.id, ended: row.has_ended ? (row.expires_at ?? undefined) : undefined };
+  }
+
   /**
    * Gives a key that works a new secret; the one before is good for `graceS` seconds more, and the one before that for what is left of
    * its own time: whoever asks again, as the answer was lost, ends nothing that others use. With no grace all before end.
