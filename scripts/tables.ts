@@ -57,6 +57,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
       'configuration',
       'integrations',
       'orchestration',
+      'platform/audit-log',
       'platform/streams',
       'runners',
       'sessions',
