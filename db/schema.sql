@@ -1429,6 +1429,7 @@ create table usage_cities (
   zone text default 'UTC'::text not null,
   recorded boolean default true not null,
   prices jsonb default '[]'::jsonb not null,
+  removed_until timestamp with time zone,
   constraint usage_cities_pkey PRIMARY KEY (stream_id),
   constraint usage_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 ) with (fillfactor=50);

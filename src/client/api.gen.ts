@@ -4977,7 +4977,7 @@ export interface components {
             items: components["schemas"]["CityUsage"][];
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
             next_cursor?: string;
-            /** @description True when the prices of a city are not known yet: then only what agents say is its cost. */
+            /** @description True when the prices of a city are not known yet: then only what agents say is its cost; and when sessions of that time were deleted. */
             partial?: boolean;
             /** @description What is missing. Absent when nothing is. */
             partial_reasons?: string[];
@@ -17005,7 +17005,7 @@ export interface components {
         UsageSeriesBody: {
             /** @description How long a bucket is, in seconds. */
             bucket_s: number;
-            /** @description True when there are more turns than one answer looks at: `since` is where those begin that are here. */
+            /** @description True when there are more turns than one answer looks at: `since` is where those begin that are here; and when sessions of that time were deleted. */
             partial?: boolean;
             /** @description What is missing. Absent when nothing is. */
             partial_reasons?: string[];

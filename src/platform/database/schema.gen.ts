@@ -1060,6 +1060,7 @@ export interface StoreLooks {
 export interface UsageCities {
   prices: Generated<Json>;
   recorded: Generated<boolean>;
+  removed_until: Timestamp | null;
   revision: Generated<number>;
   stream_id: number;
   zone: Generated<string>;
