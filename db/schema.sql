@@ -28,6 +28,8 @@ create table api_keys (
   expires_at timestamp with time zone,
   previous_hash bytea,
   previous_until timestamp with time zone,
+  earlier_hash bytea,
+  earlier_until timestamp with time zone,
   constraint api_keys_id_pkey PRIMARY KEY (id),
   constraint api_keys_rights_check CHECK (rights <@ ARRAY['operate'::text, 'configure'::text, 'commands'::text, 'audit'::text]),
   constraint api_keys_scope_check CHECK (scope = ANY (ARRAY['read'::text, 'write'::text]))
@@ -1427,6 +1429,7 @@ create table usage_cities (
   zone text default 'UTC'::text not null,
   recorded boolean default true not null,
   prices jsonb default '[]'::jsonb not null,
+  removed_until timestamp with time zone,
   constraint usage_cities_pkey PRIMARY KEY (stream_id),
   constraint usage_cities_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 ) with (fillfactor=50);

@@ -99,6 +99,7 @@ const DUE = 'what is due in any city: each server is asked for its own';
 
 /** Statements that may concern cities of several servers, by their files: none that a request for a city waits for. */
 export const CROSSING: Readonly<Record<string, string>> = {
+  'src/platform/audit-log/audit.repository.ts': 'which names are cities: each server is asked for its own',
   'src/platform/event-log/partitions.ts': 'Each server has its own parts of the log, which its own worker makes and drops.',
   'src/platform/streams/stream-log.repository.ts': FEED,
   'src/modules/tenancy/events/event-histogram.repository.ts': FEED,

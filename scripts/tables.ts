@@ -57,6 +57,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
       'configuration',
       'integrations',
       'orchestration',
+      'platform/audit-log',
       'platform/streams',
       'runners',
       'sessions',
@@ -123,7 +124,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   },
   session_messages: { writes: ['sessions/messages'], reads: ['integrations', 'runners', 'sessions'] },
   session_names: { writes: ['sessions/session-names', 'sessions/session-store'], reads: ['functions', 'orchestration'] },
-  session_turns: { writes: ['sessions/usage'], reads: ['administration', 'runners'] },
+  session_turns: { writes: ['sessions/usage'], reads: ['administration', 'runners', 'sessions'] },
   sessions: {
     writes: ['sessions/session-store', 'sessions/sessions'],
     reads: ['administration', 'functions', 'hosts', 'integrations', 'orchestration', 'runners', 'sessions', 'work'],
@@ -131,6 +132,6 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   sling_batch_results: { writes: ['orchestration/sling'], reads: [] },
   sling_batches: { writes: ['orchestration/sling'], reads: [] },
   store_looks: { writes: ['administration/maintenance'], reads: [] },
-  usage_cities: { writes: ['sessions/usage'], reads: ['sessions'] },
+  usage_cities: { writes: ['sessions/sessions', 'sessions/usage'], reads: ['sessions'] },
   webhook_deliveries: { writes: ['orchestration/orders'], reads: ['administration'] },
 };

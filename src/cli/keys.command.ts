@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
+import { ConnectionError } from '../client/problems.js';
 import { ask, type Api, type Schemas } from './api.js';
 import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
-import { ApiError } from './errors.js';
+import { ApiError, UnreachableError } from './errors.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from './listing.js';
@@ -127,12 +128,27 @@ function addRotate(key: Command, io: Io): void {
     const { api } = contextOf(command, io);
     const body = { grace_seconds: Math.ceil(spanOf('--grace', flags.grace) / 1_000) };
     const params = { path: { id } };
-    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal })).catch(ofKey);
+    const { data } = await ask(api, (signal) => api.http.POST('/v0/keys/{id}/rotate', { params, body, signal }))
+      .catch(lostRotation(body.grace_seconds))
+      .catch(ofKey);
     if (flags.json === true) return printJson(io, data);
     const until = data.previous_until === null ? 'is not good any more' : `is good until ${data.previous_until}`;
     io.err(`key ${id} of ${data.name}; it is not shown again, and the one before ${until}:\n`);
     return io.out(`${data.key}\n`);
   });
+}
+
+/** Where it is not known whether the key has been given a secret, which nobody has seen then: what to do. */
+function lostRotation(graceS: number): (error: unknown) => never {
+  const before = graceS === 0 ? '' : ', the secrets before it stay good for their time';
+  const next = `the key may have a new secret that nobody has seen: rotate it again${before}`;
+  return (error) => {
+    const { cause } = error as Error;
+    if (error instanceof UnreachableError && cause instanceof ConnectionError && cause.mayHaveHappened)
+      throw new UnreachableError(`${error.message}; ${next}`, error.exitCode, { cause });
+    if (error instanceof ApiError && [502, 503, 504].includes(error.status)) return hinted(error.status, next)(error);
+    throw error;
+  };
 }
 
 function addRevoke(key: Command, io: Io): void {

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { runCli } from './cli.js';
 import { fakeIo } from './testing/io.js';
-import { json, testServer, type TestServer } from './testing/server.js';
+import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
 let server: TestServer;
 afterEach(() => server.close());
@@ -30,5 +30,20 @@ describe('svc key create', () => {
     [['--no-city', ...create], undefined],
   ])('%j is for the cities that were named, wherever they were', async (args, cities) => {
     expect(await citiesOf(...args)).toEqual(cities);
+  });
+});
+
+describe('svc key rotate', () => {
+  it.each<[string, Handler, readonly string[], string | undefined]>([
+    ['lost', (request) => request.socket.destroy(), [], 'rotate it again, the secrets before it stay good for their time'],
+    ['lost, with no grace', (request) => request.socket.destroy(), ['--grace', '0s'], 'rotate it again\n'],
+    ['not known', (_request, response) => problem(response, 503, 'unavailable: no'), [], 'rotate it again, the secrets'],
+    ['no', (_request, response) => problem(response, 403, 'forbidden: no'), [], undefined],
+  ])('says what to do when the answer is %s', async (_what, handler, flags, said) => {
+    server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': handler });
+    const io = fakeIo({ env: { SVC_API_URL: server.url } });
+    expect(await runCli(['key', 'rotate', '4be01f9c2d77', ...flags], io)).not.toBe(0);
+    if (said === undefined) expect(io.stderr).not.toContain('rotate it again');
+    else expect(io.stderr).toContain(`the key may have a new secret that nobody has seen: ${said}`);
   });
 });

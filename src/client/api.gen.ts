@@ -3883,7 +3883,7 @@ export interface paths {
         put?: never;
         /**
          * Give an API key a new secret
-         * @description Id, name, rights and end stay. The secret before is good for `grace_seconds` more, an earlier one no longer; what is open with a secret ends with it.
+         * @description Id, name, rights and end stay. The secret before is good for `grace_seconds` more, and the one before that until the end that it was promised, so that it may be asked again when the answer is lost; an earlier one no longer. With 0 all before end at once. What is open with a secret ends with it.
          */
         post: operations["rotate-key"];
         delete?: never;
@@ -4471,7 +4471,7 @@ export interface components {
         /** @description How long the secret before is good, too. */
         ApiKeyRotateInputBody: {
             /**
-             * @description For how long the secret before is good, too.
+             * @description For how long the secret before is good, too; 0 ends all before.
              * @default 3600
              */
             grace_seconds: number;
@@ -4977,7 +4977,7 @@ export interface components {
             items: components["schemas"]["CityUsage"][];
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
             next_cursor?: string;
-            /** @description True when the prices of a city are not known yet: then only what agents say is its cost. */
+            /** @description True when the prices of a city are not known yet: then only what agents say is its cost; and when sessions of that time were deleted. */
             partial?: boolean;
             /** @description What is missing. Absent when nothing is. */
             partial_reasons?: string[];
@@ -17005,7 +17005,7 @@ export interface components {
         UsageSeriesBody: {
             /** @description How long a bucket is, in seconds. */
             bucket_s: number;
-            /** @description True when there are more turns than one answer looks at: `since` is where those begin that are here. */
+            /** @description True when there are more turns than one answer looks at: `since` is where those begin that are here; and when sessions of that time were deleted. */
             partial?: boolean;
             /** @description What is missing. Absent when nothing is. */
             partial_reasons?: string[];
@@ -33470,6 +33470,8 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description What the path names is not there, or the key may not see it. `not-found` */
             404: components["responses"]["NotFound"];
+            /** @description Something is in a state in which this cannot be done. `conflict-wrong-state` */
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];

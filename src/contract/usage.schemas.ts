@@ -103,7 +103,9 @@ export const UsageSeriesBody = contract(
     partial: z
       .boolean()
       .optional()
-      .describe('True when there are more turns than one answer looks at: `since` is where those begin that are here.'),
+      .describe(
+        'True when there are more turns than one answer looks at: `since` is where those begin that are here; and when sessions of that time were deleted.',
+      ),
     partial_reasons: z.array(z.string()).optional().describe('What is missing. Absent when nothing is.'),
   }),
   'What a city has used over time.',
@@ -129,7 +131,12 @@ export const CitiesUsageBody = contract(
     total: int64.describe('How many cities there are that the caller may see.'),
     next_cursor: z.string().optional(),
     recent_window_secs: int64.describe('How many seconds `recent` covers.'),
-    partial: z.boolean().optional().describe('True when the prices of a city are not known yet: then only what agents say is its cost.'),
+    partial: z
+      .boolean()
+      .optional()
+      .describe(
+        'True when the prices of a city are not known yet: then only what agents say is its cost; and when sessions of that time were deleted.',
+      ),
     partial_reasons: z.array(z.string()).optional().describe('What is missing. Absent when nothing is.'),
   }),
   'What cities have used.',

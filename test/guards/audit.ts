@@ -104,10 +104,26 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'Records go by their number.',
     file: 'src/modules/administration/audit/audit-retention.ts',
-    find: 'this.repository.newestBeyond(tx, most)',
-    replace: 'this.repository.newestBeyond(tx, most * 1_000)',
+    find: 'this.repository.beyond(tx, most)',
+    replace: 'this.repository.beyond(tx, most * 1_000)',
     test: RECORDS,
     name: 'drops the oldest by age and by number',
+  },
+  {
+    guard: 'By number go the records of whoever has the most.',
+    file: 'src/platform/audit-log/audit.repository.ts',
+    find: 'where n > rest / sharing order by n',
+    replace: 'where n > 0 order by n',
+    test: RECORDS,
+    name: 'leaves what others did',
+  },
+  {
+    guard: 'Names that no city ever had are one, among those whose records go.',
+    file: 'src/platform/audit-log/audit.repository.ts',
+    find: `select coalesce(s.name collate "default", '') as city`,
+    replace: 'select c.city as city',
+    test: RECORDS,
+    name: 'takes all names that no city ever had for one',
   },
   {
     guard: 'A key of some cities leaves audit streams to others.',

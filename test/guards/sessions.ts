@@ -23,6 +23,14 @@ const LAUNCH_ENVIRONMENT = 'src/modules/sessions/launch/environment.spec.ts';
 /** Sessions, their runners and agents, what is said to them and by them. */
 export const SESSIONS: readonly Guard[] = [
   {
+    guard: 'Sums of usage say that they are not all where sessions were deleted.',
+    file: 'src/modules/sessions/usage/usage-series.repository.ts',
+    find: 'u.removed_until >= span.first',
+    replace: 'u.removed_until > now()',
+    test: 'src/modules/sessions/usage/usage-lists.db-spec.ts',
+    name: 'says that it is not all where sessions of that time were deleted',
+  },
+  {
     guard: 'A runner looks at the sessions of which it has heard, and not at all that it has.',
     file: 'src/modules/runners/runners/runner.service.ts',
     find: 'this.#heard.size === 0 ? undefined : [...this.#heard];',

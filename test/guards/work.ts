@@ -378,6 +378,22 @@ export const WORK: readonly Guard[] = [
     test: KEYS,
   },
   {
+    guard: 'A secret that was promised a time has it, however often the key is rotated meanwhile.',
+    file: 'src/modules/administration/keys/keys.repository.ts',
+    find: 'case when previous_until > now() then previous_hash\n                when',
+    replace: 'case when',
+    test: KEYS,
+    name: 'leave each secret the time that it was promised',
+  },
+  {
+    guard: 'A key that has ended is told apart from one that is not there.',
+    file: 'src/modules/administration/keys/keys.repository.ts',
+    find: 'ended: row.has_ended ?',
+    replace: 'ended: row.has_ended === undefined ?',
+    test: KEYS,
+    name: 'end when they were said to',
+  },
+  {
     guard: 'A key that is revoked stops working.',
     file: 'src/modules/administration/keys/key-cache.ts',
     find: '    this.#entries.clear();\n    this.#reading.clear();',

@@ -279,6 +279,52 @@ describe('retention', () => {
     expect((await all()).map(({ actor }) => actor)).toEqual(['n19', 'n18', 'n17']);
   });
 
+  const did = async (count: number, more: Partial<AuditEntry>): Promise<void> => {
+    for (let n = 0; n < count; n++) await onBehalfOf(of({ actor: `n${n}`, ...more }), () => transactions.run(() => Promise.resolve()));
+  };
+  const left = async (): Promise<string[]> => (await all()).map(({ city, actor }) => `${city ?? '-'} ${actor}`).sort();
+  const cities = (...names: readonly string[]) =>
+    db
+      .insertInto('event_streams')
+      .values(names.map((name) => ({ name })))
+      .execute();
+
+  // Guard: one city pushes out nothing that was done elsewhere, or in none.
+  it('leaves what others did, when one city has too many', async () => {
+    await cities('alpha', 'beta');
+    await did(3, { city: 'beta' });
+    await did(1, { city: null, operation: 'create-key', actor: 'admin' });
+    await did(20, { city: 'alpha' });
+    await round({ auditRecords: 10 });
+    expect(await left()).toEqual(['- admin', ...[14, 15, 16, 17, 18, 19].map((n) => `alpha n${n}`), ...[0, 1, 2].map((n) => `beta n${n}`)]);
+    // Several that have too many have as many as each other, and what is over nobody's.
+    await did(9, { city: null });
+    await round({ auditRecords: 10 });
+    expect(await left()).toEqual([
+      ...[6, 7, 8].map((n) => `- n${n}`),
+      ...[17, 18, 19].map((n) => `alpha n${n}`),
+      ...[0, 1, 2].map((n) => `beta n${n}`),
+    ]);
+    await round({ auditRecords: 10 });
+    expect(await left()).toHaveLength(9);
+  });
+
+  // Guard: names are free for whoever asks.
+  it('takes all names that no city ever had for one', async () => {
+    await cities('beta', 'gone');
+    await db.updateTable('event_streams').set({ active: false }).where('name', '=', 'gone').execute();
+    await did(3, { city: 'beta' });
+    await did(3, { city: 'gone' });
+    for (let n = 0; n < 20; n++) audit.answered(of({ city: `made-up-${n}`, actor: 'any' }), refused);
+    await audit.flushed();
+    await round({ auditRecords: 10 });
+    expect(await left()).toEqual([
+      ...[0, 1, 2].map((n) => `beta n${n}`),
+      ...[0, 1, 2].map((n) => `gone n${n}`),
+      ...[16, 17, 18, 19].map((n) => `made-up-${n} any`),
+    ]);
+  });
+
   it('puts what a restored dump brings before all that comes later', async () => {
     audit.answered(of({ actor: 'restored' }), refused);
     await audit.flushed();

@@ -9,11 +9,17 @@ import type { AuditRecord } from './audit-record.js';
 
 const INSERT = auditInsert('$1').split('$1') as [string, string];
 
-/** A place in the order of time. */
-interface AuditEdge {
+/** What one has too many, up to that record in the order of time. */
+export interface AuditExcess {
+  /** A city that is or was one, `''` for all names that never were, null for what is of no city. */
+  readonly city: string | null;
+  readonly records: number;
   readonly at: string;
   readonly id: number;
 }
+
+/** Whoever asks writes the name of a city into a path: all that none ever had are one. */
+const NEVER_A_CITY = sql`a.city collate "C" not in (select s.name from event_streams s)`;
 
 /** All writing of `audit_records`, but for the statements that have `auditInsert` in them. */
 @Injectable()
@@ -61,19 +67,56 @@ export class AuditRepository {
     return Number(numAffectedRows ?? 0n);
   }
 
-  /** The newest record that is one too many; undefined while there are `most` or fewer. Reads as many entries of the index. */
-  async newestBeyond(tx: Tx, most: number): Promise<AuditEdge | undefined> {
-    const { rows } = await sql<AuditEdge>`
-      select at::text as at, id from audit_records order by audit_records.at desc, id desc offset ${most} limit 1`.execute(tx);
-    return rows[0];
+  /**
+   * What is beyond `most` records in all. Whoever has the most gives first: each city, what is of none and what is of no city that ever was has as
+   * many as the others, or all of its own where these are fewer. So nobody pushes out what others did. One statement, that two who ask do not drop twice.
+   */
+  async beyond(tx: Tx, most: number): Promise<AuditExcess[]> {
+    const { rows } = await sql<AuditExcess>`
+      with counted as (
+        select city, count(*) as n from audit_records where city is not null group by city
+      ), parties as (
+        select coalesce(s.name collate "default", '') as city, sum(c.n)::bigint as n
+        from counted c left join event_streams s on s.name = c.city collate "C" group by 1
+        union all
+        select null, (select count(*) from audit_records) - (select coalesce(sum(n), 0)::bigint from counted)
+      ), ranked as (
+        select city, n, most - (sum(n) over (order by n, city rows unbounded preceding))::bigint + n as rest,
+          count(*) over () - row_number() over (order by n, city) + 1 as sharing
+        from parties cross join (select ${most}::bigint as most) m
+      ), fair as (
+        select rest / sharing as share from ranked where n > rest / sharing order by n, city limit 1
+      )
+      select r.city, r.n - f.share as records, edge.at::text as at, edge.id
+      from ranked r join fair f on r.n > f.share cross join lateral (
+        (select a.at, a.id from audit_records a where a.city = r.city and r.city <> '' order by a.at, a.id offset r.n - f.share - 1 limit 1)
+        union all
+        (select a.at, a.id from audit_records a where r.city = '' and ${NEVER_A_CITY} order by a.at, a.id offset r.n - f.share - 1 limit 1)
+        union all
+        (select a.at, a.id from audit_records a where r.city is null and a.city is null order by a.at, a.id offset r.n - f.share - 1 limit 1)
+      ) edge order by records desc`.execute(tx);
+    return rows;
   }
 
-  /** Deletes up to `limit` of the records up to that one, oldest first. Returns how many. */
-  async dropUpTo(tx: Tx, { at, id }: AuditEdge, limit: number): Promise<number> {
+  /** Deletes up to `limit` of what these have too many, oldest first. Returns how many. */
+  async dropBeyond(tx: Tx, excess: readonly AuditExcess[], limit: number): Promise<number> {
+    const [cities, ats, ids] = [excess.map(({ city }) => city), excess.map(({ at }) => at), excess.map(({ id }) => id)];
     const { numAffectedRows } = await sql`
       delete from audit_records where (xid, id) in (
-        select xid, id from audit_records where (at, id) <= (${at}::timestamptz, ${id}::bigint) order by at, id limit ${limit}
-        for update skip locked)`.execute(tx);
+        select d.xid, d.id from unnest(${cities}::text[], ${ats}::timestamptz[], ${ids}::bigint[]) as e(city, at, id) cross join lateral (
+          select a.xid, a.id from audit_records a where a.city = e.city and (a.at, a.id) <= (e.at, e.id)
+          order by a.at, a.id limit ${limit} for update skip locked) d
+        limit ${limit})`.execute(tx);
+    return Number(numAffectedRows ?? 0n);
+  }
+
+  /** The same of what is of no city, or of none that ever was. */
+  async dropNobodys(tx: Tx, { city, at, id }: AuditExcess, limit: number): Promise<number> {
+    const { numAffectedRows } = await sql`
+      delete from audit_records where (xid, id) in (
+        select a.xid, a.id from audit_records a
+        where ${city === null ? sql`a.city is null` : NEVER_A_CITY} and (a.at, a.id) <= (${at}::timestamptz, ${id}::bigint)
+        order by a.at, a.id limit ${limit} for update of a skip locked)`.execute(tx);
     return Number(numAffectedRows ?? 0n);
   }
 

@@ -124,7 +124,13 @@ export const EnvSchema = z.object({
     .describe('How long events are kept, such as `30d`; up to a quarter longer, as they go in parts. Without it for ever.'),
   // Who did what is asked for months later; the number keeps a busy supervisor's disk bounded.
   SVC_AUDIT_RETENTION: duration.prefault('90d').describe('How long the records of `svc audit` are kept.'),
-  SVC_AUDIT_RECORDS: z.coerce.number().int().min(1_000).max(20_000_000).default(2_000_000).describe('How many of them at the most.'),
+  SVC_AUDIT_RECORDS: z.coerce
+    .number()
+    .int()
+    .min(1_000)
+    .max(20_000_000)
+    .default(2_000_000)
+    .describe('How many of them at the most; beyond that go those of the city that has the most.'),
   // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
   SVC_DISK_WARN_MB: z.coerce
     .number()

@@ -48,6 +48,8 @@ export interface Agents {
 export interface ApiKeys {
   cities: string[] | null;
   created_at: Generated<Timestamp>;
+  earlier_hash: Buffer | null;
+  earlier_until: Timestamp | null;
   expires_at: Timestamp | null;
   hash: Buffer;
   id: string;
@@ -1058,6 +1060,7 @@ export interface StoreLooks {
 export interface UsageCities {
   prices: Generated<Json>;
   recorded: Generated<boolean>;
+  removed_until: Timestamp | null;
   revision: Generated<number>;
   stream_id: number;
   zone: Generated<string>;

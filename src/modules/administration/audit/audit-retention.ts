@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { AuditRepository } from '../../../platform/audit-log/audit.repository.js';
+import { AuditRepository, type AuditExcess } from '../../../platform/audit-log/audit.repository.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -9,8 +9,12 @@ import { inBatches } from '../../../platform/time/in-batches.js';
 
 const EVERY_MS = 5 * 60_000;
 const BATCH = 2_000;
+/** Cities that a line in the log names. */
+const TOLD = 5;
 
-/** Drops audit records beyond their age and number, oldest first, and mends the order of those of a restored dump. */
+const isCity = (city: string | null): boolean => city !== null && city !== '';
+
+/** Drops audit records beyond their age, and beyond their number of whoever has the most, oldest first, and mends the order of those of a restored dump. */
 @Injectable()
 export class AuditRetention implements OnApplicationBootstrap {
   constructor(
@@ -32,7 +36,21 @@ export class AuditRetention implements OnApplicationBootstrap {
     const all = (step: (tx: Tx) => Promise<number>): Promise<void> => inBatches(batch, () => this.transactions.run(step), signal);
     await all((tx) => this.repository.putFirst(tx, batch));
     await all((tx) => this.repository.dropOld(tx, age, batch));
-    const edge = await this.transactions.run((tx) => this.repository.newestBeyond(tx, most));
-    if (edge !== undefined) await all((tx) => this.repository.dropUpTo(tx, edge, batch));
+    const beyond = await this.transactions.run((tx) => this.repository.beyond(tx, most));
+    if (beyond.length === 0) return;
+    this.#tell(beyond);
+    const cities = beyond.filter(({ city }) => isCity(city));
+    if (cities.length > 0) await all((tx) => this.repository.dropBeyond(tx, cities, batch));
+    for (const one of beyond) if (!isCity(one.city)) await all((tx) => this.repository.dropNobodys(tx, one, batch));
+  }
+
+  /** What is too old has gone before: all of this was to be kept longer. */
+  #tell(beyond: readonly AuditExcess[]): void {
+    const of = beyond.slice(0, TOLD).map(({ city, records }) => ({ city: city === '' ? 'none that ever was' : (city ?? 'none'), records }));
+    const records = beyond.reduce((sum, one) => sum + one.records, 0);
+    this.log.warn(
+      { of, records },
+      'audit records go before SVC_AUDIT_RETENTION, as there are more than SVC_AUDIT_RECORDS: those of whoever has the most',
+    );
   }
 }

@@ -124,9 +124,11 @@ function secretsOf(row: KeyRow): Entry['secrets'] {
       row.scope === 'write' ? ({ scope: 'write' } as const) : ({ scope: 'read', ...(rights.length === 0 ? {} : { rights }) } as const);
     return { hash, until, principal: Object.freeze({ ...who, ...what }) };
   };
-  const before =
-    row.previous_hash === null || row.previous_until === null ? [] : [of(row.previous_hash, Math.min(end, row.previous_until.getTime()))];
-  return [of(row.hash, end), ...before];
+  const before = (hash: Buffer | null, until: Date | null): Entry['secrets'] =>
+    hash === null || until === null ? [] : [of(hash, Math.min(end, until.getTime()))];
+  // A replica of the release before ends what is before by the previous one alone: no earlier one is good without it.
+  const earlier = row.previous_hash === null ? [] : before(row.earlier_hash, row.earlier_until);
+  return [of(row.hash, end), ...before(row.previous_hash, row.previous_until), ...earlier];
 }
 
 const good = (entry: Entry | undefined): Entry['secrets'] => (entry?.secrets ?? []).filter(({ until }) => until > Date.now());

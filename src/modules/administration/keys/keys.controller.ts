@@ -53,10 +53,11 @@ export class KeysController {
     example: { grace_seconds: 3600 },
     summary: 'Give an API key a new secret',
     description:
-      'Id, name, rights and end stay. The secret before is good for `grace_seconds` more, an earlier one no longer; what is open with a ' +
-      'secret ends with it.',
+      'Id, name, rights and end stay. The secret before is good for `grace_seconds` more, and the one before that until the end that it was ' +
+      'promised, so that it may be asked again when the answer is lost; an earlier one no longer. With 0 all before end at once. What is open ' +
+      'with a secret ends with it.',
     response: ApiKeyRotatedResponse,
-    problems: ['not_found'],
+    problems: ['not_found', 'wrong_state'],
   })
   @Post(':id/rotate')
   rotate(

@@ -136,6 +136,13 @@ describe('API keys', () => {
     expect(await process().cache.authenticate(key)).toBeUndefined();
     const listed = (await here.service.list(ANYBODY, { limit: 10_000, cursor: undefined })).items!.find((one) => one.id === id)!;
     expect(Date.parse(listed.expires_at!)).toBeLessThan(now());
+    await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({
+      detail: `conflict: the key ended at ${listed.expires_at}; revoke it and make another`,
+    });
+    await expect(there.service.create(ANYBODY, { name: 'guest' })).rejects.toMatchObject({
+      detail: `conflict: a key is already called guest: ${id}; revoke it first (it ended at ${listed.expires_at})`,
+    });
+    await here.service.revoke(ANYBODY, id);
     await expect(here.service.rotate(ANYBODY, id, { grace_seconds: 0 })).rejects.toMatchObject({ detail: `not_found: no such key: ${id}` });
     const late = here.service.create(ANYBODY, { name: 'late', expires_at: '2020-01-01T00:00:00Z' });
     await expect(late).rejects.toMatchObject({ problem: 'validation_failed' });
@@ -161,10 +168,43 @@ describe('API keys', () => {
     await expect(here.service.rotate(ANYBODY, '0'.repeat(12), { grace_seconds: 0 })).rejects.toMatchObject({ problem: 'not_found' });
   });
 
+  // Guard: a secret that was promised a time has it, however often the key is rotated meanwhile.
+  it('leave each secret the time that it was promised, when they are rotated again as the answer was lost', async () => {
+    const { id, key: first } = await here.service.create(ANYBODY, { name: 'again', scope: 'read' });
+    const { key: second, previous_until: end } = await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
+    const { key: third } = await here.service.rotate(ANYBODY, id, { grace_seconds: 7_200 });
+    const good = async (...keys: readonly string[]): Promise<boolean[]> => {
+      const { cache } = process();
+      return Promise.all(keys.map(async (key) => (await cache.authenticate(key)) !== undefined));
+    };
+    expect(await good(first, second, third)).toEqual([true, true, true]);
+    const row = await db.selectFrom('api_keys').select('earlier_until').where('id', '=', id).executeTakeFirstOrThrow();
+    expect(row.earlier_until?.toISOString()).toBe(end);
+    await sql`update api_keys set earlier_until = now() - interval '1 second' where id = ${id}`.execute(db);
+    expect(await good(first, second, third)).toEqual([false, true, true]);
+    // What has ended takes nobody's place.
+    await sql`update api_keys set earlier_until = now() + interval '1 hour', previous_until = now() where id = ${id}`.execute(db);
+    const { key: fourth } = await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
+    expect(await good(first, second, third, fourth)).toEqual([true, false, true, true]);
+    const { key: fifth } = await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
+    expect(await good(first, third, fourth, fifth)).toEqual([false, true, true, true]);
+    const { key: last } = await here.service.rotate(ANYBODY, id, { grace_seconds: 0 });
+    expect(await good(third, fourth, fifth, last)).toEqual([false, false, false, true]);
+  });
+
+  it('end all before as a replica of the release before has ended the one before', async () => {
+    const { id, key: first } = await here.service.create(ANYBODY, { name: 'mixed', scope: 'read' });
+    for (const grace_seconds of [3_600, 3_600]) await here.service.rotate(ANYBODY, id, { grace_seconds });
+    await sql`update api_keys set previous_hash = null, previous_until = null where id = ${id}`.execute(db);
+    expect(await process().cache.authenticate(first)).toBeUndefined();
+    await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
+    expect(await process().cache.authenticate(first)).toBeUndefined();
+  });
+
   it('have unique names while they work', async () => {
-    await here.service.create(ANYBODY, { name: 'twin', scope: 'read' });
+    const { id } = await here.service.create(ANYBODY, { name: 'twin', scope: 'read' });
     await expect(there.service.create(ANYBODY, { name: 'twin', scope: 'read' })).rejects.toMatchObject({
-      detail: 'conflict: a key is already called twin',
+      detail: `conflict: a key is already called twin: ${id}`,
     });
   });
 

@@ -48,15 +48,38 @@ export class KeysRepository {
       .execute();
   }
 
-  /** Gives a key that works a new secret; the one before is good for `graceS` seconds more. Undefined when there is no such key. */
+  /** The key of this id or name that is not revoked, whether it has ended or not. */
+  async held(db: Kysely<Database>, by: 'id' | 'name', value: string): Promise<{ id: string; ended: Date | undefined } | undefined> {
+    const row = await db
+      .selectFrom('api_keys')
+      .select(['id', 'expires_at', (eb) => eb('expires_at', '<=', sql<Date>`now()`).as('has_ended')])
+      .where(by, '=', value)
+      .where('revoked_at', 'is', null)
+      .executeTakeFirst();
+    return row === undefined ? undefined : { id: row.id, ended: row.has_ended ? (row.expires_at ?? undefined) : undefined };
+  }
+
+  /**
+   * Gives a key that works a new secret; the one before is good for `graceS` seconds more, and the one before that for what is left of
+   * its own time: whoever asks again, as the answer was lost, ends nothing that others use. With no grace all before end.
+   * Undefined when there is no such key.
+   */
   rotate(tx: Tx, id: string, hash: Buffer, graceS: number): Promise<KeyRow | undefined> {
     return tx
       .updateTable('api_keys')
-      .set((eb) => ({
-        hash,
-        previous_hash: graceS === 0 ? null : eb.ref('hash'),
-        previous_until: graceS === 0 ? null : sql<Date>`now() + make_interval(secs => ${graceS})`,
-      }))
+      .set((eb) =>
+        graceS === 0
+          ? { hash, previous_hash: null, previous_until: null, earlier_hash: null, earlier_until: null }
+          : {
+              hash,
+              previous_hash: eb.ref('hash'),
+              previous_until: sql<Date>`now() + make_interval(secs => ${graceS})`,
+              earlier_hash: sql<Buffer | null>`case when previous_until > now() then previous_hash
+                when previous_hash is not null then earlier_hash end`,
+              earlier_until: sql<Date | null>`case when previous_until > now() then previous_until
+                when previous_hash is not null then earlier_until end`,
+            },
+      )
       .where('id', '=', id)
       .where('revoked_at', 'is', null)
       .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', sql<Date>`now()`)]))

@@ -67,7 +67,12 @@ export type ApiKeyCreatedResponse = z.infer<typeof ApiKeyCreatedResponse>;
 export const ApiKeyRotateInputBody = contract(
   'ApiKeyRotateInputBody',
   z.strictObject({
-    grace_seconds: z.int().min(0).max(MAX_GRACE_S).default(3_600).meta({ description: 'For how long the secret before is good, too.' }),
+    grace_seconds: z
+      .int()
+      .min(0)
+      .max(MAX_GRACE_S)
+      .default(3_600)
+      .meta({ description: 'For how long the secret before is good, too; 0 ends all before.' }),
   }),
   'How long the secret before is good, too.',
 );

@@ -45,8 +45,8 @@ export class KeysService {
       const { last_used_at: _unused, ...fields } = toResponse(row);
       return { ...fields, key: token };
     } catch (error) {
-      if (violatedConstraint(error) === 'api_keys_name_key') throw problem('conflict', `a key is already called ${input.name}`);
-      throw error;
+      if (violatedConstraint(error) !== 'api_keys_name_key') throw error;
+      throw problem('conflict', `a key is already called ${input.name}${holding(await this.repository.held(this.db, 'name', input.name))}`);
     }
   }
 
@@ -63,7 +63,7 @@ export class KeysService {
     const { token } = newToken(id);
     const row = await this.transactions.run(async (tx) => {
       const rotated = await this.repository.rotate(tx, id, tokenHash(token), grace_seconds);
-      if (rotated === undefined) throw problem('not_found', `no such key: ${id}`);
+      if (rotated === undefined) throw notRotated(id, (await this.repository.held(tx, 'id', id))?.ended);
       this.#changed(tx);
       return rotated;
     });
@@ -97,6 +97,17 @@ function rightsAsked({ scope, rights }: ApiKeyCreateInput): readonly Right[] {
   if (rights === undefined) return scope === 'read' ? [] : RIGHTS;
   if (scope === undefined || scope === (storedRights(rights).scope === 'write' ? 'write' : 'read')) return rights;
   throw invalid('body.rights', `are not those of the scope ${scope}: leave one of the two out`);
+}
+
+/** Who has a name that was asked for: a key that has ended is listed, and keeps it, until it is revoked. */
+function holding(held: { id: string; ended: Date | undefined } | undefined): string {
+  if (held === undefined) return '';
+  return `: ${held.id}${held.ended === undefined ? '' : `; revoke it first (it ended at ${held.ended.toISOString()})`}`;
+}
+
+function notRotated(id: string, ended: Date | undefined): Error {
+  if (ended === undefined) return problem('not_found', `no such key: ${id}`);
+  return problem('wrong_state', `the key ended at ${ended.toISOString()}; revoke it and make another`);
 }
 
 function invalid(location: string, message: string): Error {

@@ -11,11 +11,15 @@ export class SessionDeletionsRepository {
 
   readonly isDue = sql<boolean>`exists (select from sessions where state = 'closed' and delete_pending)`;
 
-  /** True when it is gone, whoever did it. */
+  /** True when it is gone, whoever did it. Its turns go with it: the sums of what its city has used say that they are not all. */
   async delete(pk: number): Promise<boolean> {
     await sql`
-      with gone as (delete from sessions where pk = ${pk} and state = 'closed' and delete_pending returning pk)
-      delete from session_entries e using gone g where e.session_pk = g.pk`.execute(this.db);
+      with gone as (delete from sessions where pk = ${pk} and state = 'closed' and delete_pending returning pk),
+      entries as (delete from session_entries e using gone g where e.session_pk = g.pk)
+      insert into usage_cities as u (stream_id, removed_until)
+      select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
+      on conflict (stream_id) do update set removed_until = excluded.removed_until
+        where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
   }

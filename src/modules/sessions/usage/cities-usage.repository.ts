@@ -9,6 +9,8 @@ export interface CityUsageRow {
   /** What its files say of prices is known. */
   readonly known: boolean;
   readonly recorded: boolean;
+  /** Sessions were deleted that may have used something in these times. */
+  readonly removed: boolean;
   readonly today: UsageTotals;
   readonly last_24h: UsageTotals;
   readonly recent: UsageTotals;
@@ -39,7 +41,8 @@ export class CitiesUsageRepository {
   async page({ names, after, limit }: CitiesPage, recentSeconds: number): Promise<CityUsageRow[]> {
     const recent = sql`now() - ${recentSeconds}::int * interval '1 second'`;
     const { rows } = await sql<CityUsageRow>`
-      select c.name as city, coalesce(u.revision, 0) > 0 as known, coalesce(u.recorded, true) as recorded, x.today, x.last_24h, x.recent
+      select c.name as city, coalesce(u.revision, 0) > 0 as known, coalesce(u.recorded, true) as recorded,
+        coalesce(u.removed_until >= least(${MIDNIGHT}, ${DAY}), false) as removed, x.today, x.last_24h, x.recent
       from (
         select c.name, c.stream_id from cities c
         where c.name > ${after} and (${names === undefined} or c.name = any(${[...(names ?? [])]}::text[])) order by c.name limit ${limit + 1}

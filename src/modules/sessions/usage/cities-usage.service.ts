@@ -3,7 +3,7 @@ import { maySee, type Principal } from '../../../contract/principal.js';
 import type { CitiesUsageBody, UsageTotals } from '../../../contract/usage.schemas.js';
 import { CitiesUsageRepository, type CityUsageRow, type CostRow } from './cities-usage.repository.js';
 import type { CitiesUsageQuery } from './usage.schemas.js';
-import { NOTHING, RECENT_SECONDS } from './usage.service.js';
+import { NOTHING, RECENT_SECONDS, REMOVED } from './usage.service.js';
 
 /** What the cities use that a caller may see. */
 @Injectable()
@@ -17,15 +17,16 @@ export class CitiesUsageService {
       this.repository.count(names),
     ]);
     const shown = rows.slice(0, limit);
-    const unknown = shown.filter(({ known }) => !known).map(({ city }) => city);
+    const missing = shown.flatMap(({ city, known, recorded, removed }) => [
+      ...(known ? [] : [`the prices of city ${city} are not known yet`]),
+      ...(removed && recorded ? [`city ${city}: ${REMOVED}`] : []),
+    ]);
     return {
       items: shown.map(toItem),
       total,
       recent_window_secs: RECENT_SECONDS,
       ...(rows.length > limit ? { next_cursor: shown.at(-1)!.city } : {}),
-      ...(unknown.length === 0
-        ? {}
-        : { partial: true, partial_reasons: unknown.map((city) => `the prices of city ${city} are not known yet`) }),
+      ...(missing.length === 0 ? {} : { partial: true, partial_reasons: missing }),
     };
   }
 

@@ -12,6 +12,8 @@ import { Following } from '../../configuration/config/following.js';
 import { FollowingRepository } from '../../configuration/config/following.repository.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { timesAfter } from '../../orchestration/orders/wall-clock.js';
+import { SessionDeletionsRepository } from '../sessions/session-deletions.repository.js';
+import type { SessionResolver } from '../session-names/session-resolver.service.js';
 import { CitiesUsageRepository } from './cities-usage.repository.js';
 import { CitiesUsageService } from './cities-usage.service.js';
 import { UsageSeriesRepository } from './usage-series.repository.js';
@@ -19,6 +21,8 @@ import { UsageSeriesService } from './usage-series.service.js';
 import { UsageSync } from './usage-sync.js';
 import { UsageSyncRepository } from './usage-sync.repository.js';
 import { CitiesUsageQuery, UsageSeriesQuery } from './usage.schemas.js';
+import { UsageRepository } from './usage.repository.js';
+import { REMOVED, UsageService } from './usage.service.js';
 import { zoneOf } from './zone.js';
 
 const CITY = `[workspace]
@@ -211,5 +215,27 @@ describe('usage over time', () => {
       [expect.stringContaining('2')],
     ]);
     expect(Date.now() - Date.parse(since)).toBeLessThan(5 * 3_600_000);
+  });
+
+  // Guard: what was used and is not there any more is not passed over in silence.
+  it('says that it is not all where sessions of that time were deleted, as do the other sums', async () => {
+    const gone = await putSession(fixture.database.url, 'alpha', { id: 'al-2' });
+    await turn(gone, '3 days', 7);
+    await turn(gone, '2 hours', 7);
+    await turn(mayor, '1 hour', 1);
+    await sql`update sessions set state = 'closed', closed_at = now(), delete_pending = true where pk = ${gone.pk}`.execute(fixture.a.db);
+    expect(await new SessionDeletionsRepository(fixture.a.db).delete(gone.pk)).toBe(true);
+    const reasons = [REMOVED];
+    expect(await series()).toMatchObject({ partial: true, partial_reasons: reasons });
+    expect((await series({ since: '1h' })).partial).toBeUndefined();
+    const city = new UsageService(fixture.b.reads, new UsageRepository(fixture.b.db), undefined as unknown as SessionResolver);
+    expect((await city.city(fixture.city, false)).value).toMatchObject({ partial: true, partial_reasons: reasons });
+    const { partial_reasons } = await new CitiesUsageService(new CitiesUsageRepository(fixture.b.db)).list(
+      CitiesUsageQuery.parse({}),
+      ANYBODY,
+    );
+    expect(partial_reasons).toContain(`city alpha: ${REMOVED}`);
+    await sql`update usage_cities set removed_until = now() - interval '3 days'`.execute(fixture.a.db);
+    expect([(await series()).partial, (await city.city(fixture.city, false)).value.partial]).toEqual([undefined, undefined]);
   });
 });

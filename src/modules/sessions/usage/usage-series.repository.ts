@@ -32,6 +32,8 @@ export interface Series {
   readonly last: Date;
   /** There are older turns than were looked at. */
   readonly cut: boolean;
+  /** Sessions were deleted that may have used something since the first bucket began. */
+  readonly removed: boolean;
   readonly points: readonly SeriesPoint[];
 }
 
@@ -62,7 +64,8 @@ export class UsageSeriesRepository {
         select t.at, case when r.nth <= ${groups} then t.of end as of, min(r.nth) as nth, ${totals(sql`true`)} as usage
         from turns t join ranked r on r.of = t.of group by 1, 2
       )
-      select span.first, ${end} as last, span.cut, (
+      select span.first, ${end} as last, span.cut,
+        exists (select from usage_cities u where u.stream_id = ${streamId} and u.removed_until >= span.first) as removed, (
         select coalesce(json_agg(json_build_object('at', p.at, 'of', p.of, 'usage', p.usage) order by p.at, p.nth), '[]') from points p) as points
       from span`.execute(this.db);
     return rows[0]!;

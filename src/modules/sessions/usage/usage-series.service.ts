@@ -7,6 +7,7 @@ import type { Done } from '../../work/work/work.service.js';
 import { isRecorded, pricesOf } from './prices.js';
 import type { UsageSeriesQuery } from './usage.schemas.js';
 import { UsageSeriesRepository } from './usage-series.repository.js';
+import { REMOVED } from './usage.service.js';
 import { zoneOf } from './zone.js';
 
 /** Turns that one answer looks at. */
@@ -37,6 +38,7 @@ export class UsageSeriesService {
       prices: pricesOf(config),
     });
     const points = isRecorded(config) ? found.points : [];
+    const missing = [...(found.cut ? [`there are older turns: the newest ${most} are counted`] : []), ...(found.removed ? [REMOVED] : [])];
     const value = {
       since: found.first.toISOString(),
       until: found.last.toISOString(),
@@ -46,7 +48,7 @@ export class UsageSeriesService {
         ...(query.by === undefined ? {} : of === null ? { others: true } : { of }),
         ...usage,
       })),
-      ...(found.cut ? { partial: true, partial_reasons: [`there are older turns: the newest ${most} are counted`] } : {}),
+      ...(missing.length > 0 ? { partial: true, partial_reasons: missing } : {}),
     };
     return { value, index };
   }

@@ -12,6 +12,8 @@ export interface CityUsage {
   readonly by_session: UsageSessionRecent[];
   readonly by_agent: UsageAgent[];
   readonly observed_from: Date | null;
+  /** Sessions were deleted that may have used something since then. */
+  readonly removed: boolean;
   readonly now: Date;
 }
 
@@ -42,8 +44,9 @@ export class UsageRepository {
   ): Promise<CityUsage> {
     const midnight = midnightIn(knownZone(zone));
     const recent = sql`now() - ${recentSeconds}::int * interval '1 second'`;
+    const begin = sql`least(${midnight}, ${DAY}, ${recent})`;
     const { rows } = await sql<CityUsage>`
-      with turns as (${turns(sql`t.stream_id = ${streamId} and t.ended_at >= least(${midnight}, ${DAY}, ${recent})`, pricesJson(prices))})
+      with turns as (${turns(sql`t.stream_id = ${streamId} and t.ended_at >= ${begin}`, pricesJson(prices))})
       select
         (select ${totals(sql`t.ended_at >= ${midnight}`)} from turns t) as today,
         (select ${totals(sql`t.ended_at >= ${DAY}`)} from turns t) as last_24h,
@@ -56,6 +59,7 @@ export class UsageRepository {
             json_build_object('agent', t.agent, 'invocations', count(*) filter (where t.reported), ${sums(sql`true`)}) as row
           from turns t where t.ended_at >= ${DAY} group by t.agent order by 2 desc, 1 limit ${AGENTS}) a) as by_agent,
         (select min(t.ended_at) from session_turns t where t.stream_id = ${streamId} and t.ended_at is not null) as observed_from,
+        exists (select from usage_cities u where u.stream_id = ${streamId} and u.removed_until >= ${begin}) as removed,
         now() as now`.execute(this.db);
     return rows[0]!;
   }

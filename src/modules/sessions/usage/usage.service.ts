@@ -9,6 +9,8 @@ import { UsageRepository } from './usage.repository.js';
 import { zoneOf } from './zone.js';
 
 export const RECENT_SECONDS = 3_600;
+/** Why a sum is not all that was used. */
+export const REMOVED = 'sessions of that time were deleted, and what they used with them';
 export const NOTHING: UsageTotals = {
   invocations: 0,
   compute_facts: 0,
@@ -38,7 +40,7 @@ export class UsageService {
       recentSeconds: RECENT_SECONDS,
       prices: pricesOf(config),
     });
-    const { today, last_24h, recent, by_session, by_agent, observed_from, now } = found;
+    const { today, last_24h, recent, by_session, by_agent, observed_from, removed, now } = found;
     const value: UsageBody = {
       available: true,
       recording: true,
@@ -49,6 +51,7 @@ export class UsageService {
       recent_window_secs: RECENT_SECONDS,
       ...(aggregateOnly ? {} : { recent_by_session: by_session, by_agent }),
       ...(observed_from === null ? {} : { observed_from: observed_from.toISOString() }),
+      ...(removed ? { partial: true, partial_reasons: [REMOVED] } : {}),
       updated_at: now.toISOString(),
     };
     return { value, index };
