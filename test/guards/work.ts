@@ -636,4 +636,28 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/beads/bead-changes.db-spec.ts',
     name: 'does not hold itself through what it holds already',
   },
+  {
+    guard: 'A session leaves the waits of others as they are.',
+    file: 'src/modules/work/work/wait-states.ts',
+    find: 'if (waiter !== undefined && !names.includes(waiter)) throw',
+    replace: 'if (waiter !== undefined && names.length === 0) throw',
+    test: CHANGES,
+    name: 'the wait of another session stays as it is',
+  },
+  {
+    guard: 'A session makes no bead a wait, and says of none whom it tells.',
+    file: 'src/modules/work/work/wait-states.ts',
+    find: 'if (!isWait(after) || (wasWait',
+    replace: 'if (names.length > 0 || !isWait(after) || (wasWait',
+    test: CHANGES,
+    name: 'the wait of another session is made of no bead',
+  },
+  {
+    guard: 'A session creates no wait but by registering it.',
+    file: 'src/modules/work/beads/bead-creation.service.ts',
+    find: 'if (caller.session !== undefined)',
+    replace: 'if (caller.session?.pk === -1)',
+    test: CREATION,
+    name: 'makes no wait for a session',
+  },
 ];

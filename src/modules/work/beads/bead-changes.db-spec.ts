@@ -291,6 +291,55 @@ describe('a session', () => {
   });
 });
 
+describe('the wait of another session', () => {
+  const as = (id: string, name = 'mayor'): Target => {
+    const { name: city, streamId } = fixture.city;
+    return {
+      ...target(id),
+      caller: { ...ANYBODY, actor: name, session: { id: name, pk: 1, city, streamId, agentName: name, names: [name] } },
+    };
+  };
+  const wait = (to: string, metadata: Record<string, string> = {}): Promise<string> =>
+    create({ type: 'gate', labels: ['gc:wait'], metadata: { state: 'pending', session_id: to, registered_session: to, ...metadata } });
+
+  // Guard: a session leaves the waits of others as they are.
+  it('stays as it is', async () => {
+    const id = await wait('deacon');
+    for (const change of [
+      () => changes.close(as(id), 'no'),
+      () => changes.update(as(id), { metadata: { state: 'ready' } }),
+      () => changes.update(as(id), { status: 'closed' }),
+      () => changes.assign(as(id), 'mayor'),
+      () => changes.relabel(as(id), { removeLabels: ['gc:wait'] }),
+      () => changes.relabel(as(id), { addLabels: ['x'] }),
+    ])
+      await expect(change()).rejects.toMatchObject({ problem: 'forbidden', detail: `forbidden: wait ${id} belongs to deacon` });
+    expect(await stored(id)).toMatchObject({ status: 'open', revision: 1 });
+    await changes.close(target(id), 'by hand');
+    await expect(changes.reopen(as(id))).rejects.toMatchObject({ problem: expect.stringMatching(/forbidden|wrong_state/) });
+    const own = await wait('mayor');
+    expect((await changes.update(as(own), { description: 'a note' })).bead.description).toBe('a note');
+    expect((await changes.close(as(own), 'done')).bead.metadata).toMatchObject({ state: 'canceled' });
+  });
+
+  // Guard: what a wait tells comes from the service, so no session says whom it tells.
+  it('is made of no bead', async () => {
+    const detail = 'forbidden: sessions may not make a bead a wait, or say whom it tells: they register waits';
+    const [task, gate, own] = [await create({ labels: ['gc:wait'] }), await create({ type: 'gate' }), await wait('mayor')];
+    for (const change of [
+      () => changes.update(as(task), { type: 'gate', metadata: { session_id: 'deacon' } }),
+      () => changes.update(as(gate), { labels: ['gc:wait'] }),
+      () => changes.relabel(as(gate), { labels: ['gc:wait'] }),
+      () => changes.relabel(as(gate), { addLabels: ['gc:wait'] }),
+      () => changes.update(as(own), { metadata: { session_id: 'deacon' } }),
+      () => changes.update(as(own), { metadata: { registered_session: 'deacon' } }),
+      () => changes.update(as(own), { metadata: { registered_session: '' } }),
+    ])
+      await expect(change()).rejects.toMatchObject({ problem: 'forbidden', detail });
+    expect((await changes.relabel(target(gate), { addLabels: ['gc:wait'] })).bead.labels).toEqual(['gc:wait']);
+  });
+});
+
 describe('removing a bead for good', () => {
   it('is refused while others depend on it, unless forced', async () => {
     const [needed, dependent] = [await create(), await create()];
