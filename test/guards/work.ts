@@ -660,4 +660,12 @@ export const WORK: readonly Guard[] = [
     test: CREATION,
     name: 'makes no wait for a session',
   },
+  {
+    guard: 'What a session has sent can be answered, also when it did not say who it is.',
+    file: 'src/modules/work/mail/mail-addresses.service.ts',
+    find: "city, session.agentName, '', tx",
+    replace: "city, '', '', tx",
+    test: 'src/modules/work/mail/mail.db-spec.ts',
+    name: 'has the mailbox of the session that sends it',
+  },
 ];

@@ -65,7 +65,7 @@ export class MailSendingService {
   send(city: CityScope, body: MailSendInputBody, key: string | undefined, caller: Principal): Promise<Done<Message>> {
     return this.#once(city, 'send-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
-      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller);
       const recipients = await this.addresses.recipients(work.tx, city, [body.to, ...(body.cc ?? [])], rig);
       const cc = recipients.slice(1).map(({ shown }) => shown);
       const { subject, priority } = body;
@@ -92,7 +92,7 @@ export class MailSendingService {
   ): Promise<Done<MailBroadcastOutputBody>> {
     return this.#once(city, 'broadcast-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
-      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller);
       const recipients =
         body.to === undefined
           ? (await this.addresses.everybody(work.tx, city)).filter(({ principal }) => principal !== sender.principal)
@@ -134,7 +134,7 @@ export class MailSendingService {
       if (original === undefined || !isFetchable(original)) throw messageNotFound(id);
       const { sender_principal: principal, sender: shown } = original;
       if (principal === null) throw problem('wrong_state', `message ${id} cannot be answered: its sender "${shown}" has no mailbox`);
-      const sender = await this.addresses.sender(work.tx, city, body.from, original.rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, original.rig, caller);
       const [reply] = await this.#deliver(work, MailReplied, [
         {
           rig: original.rig,
