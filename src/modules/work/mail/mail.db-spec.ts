@@ -149,7 +149,7 @@ describe('sending', () => {
     await expect(reply(byKey.id)).rejects.toMatchObject({ problem: 'wrong_state' });
   });
 
-  it('sends too much text to no one', async () => {
+  it('sends too much text to no one at once, and leaves it to who sends to many', async () => {
     const body = 'x'.repeat(256 * 1024);
     await sql`insert into agents (stream_id, name, base, kind) select ${fixture.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
       fixture.db,
@@ -158,6 +158,11 @@ describe('sending', () => {
       detail: 'invalid: 45 copies of this body are longer than 8 MiB together',
     });
     expect(await ids()).toEqual([]);
+    // Guard: what is too much for one transaction is accepted, however few it goes to.
+    sending.onMany(async (_work, _message, recipients) => ({ items: [], total: recipients.length, request_id: 'r', event_cursor: '1' }));
+    const { value } = await sending.broadcast(fixture.city, { subject: 's', body }, undefined, ANYBODY);
+    expect(value).toMatchObject({ total: 45, request_id: 'r' });
+    expect((await sending.broadcast(fixture.city, { subject: 's', body, to: ['mayor'] }, undefined, ANYBODY)).value.items).toHaveLength(1);
   });
 });
 
