@@ -676,4 +676,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/mail/mail.db-spec.ts',
     name: 'leaves it to who sends to many',
   },
+  {
+    guard: 'What is said to block a new bead is not taken back by what else is said of it.',
+    file: 'src/modules/work/beads/needs.ts',
+    find: 'if ((types.get(id) ?? type) !== type) return id;',
+    replace: '',
+    test: CREATION,
+    name: 'names each of them with one type',
+  },
 ];

@@ -285,6 +285,21 @@ describe('an Idempotency-Key', () => {
       expect((await fixture.events()).length).toBe(1);
     });
 
+    // Guard: what is said to block a bead is not taken back by what else is said of it.
+    it('names each of them with one type', async () => {
+      const { create } = aProcess();
+      const { id } = await create({ title: 'a' });
+      for (const needs of [
+        [id, `related:${id}`],
+        [`waits-for:${id}`, `blocks:${id}`],
+      ])
+        await expect(create({ title: 'c', needs })).rejects.toMatchObject({
+          problem: 'validation_failed',
+          errors: [{ location: 'body.needs', value: id }],
+        });
+      expect(JSON.parse((await create({ title: 'c', needs: [id, `blocks:${id}`] })).json)).toMatchObject({ needs: [id] });
+    });
+
     it.each(['tracks:al-1', 'a b', ':al-1', 'blocks:'])('takes no %j', (need) => {
       expect(BeadCreateInputBody.safeParse({ title: 'c', needs: [need] }).success).toBe(false);
     });
