@@ -162,7 +162,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A session changes nothing that another one has taken up since it asked.',
-    file: 'src/modules/work/beads/bead-changes.service.ts',
+    file: 'src/modules/work/work/held.ts',
     find: "if (why !== undefined) throw problem('forbidden', why);",
     replace: '',
     test: CHANGES,
@@ -683,5 +683,21 @@ export const WORK: readonly Guard[] = [
     replace: '',
     test: CREATION,
     name: 'names each of them with one type',
+  },
+  {
+    guard: 'A session holds back no work that another one has under way.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: 'isHold(label) && !bead.labels.includes(label)',
+    replace: 'isHold(label) && label.length < 0',
+    test: CHANGES,
+    name: 'holds back nothing that another one has taken up',
+  },
+  {
+    guard: 'A session blocks no work that another one has under way.',
+    file: 'src/modules/work/dependencies/dependencies.service.ts',
+    find: 'if (BLOCKING.has(type)) requireNotHeld(caller, issue);',
+    replace: 'if (type.length < 0) requireNotHeld(caller, issue);',
+    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
+    name: 'is not blocked by a session',
   },
 ];

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MAX_LABELS, MAX_METADATA } from '../../../contract/beads.schemas.js';
-import { heldFrom, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -9,6 +9,7 @@ import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
+import { isHold, requireNotHeld } from '../work/held.js';
 import { isWait, requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
@@ -86,10 +87,11 @@ export class BeadChangesService {
     });
   }
 
-  /** Changes the labels and answers the bead. @throws ProblemError bead_not_found, revision_mismatch, validation_failed, forbidden as `update` */
+  /** Changes the labels and answers the bead; whoever has it under way keeps it, though sessions may label each other's work. @throws ProblemError bead_not_found, revision_mismatch, validation_failed, forbidden as `update` */
   relabel(target: Target, change: Pick<BeadChange, 'labels' | 'addLabels' | 'removeLabels'>): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
-      await work.update(bead.id, change);
+      const { labels } = await work.update(bead.id, change);
+      if (labels.some((label) => isHold(label) && !bead.labels.includes(label))) requireNotHeld(target.caller, bead);
     });
   }
 
@@ -113,12 +115,10 @@ export class BeadChangesService {
     }
   }
 
-  /** A write that a session may not do to what somebody else has under way, as it is once nobody else writes. */
+  /** A write that a session may not do to what somebody else has under way. */
   #writeOwn(target: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
-    const { session } = target.caller;
     return this.#write(target, async (work, bead) => {
-      const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
-      if (why !== undefined) throw problem('forbidden', why);
+      requireNotHeld(target.caller, bead);
       await change(work, bead);
     });
   }
