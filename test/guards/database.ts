@@ -213,6 +213,14 @@ export const DATABASE: readonly Guard[] = [
     name: 'finds what it is told by its key',
   },
   {
+    guard: 'Where one convoy has nearly all edges, those of another bead are found by it.',
+    file: 'db/migrations/0140_plan_for_large_convoys.ts',
+    find: 'alter column issue_id set (n_distinct = -0.3)',
+    replace: 'alter column issue_id reset (n_distinct)',
+    test: 'src/modules/work/beads/bead-list.db-spec.ts',
+    name: 'reads the edges of its beads alone',
+  },
+  {
     guard: 'Who loses the connection during the commit is told that it is not known whether it was done.',
     file: 'src/platform/database/beginning.ts',
     find: 'const error = ofCommit(caught);',

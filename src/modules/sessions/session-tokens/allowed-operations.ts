@@ -109,6 +109,7 @@ export const ALLOWED: Readonly<Record<string, Check>> = {
   [`post-${bead}-assign`]: all(notHeld, ifAnybody('assignee')),
   [`post-${bead}-close`]: notHeld,
   [`post-${bead}-reopen`]: anything,
+  // What somebody has under way is not held back, and waits of others stay as they are: that is seen to once nobody else writes.
   'add-bead-labels': anything,
   'replace-bead-labels': anything,
   'remove-bead-label': anything,

@@ -284,10 +284,74 @@ describe('a session', () => {
     }
   });
 
+  // Guard: a session takes no work out of the hands of another one.
+  it('holds back nothing that another one has taken up, and labels it otherwise', async () => {
+    const id = await create();
+    await claim(id, 'deacon', 60_000);
+    for (const change of [{ addLabels: ['hold:x'] }, { labels: ['a', 'hold:x'] }])
+      await expect(changes.relabel(as(id, 'mayor'), change)).rejects.toMatchObject({
+        detail: `forbidden: bead ${id} is being worked on by deacon`,
+      });
+    expect((await changes.relabel(as(id, 'mayor'), { addLabels: ['seen'] })).bead.labels).toEqual(['seen']);
+    expect((await changes.relabel(as(id, 'deacon'), { addLabels: ['hold:x'] })).bead.labels).toContain('hold:x');
+    expect((await changes.relabel(as(id, 'mayor'), { addLabels: ['hold:x', 'too'] })).bead.labels).toContain('too');
+    const free = await create();
+    expect((await changes.relabel(as(free, 'mayor'), { addLabels: ['hold:x'] })).bead.labels).toEqual(['hold:x']);
+  });
+
   it('changes what it has taken up under any of its names, and what nobody is at', async () => {
     const [own, given] = [await create(), await create({ assignee: 'deacon' })];
     await claim(own, 'boss', 60_000);
     for (const id of [own, given]) expect((await changes.close(as(id, 'mayor', 'boss'), 'done')).bead.status).toBe('closed');
+  });
+});
+
+describe('the wait of another session', () => {
+  const as = (id: string, name = 'mayor'): Target => {
+    const { name: city, streamId } = fixture.city;
+    return {
+      ...target(id),
+      caller: { ...ANYBODY, actor: name, session: { id: name, pk: 1, city, streamId, agentName: name, names: [name] } },
+    };
+  };
+  const wait = (to: string, metadata: Record<string, string> = {}): Promise<string> =>
+    create({ type: 'gate', labels: ['gc:wait'], metadata: { state: 'pending', session_id: to, registered_session: to, ...metadata } });
+
+  // Guard: a session leaves the waits of others as they are.
+  it('stays as it is', async () => {
+    const id = await wait('deacon');
+    for (const change of [
+      () => changes.close(as(id), 'no'),
+      () => changes.update(as(id), { metadata: { state: 'ready' } }),
+      () => changes.update(as(id), { status: 'closed' }),
+      () => changes.assign(as(id), 'mayor'),
+      () => changes.relabel(as(id), { removeLabels: ['gc:wait'] }),
+      () => changes.relabel(as(id), { addLabels: ['x'] }),
+    ])
+      await expect(change()).rejects.toMatchObject({ problem: 'forbidden', detail: `forbidden: wait ${id} belongs to deacon` });
+    expect(await stored(id)).toMatchObject({ status: 'open', revision: 1 });
+    await changes.close(target(id), 'by hand');
+    await expect(changes.reopen(as(id))).rejects.toMatchObject({ problem: 'wrong_state' });
+    const own = await wait('mayor');
+    expect((await changes.update(as(own), { description: 'a note' })).bead.description).toBe('a note');
+    expect((await changes.close(as(own), 'done')).bead.metadata).toMatchObject({ state: 'canceled' });
+  });
+
+  // Guard: what a wait tells comes from the service, so no session says whom it tells.
+  it('is made of no bead', async () => {
+    const detail = 'forbidden: sessions may not make a bead a wait, or say whom it tells: they register waits';
+    const [task, gate, own] = [await create({ labels: ['gc:wait'] }), await create({ type: 'gate' }), await wait('mayor')];
+    for (const change of [
+      () => changes.update(as(task), { type: 'gate', metadata: { session_id: 'deacon' } }),
+      () => changes.update(as(gate), { labels: ['gc:wait'] }),
+      () => changes.relabel(as(gate), { labels: ['gc:wait'] }),
+      () => changes.relabel(as(gate), { addLabels: ['gc:wait'] }),
+      () => changes.update(as(own), { metadata: { session_id: 'deacon' } }),
+      () => changes.update(as(own), { metadata: { registered_session: 'deacon' } }),
+      () => changes.update(as(own), { metadata: { registered_session: '' } }),
+    ])
+      await expect(change()).rejects.toMatchObject({ problem: 'forbidden', detail });
+    expect((await changes.relabel(target(gate), { addLabels: ['gc:wait'] })).bead.labels).toEqual(['gc:wait']);
   });
 });
 

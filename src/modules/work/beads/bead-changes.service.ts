@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MAX_LABELS, MAX_METADATA } from '../../../contract/beads.schemas.js';
-import { heldFrom, type Principal } from '../../../contract/principal.js';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -9,7 +9,8 @@ import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
-import { isWait } from '../work/wait-states.js';
+import { isHold, requireNotHeld } from '../work/held.js';
+import { isWait, requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
 import type { BeadUpdateBody, RemoveQuery } from './beads.schemas.js';
@@ -40,7 +41,7 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; forbidden for a session while another one is at it; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
     return this.#writeOwn(target, async (work, bead) => {
@@ -78,7 +79,7 @@ export class BeadChangesService {
     });
   }
 
-  /** @throws ProblemError bead_not_found, revision_mismatch; wrong_state when it is not closed, and for a wait. */
+  /** @throws ProblemError bead_not_found, revision_mismatch, forbidden as `update`; wrong_state when it is not closed, and for a wait. */
   reopen(target: Target): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
       requireNoWait(bead);
@@ -86,10 +87,11 @@ export class BeadChangesService {
     });
   }
 
-  /** Changes the labels and answers the bead. @throws ProblemError bead_not_found, revision_mismatch, validation_failed */
+  /** Changes the labels and answers the bead; whoever has it under way keeps it, though sessions may label each other's work. @throws ProblemError bead_not_found, revision_mismatch, validation_failed, forbidden as `update` */
   relabel(target: Target, change: Pick<BeadChange, 'labels' | 'addLabels' | 'removeLabels'>): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
-      await work.update(bead.id, change);
+      const { labels } = await work.update(bead.id, change);
+      if (labels.some((label) => isHold(label) && !bead.labels.includes(label))) requireNotHeld(target.caller, bead);
     });
   }
 
@@ -113,12 +115,10 @@ export class BeadChangesService {
     }
   }
 
-  /** A write that a session may not do to what somebody else has under way, as it is once nobody else writes. */
+  /** A write that a session may not do to what somebody else has under way. */
   #writeOwn(target: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
-    const { session } = target.caller;
     return this.#write(target, async (work, bead) => {
-      const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
-      if (why !== undefined) throw problem('forbidden', why);
+      requireNotHeld(target.caller, bead);
       await change(work, bead);
     });
   }
@@ -129,6 +129,7 @@ export class BeadChangesService {
       assertExpected(before, expected);
       await change(work, before);
       const after = await work.require(id);
+      if (caller.session !== undefined) requireOwnWait(caller.session, before, after);
       assertBounded(before, after);
       return after;
     });

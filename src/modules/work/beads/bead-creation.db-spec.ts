@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import { ANYBODY } from '../../../contract/principal.js';
+import { ANYBODY, type SessionCaller } from '../../../contract/principal.js';
 import { createDb, createPool, type PgPool } from '../../../platform/database/database.js';
 import { MovedStreams, type Moved } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
@@ -34,7 +34,7 @@ interface Process {
   readonly failpoints: Failpoints;
   readonly moved: Moved[];
   readonly flushes: () => number;
-  create(body: object, key?: string, city?: string): Promise<{ id: string; index: number; json: string }>;
+  create(body: object, key?: string, city?: string, session?: SessionCaller): Promise<{ id: string; index: number; json: string }>;
 }
 
 /** One process's path of creation, with a pool of its own. */
@@ -61,7 +61,8 @@ function aProcess(): Process {
     failpoints,
     moved,
     flushes: () => flushes,
-    create: (body, key, city = 'alpha') => service.create(city, BeadCreateInputBody.parse(body), key, { ...ANYBODY, actor: 'tester' }),
+    create: (body, key, city = 'alpha', session) =>
+      service.create(city, BeadCreateInputBody.parse(body), key, { ...ANYBODY, actor: 'tester', session }),
   };
 }
 
@@ -227,6 +228,18 @@ describe('an Idempotency-Key', () => {
     expect(await fixture.events()).toHaveLength(1);
   });
 
+  // Guard: what a wait tells comes from the service, so no session makes one for another.
+  it('makes no wait for a session, which would tell another one whatever it likes', async () => {
+    const { create } = aProcess();
+    const session = { id: 'al-900', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['mayor'] };
+    const wait = { title: 'x', type: 'gate', labels: ['a', 'gc:wait'], metadata: { state: 'ready', session_id: 'deacon' } };
+    const { id } = await create({ ...wait, labels: ['a'] }, undefined, 'alpha', session);
+    for (const needs of [[], [id]])
+      await expect(create({ ...wait, needs }, undefined, 'alpha', session)).rejects.toMatchObject({ problem: 'forbidden' });
+    expect((await rows()).rows).toHaveLength(1);
+    await create(wait);
+  });
+
   describe('that need others', () => {
     it('is one transaction and one event, and waits from the first moment', async () => {
       const { create } = aProcess();
@@ -270,6 +283,21 @@ describe('an Idempotency-Key', () => {
       for (const needs of [[], ['al-1']])
         await expect(create({ title: 'c', ...body, needs })).rejects.toMatchObject({ detail: `not_found: ${detail}` });
       expect((await fixture.events()).length).toBe(1);
+    });
+
+    // Guard: what is said to block a bead is not taken back by what else is said of it.
+    it('names each of them with one type', async () => {
+      const { create } = aProcess();
+      const { id } = await create({ title: 'a' });
+      for (const needs of [
+        [id, `related:${id}`],
+        [`waits-for:${id}`, `blocks:${id}`],
+      ])
+        await expect(create({ title: 'c', needs })).rejects.toMatchObject({
+          problem: 'validation_failed',
+          errors: [{ location: 'body.needs', value: id }],
+        });
+      expect(JSON.parse((await create({ title: 'c', needs: [id, `blocks:${id}`] })).json)).toMatchObject({ needs: [id] });
     });
 
     it.each(['tracks:al-1', 'a b', ':al-1', 'blocks:'])('takes no %j', (need) => {

@@ -8,11 +8,12 @@ import { Idempotency, idempotencyMismatch } from '../../../platform/idempotency/
 import { CitiesService, notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
+import { requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
 import type { BeadCreateInputBody } from './beads.schemas.js';
 import { CreateCommitter } from './create-committer.js';
-import { edgesOf } from './needs.js';
+import { edgesOf, namedTwice } from './needs.js';
 
 export interface CreatedBead {
   readonly id: string;
@@ -32,9 +33,16 @@ export class BeadCreationService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** @throws ProblemError city_not_found, rig_not_found, bead_not_found for the parent or a dependency, idempotency_mismatch. */
+  /** @throws ProblemError city_not_found, rig_not_found, bead_not_found for the parent or a dependency, idempotency_mismatch; validation_failed for one with two types; forbidden for a session that would make a wait. */
   async create(city: string, body: BeadCreateInputBody, key: string | undefined, caller: Principal): Promise<CreatedBead> {
     if (!maySee(caller, city)) throw notRunning(city);
+    if (caller.session !== undefined)
+      requireOwnWait(caller.session, undefined, { issue_type: body.type ?? 'task', labels: body.labels ?? [], metadata: {} });
+    const twice = namedTwice(body.needs ?? []);
+    if (twice !== undefined)
+      throw problem('validation_failed', 'validation failed', {
+        errors: [{ message: 'must name a bead with one type only', location: 'body.needs', value: twice }],
+      });
     if ((body.needs ?? []).length > 0) return this.#createWithNeeds(await this.cities.requireRunning(city, caller), body, key, caller);
     const result = await this.committer.create(city, itemOf(city, body, key, caller.actor));
     if (result.outcome === 'not_running') throw notRunning(city);

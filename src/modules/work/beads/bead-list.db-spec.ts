@@ -53,3 +53,33 @@ describe('a list by urgency', () => {
     if (query['assignee'] === undefined) expect(rowsRead(nodes, 'beads')).toBeLessThan(1.15 * COUNTED + 10 * (PAGE + 1));
   });
 });
+
+describe('a list of a city of which one convoy has nearly all edges', () => {
+  const EDGES = 3_000;
+  let other: WorkFixture;
+
+  beforeAll(async () => {
+    other = await workFixture();
+    const { streamId } = other.city;
+    await sql`
+      insert into beads (stream_id, id, title, issue_type)
+      select ${streamId}, 'n-' || g, 'plain', case g when 0 then 'convoy' else 'task' end from generate_series(0, ${EDGES}::int) g`.execute(
+      other.db,
+    );
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, 'n-0', 'n-' || g, 'tracks' from generate_series(1, ${EDGES}::int) g`.execute(other.db);
+    await sql`vacuum full bead_dependencies`.execute(other.db);
+    await sql`vacuum analyze beads, bead_dependencies`.execute(other.db);
+  });
+  afterAll(() => other.close());
+
+  // Guard: where one convoy has nearly all edges, those of another bead are found by it.
+  it('reads the edges of its beads alone', async () => {
+    const nodes = await plansOf(other.pool, (db) =>
+      new BeadsRepository(db, other.pool).list(other.city, BeadsQuery.parse({ type: 'task' }), PAGE, undefined),
+    );
+    const used = nodes.map((node) => node['Index Name']).filter((name) => name?.startsWith('bead_dep'));
+    expect(new Set(used)).toEqual(new Set(['bead_dependencies_pkey']));
+  });
+});

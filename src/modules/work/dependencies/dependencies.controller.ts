@@ -74,7 +74,7 @@ export class DependenciesController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BeadDependency> {
-    const { value, index } = await this.dependencies.add(city, id, body, caller.actor);
+    const { value, index } = await this.dependencies.add(city, id, body, caller);
     void reply.header('x-svc-index', index);
     return value;
   }

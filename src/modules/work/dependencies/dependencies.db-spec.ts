@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql, type Kysely } from 'kysely';
 import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
@@ -9,6 +10,8 @@ import type { Work } from '../work/work.js';
 import { DependenciesRepository } from './dependencies.repository.js';
 import type { DependencyAddInput } from './dependencies.schemas.js';
 import { DependenciesService } from './dependencies.service.js';
+
+const TESTER: Principal = { ...ANYBODY, actor: 'tester' };
 
 let fixture: WorkFixture;
 let service: DependenciesService;
@@ -30,7 +33,7 @@ const create = async (n: number, more: Partial<NewBead> = {}): Promise<string[]>
   return value.map((bead) => bead.id);
 };
 const add = (from: string, to: string, type: DependencyAddInput['type'] = 'blocks', at = service): Promise<unknown> =>
-  at.add(fixture.city, from, { depends_on_id: to, type }, 'tester');
+  at.add(fixture.city, from, { depends_on_id: to, type }, TESTER);
 const find = (id: string): Promise<BeadRecord | undefined> =>
   fixture.work.run(fixture.city, 'tester', (w) => w.find(id)).then((d) => d.value);
 const list = (id: string, direction: 'down' | 'up' | 'both' = 'down', more: { limit?: number; cursor?: string } = {}) =>
@@ -45,11 +48,33 @@ const mutual = async (): Promise<number> => {
   return rows[0]!.n;
 };
 
+describe('work that another session has under way', () => {
+  // Guard: a session takes no work out of the hands of another one.
+  it('is not blocked by a session, and may be related to what it likes', async () => {
+    const [held, other] = (await create(2)) as [string, string];
+    await fixture.work.run(fixture.city, 'deacon', (w) => w.update(held, { status: 'in_progress', assignee: 'deacon' }));
+    const { name: city, streamId } = fixture.city;
+    const as = (name: string): Principal => ({
+      ...TESTER,
+      session: { id: name, pk: 1, city, streamId, agentName: name, names: [name] },
+    });
+    const adds = (caller: Principal, type: DependencyAddInput['type']) =>
+      service.add(fixture.city, held, { depends_on_id: other, type }, caller);
+    const refused = { problem: 'forbidden', detail: `forbidden: bead ${held} is being worked on by deacon` };
+    for (const type of ['blocks', 'waits-for', 'conditional-blocks'] as const)
+      await expect(adds(as('mayor'), type)).rejects.toMatchObject(refused);
+    expect(await adds(as('mayor'), 'related')).toMatchObject({ value: { blocking: false } });
+    await expect(adds(as('mayor'), 'blocks')).rejects.toMatchObject(refused);
+    expect(await find(held)).toMatchObject({ open_blockers: 0 });
+    expect(await adds(as('deacon'), 'blocks')).toMatchObject({ value: { blocking: true } });
+  });
+});
+
 describe('dependencies', () => {
   it('block until the target is closed, are events of the dependent, and repeat without effect', async () => {
     const [a, b] = (await create(2)) as [string, string];
     const at = (await fixture.events()).length;
-    const first = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
+    const first = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, TESTER);
     expect(first.value).toEqual({
       issue_id: a,
       depends_on_id: b,
@@ -59,7 +84,7 @@ describe('dependencies', () => {
       status: 'open',
       title: 'bead 1',
     });
-    const again = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, 'tester');
+    const again = await service.add(fixture.city, a, { depends_on_id: b, type: 'blocks' }, TESTER);
     expect(again).toEqual(first);
     expect((await fixture.events(at)).map((e) => [e.type, e.subject, e.actor])).toEqual([['bead.updated', a, 'tester']]);
     expect(await find(a)).toMatchObject({ ready: false });

@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { BeadRecord } from '../work/bead-record.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
+import { requireNotHeld } from '../work/held.js';
 import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -44,12 +46,14 @@ export class DependenciesService {
   /**
    * Makes a bead depend on another, or changes how. A repeat changes nothing.
    *
-   * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits.
+   * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits;
+   * forbidden for a session that would block what another one has under way.
    */
-  async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, actor: string): Promise<Done<BeadDependency>> {
+  async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, caller: Principal): Promise<Done<BeadDependency>> {
     if (id === depends_on_id) throw itself(id);
-    return this.work.run(city, actor, async (work) => {
+    return this.work.run(city, caller.actor, async (work) => {
       const issue = await work.require(id);
+      if (BLOCKING.has(type)) requireNotHeld(caller, issue);
       await work.require(depends_on_id);
       await this.#requireOwn(work, issue, depends_on_id);
       const relation = relationOf(type);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -42,10 +43,13 @@ export class MailAddresses {
     return (await this.roster.agents(city.streamId, tx)).map(({ name }) => agent(name));
   }
 
-  /** A sender that is nobody's address keeps its text; without any it is the caller. */
-  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, actor: string): Promise<Sender> {
-    if (text === undefined || text === '') return { principal: undefined, shown: actor };
-    return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
+  /**
+   * A sender that is nobody's address keeps its text; without any it is the caller. A session has the mailbox of whom it works as; a key that has the
+   * name of an agent is not that agent.
+   */
+  async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, { actor, session }: Principal): Promise<Sender> {
+    if (text !== undefined && text !== '') return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
+    return (session && (await this.#known(city, session.agentName, '', tx))) ?? { principal: undefined, shown: actor };
   }
 
   /**

@@ -52,7 +52,7 @@ export class MailSendingService {
     this.#sent.push(reaction);
   }
 
-  /** Says what is done about a broadcast to more than are told in one transaction. */
+  /** Says what is done about a broadcast to more, or of more text, than is sent in one transaction. */
   onMany(reaction: ManyReaction): void {
     this.#many = reaction;
   }
@@ -65,7 +65,7 @@ export class MailSendingService {
   send(city: CityScope, body: MailSendInputBody, key: string | undefined, caller: Principal): Promise<Done<Message>> {
     return this.#once(city, 'send-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
-      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller);
       const recipients = await this.addresses.recipients(work.tx, city, [body.to, ...(body.cc ?? [])], rig);
       const cc = recipients.slice(1).map(({ shown }) => shown);
       const { subject, priority } = body;
@@ -80,7 +80,7 @@ export class MailSendingService {
   }
 
   /**
-   * One message each, in a thread each. Without `to` it goes to every agent and named session except its sender. To many it is only accepted.
+   * One message each, in a thread each. Without `to` it goes to every agent and named session except its sender. Where that is much it is only accepted.
    *
    * @throws ProblemError invalid_request when nobody is left to send to, or for an address as `send`; rig_not_found.
    */
@@ -92,7 +92,7 @@ export class MailSendingService {
   ): Promise<Done<MailBroadcastOutputBody>> {
     return this.#once(city, 'broadcast-mail', body, key, caller, async (work) => {
       const rig = await this.#tag(work, body.rig);
-      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, rig, caller);
       const recipients =
         body.to === undefined
           ? (await this.addresses.everybody(work.tx, city)).filter(({ principal }) => principal !== sender.principal)
@@ -100,7 +100,8 @@ export class MailSendingService {
       if (recipients.length === 0) throw problem('invalid_request', 'there is nobody to send this to', { at: 'body.to' });
       const { subject, priority } = body;
       const message = { rig, sender, subject, body: body.body ?? '', priority };
-      if (recipients.length > this.atOnce && this.#many !== undefined) return this.#many(work, message, recipients);
+      const isMuch = recipients.length > this.atOnce || bytesOf(recipients, message.body) > COPIES_BYTES;
+      if (isMuch && this.#many !== undefined) return this.#many(work, message, recipients);
       const sent = await this.circulate(work, message, recipients);
       return { items: sent.map(({ snapshot }) => snapshot), total: sent.length };
     });
@@ -134,7 +135,7 @@ export class MailSendingService {
       if (original === undefined || !isFetchable(original)) throw messageNotFound(id);
       const { sender_principal: principal, sender: shown } = original;
       if (principal === null) throw problem('wrong_state', `message ${id} cannot be answered: its sender "${shown}" has no mailbox`);
-      const sender = await this.addresses.sender(work.tx, city, body.from, original.rig, caller.actor);
+      const sender = await this.addresses.sender(work.tx, city, body.from, original.rig, caller);
       const [reply] = await this.#deliver(work, MailReplied, [
         {
           rig: original.rig,
@@ -182,8 +183,7 @@ export class MailSendingService {
   }
 
   async #deliver(work: Work, kind: EventDefinition<typeof MailEventPayload>, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
-    const bytes = messages.length * Buffer.byteLength(messages[0]!.body);
-    if (bytes > COPIES_BYTES)
+    if (bytesOf(messages, messages[0]!.body) > COPIES_BYTES)
       throw problem(
         'invalid_request',
         `${messages.length} copies of this body are longer than ${COPIES_BYTES / 1024 / 1024} MiB together`,
@@ -213,6 +213,10 @@ type Letter = Omit<NewMessage, 'recipient' | 'sender'> & { readonly sender: Send
 
 function toEach(recipients: readonly Recipient[], letter: () => Letter): NewMessage[] {
   return recipients.map((recipient) => ({ ...letter(), recipient }));
+}
+
+function bytesOf(copies: readonly unknown[], body: string): number {
+  return copies.length * Buffer.byteLength(body);
 }
 
 function newThread(): string {

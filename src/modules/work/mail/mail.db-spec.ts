@@ -135,7 +135,21 @@ describe('sending', () => {
     });
   });
 
-  it('sends too much text to no one', async () => {
+  // Guard: what a session has sent can be answered, whether it says who it is or not.
+  it('has the mailbox of the session that sends it, and not of a key with the name of an agent', async () => {
+    const { name: city, streamId } = fixture.city;
+    const session = { id: 'al-900', pk: 1, city, streamId, agentName: 'mayor', names: ['al-900', 'mayor'] };
+    const caller = { ...ANYBODY, actor: 'mayor', session };
+    const { value: sent } = await sending.send(fixture.city, { to: 'human', subject: 'done?' }, undefined, caller);
+    expect(sent.from).toBe('mayor');
+    const reply = (id: string) => sending.reply(fixture.city, id, undefined, { body: 'yes' }, undefined, ANYBODY);
+    const { value: answer } = await reply(sent.id);
+    expect(answer).toMatchObject({ to: 'mayor', reply_to: sent.id });
+    const { value: byKey } = await sending.send(fixture.city, { to: 'human', subject: 'x' }, undefined, { ...ANYBODY, actor: 'mayor' });
+    await expect(reply(byKey.id)).rejects.toMatchObject({ problem: 'wrong_state' });
+  });
+
+  it('sends too much text to no one at once, and leaves it to who sends to many', async () => {
     const body = 'x'.repeat(256 * 1024);
     await sql`insert into agents (stream_id, name, base, kind) select ${fixture.city.streamId}, 'a' || n, 'a' || n, 'agent' from generate_series(1, 40) n`.execute(
       fixture.db,
@@ -144,6 +158,11 @@ describe('sending', () => {
       detail: 'invalid: 45 copies of this body are longer than 8 MiB together',
     });
     expect(await ids()).toEqual([]);
+    // Guard: what is too much for one transaction is accepted, however few it goes to.
+    sending.onMany(async (_work, _message, recipients) => ({ items: [], total: recipients.length, request_id: 'r', event_cursor: '1' }));
+    const { value } = await sending.broadcast(fixture.city, { subject: 's', body }, undefined, ANYBODY);
+    expect(value).toMatchObject({ total: 45, request_id: 'r' });
+    expect((await sending.broadcast(fixture.city, { subject: 's', body, to: ['mayor'] }, undefined, ANYBODY)).value.items).toHaveLength(1);
   });
 });
 

@@ -1,3 +1,5 @@
+import { problem } from '../../../contract/problems.js';
+import type { SessionCaller } from '../../../contract/principal.js';
 import type { BeadRecord } from './bead-record.js';
 import type { Work } from './work.js';
 
@@ -18,6 +20,25 @@ export function isWait({ issue_type, labels }: Pick<BeadRecord, 'issue_type' | '
 
 export function isLive({ metadata }: Pick<BeadRecord, 'metadata'>): boolean {
   return metadata.state === 'pending' || metadata.state === 'ready';
+}
+
+/** Who is told that a wait is ready. */
+const TOLD = ['session_id', 'registered_session'] as const;
+
+/**
+ * A session leaves the waits of others as they are, and makes none of a bead: what a wait says is told to whom its metadata name, in the name of the
+ * service. @throws ProblemError forbidden for a change `before` and `after` which it is otherwise; nothing is before what is created.
+ */
+export function requireOwnWait(
+  { names }: SessionCaller,
+  before: BeadRecord | undefined,
+  after: Pick<BeadRecord, 'issue_type' | 'labels' | 'metadata'>,
+): void {
+  const wasWait = before !== undefined && isWait(before);
+  const waiter = wasWait ? before.metadata.session_id : undefined;
+  if (waiter !== undefined && !names.includes(waiter)) throw problem('forbidden', `wait ${before!.id} belongs to ${waiter}`);
+  if (!isWait(after) || (wasWait && TOLD.every((key) => before.metadata[key] === after.metadata[key]))) return;
+  throw problem('forbidden', 'sessions may not make a bead a wait, or say whom it tells: they register waits');
 }
 
 /** The wait as it is once its time limit is minded: past `expires_at` it is expired, before anything else is decided about it. */

@@ -1,0 +1,12 @@
+import { heldFrom, type Principal } from '../../../contract/principal.js';
+import { problem } from '../../../contract/problems.js';
+import type { BeadRecord } from './bead-record.js';
+
+/** Parks a bead: nobody is offered it, not even whoever has it under way (`is_held`). */
+export const isHold = (label: string): boolean => label.startsWith('hold:');
+
+/** What a session may not do to work that somebody else has under way, as it is once nobody else writes. @throws ProblemError forbidden */
+export function requireNotHeld({ session }: Principal, bead: BeadRecord): void {
+  const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
+  if (why !== undefined) throw problem('forbidden', why);
+}
