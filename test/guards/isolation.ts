@@ -423,6 +423,22 @@ export const ISOLATION: readonly Guard[] = [
     name: 'waits for nobody',
   },
   {
+    guard: 'Folders of sessions that are being taken away are not taken away once more by each session that begins.',
+    file: 'src/modules/sessions/launch/session-folders.ts',
+    find: 'const fresh = over.filter((name) => !removal.names.has(name));',
+    replace: 'const fresh = over;',
+    test: 'src/modules/sessions/launch/session-folders.spec.ts',
+    name: 'while one is under way',
+  },
+  {
+    guard: 'Folders of sessions of a city are taken away one after the other, whichever sweep has found them.',
+    file: 'src/modules/sessions/launch/session-folders.ts',
+    find: 'removal.removed = removal.removed.then(',
+    replace: 'removal.removed = Promise.resolve(0).then(',
+    test: 'src/modules/sessions/launch/session-folders.spec.ts',
+    name: 'while one is under way',
+  },
+  {
     guard: 'Of a tree that agents write into goes what is in the folders that were opened, and nothing else.',
     file: 'src/platform/runtime/preparation/remove-tree.ts',
     find: 'const held = Buffer.from(throughHandle(handle, place.toString()));',

@@ -18,7 +18,7 @@ export interface Loaded {
   readonly offered: readonly OfferedRow[];
   readonly assigned: readonly AssignedRow[];
   readonly emptyRuns: PoolFacts['emptyRuns'];
-  readonly scale: ReadonlyMap<string, number>;
+  readonly scale: PoolFacts['scale'];
   /** What a process of the session would be started with now. */
   readonly fingerprint: (row: Started) => string | undefined;
   /** What a start of the session would be made from now. */

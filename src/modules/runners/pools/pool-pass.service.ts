@@ -56,7 +56,7 @@ export class PoolPass {
   async run(city: PoolCity): Promise<Passed> {
     const known = city.is === 'running' ? await this.config.known(city) : undefined;
     if (city.is === 'running' && known === undefined) return { decisions: [], againMs: undefined };
-    const scale = known === undefined ? new Map<string, number>() : this.#scale(city, known.config);
+    const scale: PoolFacts['scale'] | undefined = known === undefined ? new Map() : this.#scale(city, known.config);
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
     const later: number[] = [];
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
@@ -68,7 +68,7 @@ export class PoolPass {
     changes: SessionChanges,
     city: PoolCity,
     known: CurrentConfig | undefined,
-    scale: ReadonlyMap<string, number>,
+    scale: PoolFacts['scale'],
     later: number[],
   ): Promise<Passed> {
     const { tx } = changes;
@@ -101,13 +101,7 @@ export class PoolPass {
     return { decisions: done, againMs: next === undefined ? undefined : Math.max(0, next - now) };
   }
 
-  async #facts(
-    tx: Tx,
-    city: PoolCity,
-    config: CityConfig | undefined,
-    scale: ReadonlyMap<string, number>,
-    now: number,
-  ): Promise<PoolFacts> {
+  async #facts(tx: Tx, city: PoolCity, config: CityConfig | undefined, scale: PoolFacts['scale'], now: number): Promise<PoolFacts> {
     const { streamId } = city;
     const sessions = await this.repository.sessions(tx, streamId);
     if (city.is !== 'running' || config === undefined) return factsWithoutConfig(now, city.is === 'gone' ? 'gone' : 'stopped', sessions);
@@ -127,7 +121,7 @@ export class PoolPass {
   }
 
   /** Undefined when it cannot be said yet. */
-  #scale(city: PoolCity, config: CityConfig): ReadonlyMap<string, number> | undefined {
+  #scale(city: PoolCity, config: CityConfig): PoolFacts['scale'] | undefined {
     const checks = config.agents.flatMap((agent) => {
       const command = agentSettings(config, agent).scaleCheck;
       return command === undefined ? [] : [{ agent: agent.qualified_name, rig: agent.dir, command, file: agent.source }];

@@ -82,6 +82,17 @@ describe('starts for work', () => {
     expect(starts(plan({ scale: new Map([['worker', 1]]), offered: offered(2) }))).toHaveLength(2);
   });
 
+  it('begins none for a scale_check of which nobody knows what it says, and takes none back; the rest goes on', () => {
+    const scale = new Map([['worker', undefined]]);
+    const waiting = sessionOf({ state: 'start-pending', wake: 'work' });
+    const idle = sessionOf({ pk: 3, activityAt: NOW - 31_000 });
+    expect(plan({ scale })).toEqual([]);
+    expect(starts(plan({ scale, offered: offered(2) }))).toHaveLength(2);
+    expect([plan({ sessions: [waiting] }), plan({ scale, sessions: [waiting] })]).toMatchObject([[{ do: 'close' }], []]);
+    expect(plan({ scale, sessions: [idle] })).toEqual([{ do: 'drain', pk: 3, reason: 'no-wake-reason', ms: 300_000 }]);
+    expect(plan({ scale: new Map([['worker', 1]]), sessions: [idle] })).toMatchObject([{ do: 'drain', pk: 3, reason: 'no-wake-reason' }]);
+  });
+
   it('waits after a run that took nothing, but not for what has come since', () => {
     const emptyRuns = new Map([['worker', { count: 1, lastAt: NOW - 10_000 }]]);
     const old = poolPlan(factsWith({ offered: offered(2), emptyRuns }));

@@ -72,7 +72,7 @@ describe('scale_check', () => {
   // Guard: what it has said counts while it is asked again, so that nobody waits for it.
   it('is asked again when its answer is old, which counts until then, and tells only what is news', async () => {
     const { commands, scales, news } = made();
-    const ask = (freshMs: number): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], freshMs);
+    const ask = (freshMs: number): ReturnType<ScaleChecks['answers']> => scales.answers(city('alpha'), [check('worker')], freshMs);
     ask(HOUR);
     commands.end('2');
     await eventually(() => Promise.resolve(news.length === 1));
@@ -87,11 +87,12 @@ describe('scale_check', () => {
     expect(ask(HOUR)).toEqual(new Map([['worker', 5]]));
   });
 
-  it('is waited for no longer than it may take, and counts as none then', async () => {
+  it('is waited for no longer than it may take, and is not known then', async () => {
     const { scales } = made();
     scales.limitMs = 50;
     expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toBeUndefined();
-    await eventually(() => Promise.resolve(scales.answers(city('alpha'), [check('worker')], HOUR)?.get('worker') === 0));
+    await eventually(() => Promise.resolve(scales.answers(city('alpha'), [check('worker')], HOUR) !== undefined));
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toEqual(new Map([['worker', undefined]]));
   });
 
   // Guard: another worker may have heard something else since, and have decided by it.
@@ -100,7 +101,7 @@ describe('scale_check', () => {
     jest.spyOn(performance, 'now').mockImplementation(() => now);
     const { commands, scales, news } = made();
     scales.limitMs = 200;
-    const ask = (): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], 10);
+    const ask = (): ReturnType<ScaleChecks['answers']> => scales.answers(city('alpha'), [check('worker')], 10);
     ask();
     commands.end('2');
     await eventually(() => Promise.resolve(news.length === 1));
@@ -115,22 +116,59 @@ describe('scale_check', () => {
     now += 199;
     expect(ask()).toBeUndefined();
     now += 1;
-    expect(ask()).toEqual(new Map([['worker', 2]]));
+    expect(ask()).toEqual(new Map([['worker', undefined]]));
   });
 
-  // Guard: sessions that are at work would be stopped.
-  it('that could not begin is asked again soon, and does not count as none meanwhile', async () => {
+  // Guard: all that is decided about a city's sessions would wait for it, without end; and what nobody knows would be none.
+  it('that cannot begin is not known once it has had its time, keeps no other waiting, and is asked again by itself', async () => {
+    let now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const warn = jest.spyOn(log, 'warn').mockReturnValue();
     const { commands, scales, news } = made();
-    // It is waited for at the moment in which that begins alone.
-    scales.limitMs = Number.MIN_VALUE;
+    scales.limitMs = 200;
     scales.busyMs = 0;
-    const ask = (): ReadonlyMap<string, number> | undefined => scales.answers(city('alpha'), [check('worker')], HOUR);
-    ask();
-    commands.end('', 'busy');
-    await eventually(() => Promise.resolve(ask() === undefined && commands.asked.length === 2));
-    commands.end('4');
+    const ask = (): ReturnType<ScaleChecks['answers']> => scales.answers(city('alpha'), [check('worker'), check('other')], HOUR);
+    expect(ask()).toBeUndefined();
+    const busy = async (tries: number): Promise<void> => {
+      commands.end('', 'busy');
+      await eventually(() => Promise.resolve(commands.asked.length === 2 + tries));
+    };
+    await busy(1);
+    // That of the other, and then those of this one alone.
+    commands.end('3');
     await eventually(() => Promise.resolve(news.length === 1));
-    expect(ask()).toEqual(new Map([['worker', 4]]));
+    now += 199;
+    expect(ask()).toBeUndefined();
+    await busy(2);
+    expect(warn).not.toHaveBeenCalled();
+    for (let tries = 3; tries < 6; tries++) {
+      now += 200;
+      expect(ask()).toEqual(
+        new Map([
+          ['worker', undefined],
+          ['other', 3],
+        ]),
+      );
+      await busy(tries);
+    }
+    expect(warn.mock.calls).toMatchObject([[{ city: 'alpha', agent: 'worker' }, expect.stringContaining('cannot begin')]]);
+    commands.end('4');
+    await eventually(() => Promise.resolve(news.length === 2));
+    expect(ask()?.get('worker')).toBe(4);
+  });
+
+  it('that cannot begin is left alone when nobody asks any more', async () => {
+    let now = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => now);
+    const { commands, scales } = made();
+    scales.busyMs = 0;
+    scales.answers(city('alpha', 1), [check('worker')], 10);
+    now += 60_000;
+    scales.answers(city('beta', 2), [check('worker')], 10);
+    commands.end('', 'busy');
+    commands.end('', 'busy');
+    await eventually(() => Promise.resolve(commands.asked.length === 3));
+    expect(commands.asked.map((command) => command.city.name)).toEqual(['alpha', 'beta', 'beta']);
   });
 
   it('is another one when its command is', () => {

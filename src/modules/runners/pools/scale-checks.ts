@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { sleep } from '../../../platform/time/clock.js';
 import { Turns } from '../../../platform/turns/turns.js';
 import { CityCommands, type CityCommand } from '../../sessions/launch/city-commands.js';
 import { BUSY_MS } from '../../sessions/launch/passing.js';
@@ -32,18 +33,22 @@ class Answer {
   /** Undefined until it has said anything, be it none; and when. */
   demand: number | undefined;
   heardAt = -Infinity;
-  /** Since when somebody waits to hear it. */
+  /** Since when it is awaited by who decides, and when it was wanted last. */
   awaitedAt: number | undefined;
+  wantedAt = -Infinity;
   askedAt = -Infinity;
+  /** Also until it is asked again by itself. */
   asking = false;
+  /** The log knows that it cannot begin. */
+  isTold = false;
 
-  constructor(readonly command: string) {}
+  constructor(public check: ScaleCheck) {}
 }
 
 /**
  * Runs the commands with which agents say how many more sessions they need, one number, as whatever a city's files have run: behind
- * its walls. Nobody waits for them: what they have said last counts until they say something else. A command that fails or says
- * anything but a number asks for none.
+ * its walls. Nobody waits for them: what they have said last counts until they say something else, or have not been heard for long. A
+ * command that fails or says anything but a number asks for none; what one that could not begin would have said nobody knows.
  */
 @Injectable()
 export class ScaleChecks {
@@ -73,29 +78,38 @@ export class ScaleChecks {
 
   /**
    * What the commands of a city have said, by agent; those older than `freshMs` are asked again. Undefined as long as one that was never
-   * heard, or not for long, may still be within its time: whoever decides without it would stop what it is about to ask for, and other
-   * workers may have heard something else. So it is where no programs of cities are run at all; other workers decide.
+   * heard, or not for long, may still be within its time: other workers may have heard it, and decide meanwhile. Once that is over it is
+   * undefined by itself, and not none, until it is heard: the others are not kept waiting. Where no programs of cities are run at all it is
+   * always left to other workers.
    */
-  answers(city: City, checks: readonly ScaleCheck[], freshMs: number): ReadonlyMap<string, number> | undefined {
+  answers(city: City, checks: readonly ScaleCheck[], freshMs: number): ReadonlyMap<string, number | undefined> | undefined {
     if (this.config.runnerCapacity === 0) return undefined;
     const known = this.#cities.get(city.streamId);
     const answers = new Map<string, Answer>();
     const now = performance.now();
     for (const check of checks) {
       const before = known?.get(check.agent);
-      const answer = before?.command === check.command ? before : new Answer(check.command);
+      const answer = before?.check.command === check.command ? before : new Answer(check);
+      answer.check = check;
+      answer.wantedAt = now;
       answers.set(check.agent, answer);
-      if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, check, answer, freshMs);
+      if (!answer.asking && now - answer.askedAt >= freshMs) this.#ask(city, answer, freshMs);
     }
     this.#keep(city, answers);
     const isAwaited = [...answers.values()].map((answer) => this.#isAwaited(answer, freshMs, now));
-    return isAwaited.includes(true) ? undefined : new Map([...answers].map(([agent, { demand }]) => [agent, demand ?? 0]));
+    if (isAwaited.includes(true)) return undefined;
+    return new Map([...answers].map(([agent, { demand, awaitedAt }]) => [agent, awaitedAt === undefined ? demand : undefined]));
   }
 
   #isAwaited(answer: Answer, freshMs: number, now: number): boolean {
-    if (now - answer.heardAt <= 2 * freshMs + this.limitMs) answer.awaitedAt = undefined;
+    if (this.#isRecent(answer.heardAt, freshMs, now)) answer.awaitedAt = undefined;
     else return now - (answer.awaitedAt ??= now) < this.limitMs;
     return false;
+  }
+
+  /** What was asked twice since has had its time. */
+  #isRecent(at: number, freshMs: number, now: number): boolean {
+    return now - at <= 2 * freshMs + this.limitMs;
   }
 
   /** Ends what runs. */
@@ -110,23 +124,24 @@ export class ScaleChecks {
     if (this.#cities.size > CITIES) this.#cities.delete(this.#cities.keys().next().value!);
   }
 
-  #ask(city: City, check: ScaleCheck, answer: Answer, freshMs: number): void {
+  #ask(city: City, answer: Answer, freshMs: number): void {
     answer.asking = true;
     answer.askedAt = performance.now();
     const party = { owner: city.name, limited: true, lane: '' };
     const granted = (): void => {
-      const work = this.#run(city, check)
-        .then((demand) => {
-          // What is ended because this process stops, or could not begin, has said nothing.
+      const work = this.#run(city, answer.check)
+        .then((said) => {
+          answer.asking = false;
+          // What is ended because this process stops has said nothing.
           if (this.#stop.signal.aborted) return;
-          if (demand === undefined) return this.#askSoon(answer, freshMs);
-          const isNews = answer.demand !== demand || answer.awaitedAt !== undefined;
-          answer.demand = demand;
+          if (typeof said !== 'number') return this.#askSoon(city, answer, freshMs, said.busy);
+          const isNews = answer.demand !== said || answer.awaitedAt !== undefined;
+          answer.demand = said;
           answer.heardAt = performance.now();
+          answer.isTold = false;
           if (isNews) this.#tell(city);
         })
         .finally(() => {
-          answer.asking = false;
           this.#turns.leave(party);
           this.#works.delete(work);
         });
@@ -136,13 +151,23 @@ export class ScaleChecks {
     else this.#turns.wait(party, granted);
   }
 
-  /** Nobody has waited for it yet: what could not begin counts as none no sooner than what was never asked. */
-  #askSoon(answer: Answer, freshMs: number): void {
-    answer.askedAt = performance.now() - freshMs + this.busyMs;
-    answer.awaitedAt = undefined;
+  /** What could not begin has said nothing. It waits for no look at its city, which goes on without it, as long as there are any. */
+  #askSoon(city: City, answer: Answer, freshMs: number, error: string | undefined): void {
+    const { agent } = answer.check;
+    if (!answer.isTold && performance.now() - (answer.awaitedAt ?? Infinity) >= this.limitMs) {
+      answer.isTold = true;
+      this.log.warn({ city: city.name, agent, error }, 'scale_check cannot begin on this host; no session is begun for it until it can');
+    }
+    answer.asking = true;
+    void sleep(this.busyMs, this.#stop.signal).then(() => {
+      answer.asking = false;
+      const isWanted =
+        this.#cities.get(city.streamId)?.get(agent) === answer && this.#isRecent(answer.wantedAt, freshMs, performance.now());
+      if (isWanted && !this.#stop.signal.aborted) this.#ask(city, answer, freshMs);
+    });
   }
 
-  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | undefined> {
+  async #run(city: City, { agent, rig, command, file }: ScaleCheck): Promise<number | { readonly busy: string | undefined }> {
     if (this.#stop.signal.aborted) return 0;
     const asked: CityCommand = {
       city,
@@ -158,7 +183,7 @@ export class ScaleChecks {
     };
     try {
       const { how, said = '', error } = await this.commands.run(asked, this.#stop.signal);
-      if (how === 'busy') return undefined;
+      if (how === 'busy') return { busy: error };
       const number = said.trim();
       if (how === 'exited' && /^\d{1,9}$/.test(number)) return Math.min(Number(number), MAX_DEMAND);
       if (how !== 'aborted') this.log.warn({ city: city.name, agent, how, error }, 'scale_check did not say a number; it counts as none');

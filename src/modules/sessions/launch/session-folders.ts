@@ -16,9 +16,20 @@ export interface Swept {
   readonly removed: Promise<number>;
 }
 
+/** What goes on in one city. */
+interface Removal {
+  /** Names of folders that are being taken away, or are to be. */
+  readonly names: Set<string>;
+  /** How many have gone by the last of them. */
+  removed: Promise<number>;
+}
+
 /** The folders of sessions: they last as long as those. */
 @Injectable()
 export class SessionFolders {
+  /** By city. Each session that begins sweeps: all of them would go through the same trees at once. */
+  readonly #removals = new Map<string, Removal>();
+
   constructor(private readonly repository: LaunchRepository) {}
 
   /** Removes the folders of sessions that are over, but that of `keep`. */
@@ -28,7 +39,22 @@ export class SessionFolders {
     const open = await this.repository.openSessions(streamId);
     const stay = new Set([COMMANDS, ...open, ...(keep === undefined ? [] : [keep])]);
     const over = found.filter((name) => !stay.has(name));
-    return { open, removed: removedOf(over.map((name) => path.join(city, SESSIONS, name))) };
+    return { open, removed: over.length === 0 ? Promise.resolve(0) : this.#removed(city, over) };
+  }
+
+  /** What is to go already is not begun again; what is not goes behind it. */
+  #removed(city: string, over: readonly string[]): Promise<number> {
+    const removal = this.#removals.get(city) ?? { names: new Set(), removed: Promise.resolve(0) };
+    const fresh = over.filter((name) => !removal.names.has(name));
+    if (fresh.length === 0) return removal.removed;
+    this.#removals.set(city, removal);
+    for (const name of fresh) removal.names.add(name);
+    removal.removed = removal.removed.then(async (before) => {
+      const removed = await removedOf(city, fresh, removal.names);
+      if (removal.names.size === 0) this.#removals.delete(city);
+      return before + removed;
+    });
+    return removal.removed;
   }
 
   /** Nothing where there is none, or where a link leads elsewhere. */
@@ -39,13 +65,18 @@ export class SessionFolders {
   }
 }
 
-/** How many of the trees have gone. One after the other: each keeps as many folders open as it is deep, and a city may have thousands. */
-async function removedOf(trees: readonly string[]): Promise<number> {
+/**
+ * How many of the folders have gone. One after the other: each keeps as many folders open as it is deep, and a city may have thousands. What has
+ * had its turn leaves `names`: where it could not be removed, the next sweep tries again.
+ */
+async function removedOf(city: string, folders: readonly string[], names: Set<string>): Promise<number> {
   let removed = 0;
-  for (const tree of trees)
-    await removeTree(tree).then(
+  for (const name of folders) {
+    await removeTree(path.join(city, SESSIONS, name)).then(
       () => removed++,
       () => undefined,
     );
+    names.delete(name);
+  }
   return removed;
 }
