@@ -131,6 +131,14 @@ export const HTTP: readonly Guard[] = [
     name: 'when their line is full',
   },
   {
+    guard: 'Whose body somebody else reads waits in no line.',
+    file: 'src/platform/http/requests-in-work.ts',
+    find: "    if (visit.state === 'arriving') {\n      this.#part(visit);\n      visit.state = 'resting';\n    }\n",
+    replace: '',
+    test: 'src/platform/http/requests-in-work.spec.ts',
+    name: 'when somebody else reads their bodies',
+  },
+  {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
     find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',

@@ -1,12 +1,32 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { connect, type Socket } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
+import { hijack } from './request.js';
 import { HELD, openDoor, type Door } from './testing/front-door.js';
 
 const LIMITS = { total: 6, key: 4, city: 4, waiting: 6 };
+
+/** Answers before a body is read, as what forwards it does. */
+const forwards = (app: NestFastifyApplication): void =>
+  void app
+    .getHttpAdapter()
+    .getInstance()
+    .route({
+      method: 'POST',
+      url: '/v0/city/:cityName/svc/*',
+      config: { operation: { id: 'svc', summary: '', forwarded: true } },
+      preParsing: async (request, reply) => {
+        hijack(reply);
+        for await (const chunk of request.raw) void chunk;
+        reply.raw.end();
+        return undefined as never;
+      },
+      handler: () => undefined,
+    });
 
 describe('requests in work', () => {
   let door: Door;
@@ -18,7 +38,7 @@ describe('requests in work', () => {
   const times = <T>(count: number, what: () => T): T[] => Array.from({ length: count }, what);
 
   beforeEach(async () => {
-    door = await openDoor({ auth: 'keys', requestLimits: LIMITS });
+    door = await openDoor({ auth: 'keys', requestLimits: LIMITS }, { extend: forwards });
   });
   afterEach(async () => {
     const letting = setInterval(() => HELD.letGo(), 10);
@@ -137,6 +157,15 @@ describe('requests in work', () => {
     await atWork('one last');
     HELD.letGo();
     expect((await Promise.all([...flood, last])).map(({ status }) => status)).toEqual(times(5, () => 200));
+  });
+
+  it('leave the line when somebody else reads their bodies', async () => {
+    for (let n = 0; n < LIMITS.waiting + 1; n++) {
+      const headers = { Authorization: 'Bearer svc_one', 'X-SVC-Request': '1' };
+      const answer = await fetch(`${door.url}/v0/city/one/svc/board`, { method: 'POST', headers, body: '{"name":"x"}' });
+      expect([n, answer.status]).toEqual([n, 200]);
+    }
+    expect((await by('svc_one').post('/v0/things', { name: 'after' })).status).toBe(201);
   });
 
   it('of clients that have left keep their place until what they have begun is done', async () => {

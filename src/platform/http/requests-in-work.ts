@@ -194,6 +194,11 @@ export class RequestsInWork {
   }
 
   rest(visit: Visit): void {
+    // Whoever has taken it over reads its body: nobody says that it has arrived.
+    if (visit.state === 'arriving') {
+      this.#part(visit);
+      visit.state = 'resting';
+    }
     if (visit.state !== 'working') return;
     visit.state = 'resting';
     this.#turns.leave(visit.party);
