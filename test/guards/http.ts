@@ -139,6 +139,14 @@ export const HTTP: readonly Guard[] = [
     name: 'when somebody else reads their bodies',
   },
   {
+    guard: 'Who was refused on the socket does not keep it.',
+    file: 'src/platform/http/client-error.ts',
+    find: '  leaveSoon(socket);\n  socket.end(',
+    replace: '  socket.end(',
+    test: 'src/platform/http/client-error.spec.ts',
+    name: 'is left after a moment',
+  },
+  {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
     find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',
