@@ -147,6 +147,22 @@ export const HTTP: readonly Guard[] = [
     name: 'is left after a moment',
   },
   {
+    guard: 'Who only announces a body takes nothing of the line.',
+    file: 'src/platform/http/requests-in-work.ts',
+    find: 'Math.min(bytes, BODY_LIMIT), 0);',
+    replace: 'Math.min(bytes, BODY_LIMIT));',
+    test: 'src/platform/http/senders.spec.ts',
+    name: 'not for what is announced',
+  },
+  {
+    guard: 'What has come of bodies has an end.',
+    file: 'src/platform/http/requests-in-work.ts',
+    find: '      line.bytes += length;\n',
+    replace: '',
+    test: 'src/platform/http/senders.spec.ts',
+    name: 'when too much of them has come',
+  },
+  {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
     find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',
