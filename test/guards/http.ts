@@ -163,6 +163,14 @@ export const HTTP: readonly Guard[] = [
     name: 'when too much of them has come',
   },
   {
+    guard: 'What may have been done is not refused for want of a place.',
+    file: 'src/platform/http/requests-in-work.ts',
+    find: 'quits(why);',
+    replace: 'next(why);',
+    test: 'src/platform/http/requests-in-work.spec.ts',
+    name: 'goes on without a place',
+  },
+  {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
     find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',

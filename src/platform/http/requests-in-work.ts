@@ -224,8 +224,16 @@ export class RequestsInWork {
   resume(visit: Visit, next: Next): void {
     if (visit.state !== 'resting') return next();
     if (this.#take(visit)) return next();
+    // What has changed something is not refused any more: it would be sent again.
+    const goOn: Next | undefined = visit.isRead
+      ? undefined
+      : () => {
+          visit.state = 'resting';
+          next();
+        };
+    if (this.#draining && goOn !== undefined) return goOn();
     this.#add(visit, 0); // it was let in before: however long the line is, it is in it
-    this.#wait(visit, undefined, next);
+    this.#wait(visit, undefined, next, goOn);
   }
 
   #seek(visit: Visit, request: FastifyRequest | undefined, size: () => number, next: Next): void {
@@ -242,7 +250,8 @@ export class RequestsInWork {
     return true;
   }
 
-  #wait(visit: Visit, request: FastifyRequest | undefined, next: Next): void {
+  /** @param quits what is done when it gets no place in time, or the process stops: it is refused, if nothing else */
+  #wait(visit: Visit, request: FastifyRequest | undefined, next: Next, quits: Next = next): void {
     const since = performance.now();
     const ended = (): void => {
       clearTimeout(limit);
@@ -272,7 +281,7 @@ export class RequestsInWork {
       if (!leave()) return;
       ended();
       visit.state = 'over';
-      next(why);
+      quits(why);
     };
     if (request === undefined) return;
     // A client that leaves waits no longer.
