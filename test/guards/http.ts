@@ -171,6 +171,14 @@ export const HTTP: readonly Guard[] = [
     name: 'goes on without a place',
   },
   {
+    guard: 'Nobody is told that nothing was changed after something was.',
+    file: 'src/platform/database/pg-errors.ts',
+    find: 'if (audited()?.recorded !== true) return',
+    replace: 'if ((audited()?.recorded, true)) return',
+    test: 'src/platform/database/pg-errors.spec.ts',
+    name: 'as if nothing was changed',
+  },
+  {
     guard: 'Who only waits for something holds no place.',
     file: 'src/platform/turns/working.ts',
     find: 'this.place.leave();\n    try {\n      return await wait();\n    } finally {\n      if (--this.#rests === 0) this.#restedMs += performance.now() - this.#restsSince;\n      if (!this.over) await this.place.again();\n    }',
