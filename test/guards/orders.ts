@@ -166,8 +166,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A firing is given back until the database has taken it.',
     file: 'src/modules/orchestration/orders/order-runner.ts',
-    find: 'return this.#leased.command.persist(held, () => this.firings.giveBack(city, held.row, this.worker));',
-    replace: 'return this.firings.giveBack(city, held.row, this.worker).then(() => undefined);',
+    find: 'return this.#leased.command.persist(held, () => this.firings.giveBack(city, held.row, this.worker, unbegun));',
+    replace: 'return this.firings.giveBack(city, held.row, this.worker, unbegun).then(() => undefined);',
     test: 'src/modules/orchestration/orders/order-runner.spec.ts',
     name: 'is given back when its launch',
   },
@@ -209,6 +209,14 @@ export const ORDERS: readonly Guard[] = [
     find: 'isPassing(error) ?',
     replace: 'isPassing(undefined) ?',
     test: 'src/modules/sessions/launch/city-commands.spec.ts',
+  },
+  {
+    guard: 'What could not begin on a worker is not told as begun there.',
+    file: 'src/modules/orchestration/orders/firings.repository.ts',
+    find: 'case when ${unbegun} then',
+    replace: 'case when ${unbegun && false} then',
+    test: 'src/modules/orchestration/orders/firing.db-spec.ts',
+    name: 'that it was not begun, unless',
   },
   {
     guard: 'A command that has begun is not begun again for the state of its host.',

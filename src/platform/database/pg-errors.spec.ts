@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { ProblemError } from '../../contract/problems.js';
+import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-request.js';
 import { createDb, createPool } from './database.js';
 import { CommitUnknown, isRetryable, ofCommit, toProblem } from './pg-errors.js';
 
@@ -41,6 +42,21 @@ describe('a database that cannot just now', () => {
 
   it('says that its disk is full', () => {
     expect((toProblem(coded('53100')) as ProblemError).message).toBe('unavailable: the disk of the database is full; nothing was changed');
+  });
+});
+
+// Guard: who is told that nothing was changed would do it twice.
+describe('what fails after a request has changed something', () => {
+  it.each([
+    ['the server is shut down', Object.assign(new Error('no'), { code: '57P01' })],
+    ['the disk is full', Object.assign(new Error('no'), { code: '53100' })],
+    ['this process stops', new Error('driver has already been destroyed')],
+  ])('is not told as if nothing was changed: %s', (_, error) => {
+    const request = new AuditedRequest({} as AuditEntry);
+    const said = (): string => onBehalfOf(request, () => (toProblem(error) as ProblemError).message);
+    expect(said()).toContain('nothing was changed');
+    request.recorded = true;
+    expect(said()).toMatch(/; what was asked for may have been done all the same; repeat it with the same Idempotency-Key$/);
   });
 });
 

@@ -1,4 +1,5 @@
 import { ProblemError, problem } from '../../contract/problems.js';
+import { audited } from '../audit/audited-request.js';
 
 /** SQLSTATEs after which the same request may simply be repeated: nothing was written. */
 const RETRYABLE = new Set([
@@ -73,14 +74,20 @@ function isClosed(error: unknown): boolean {
   return error instanceof Error && CLOSED_MESSAGES.includes(error.message);
 }
 
+/** What was done before the failure: a request that waits for what comes of it has committed by then. */
+function whatWasDone(again = ''): string {
+  if (audited()?.recorded !== true) return `nothing was changed${again}`;
+  return 'what was asked for may have been done all the same; repeat it with the same Idempotency-Key';
+}
+
 /** A retryable database failure as a 503 problem with Retry-After; anything else is returned unchanged. */
 export function toProblem(error: unknown): unknown {
-  if (isClosed(error)) return problem('unavailable', 'this process is stopping; nothing was changed, try again', { cause: error });
+  if (isClosed(error)) return problem('unavailable', `this process is stopping; ${whatWasDone(', try again')}`, { cause: error });
   if (error instanceof ProblemError || !isRetryable(error)) return error;
   if (error instanceof CommitUnknown)
     return problem('unavailable', `${error.message} and it is not known whether it was done; repeat it with the same Idempotency-Key`, {
       cause: error,
     });
-  if (codeOf(error) === '53100') return problem('unavailable', 'the disk of the database is full; nothing was changed', { cause: error });
-  return problem('unavailable', 'the database is busy or not reachable; nothing was changed, try again', { cause: error });
+  if (codeOf(error) === '53100') return problem('unavailable', `the disk of the database is full; ${whatWasDone()}`, { cause: error });
+  return problem('unavailable', `the database is busy or not reachable; ${whatWasDone(', try again')}`, { cause: error });
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { Duplex } from 'node:stream';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { problem } from '../../contract/problems.js';
 import { answerClientError, refuseOnSocket } from './client-error.js';
 
@@ -20,6 +20,8 @@ function connection(): { socket: Socket; sent: string[]; flush: () => void } {
   return { socket: socket as unknown as Socket, sent, flush: () => flush() };
 }
 
+afterEach(() => void jest.useRealTimers());
+
 const overflow = Object.assign(new Error('headers overflow'), { code: 'HPE_HEADER_OVERFLOW' });
 
 describe('what the parser refuses', () => {
@@ -30,6 +32,16 @@ describe('what the parser refuses', () => {
     flush();
     expect(sent.join('')).toMatch(/^HTTP\/1\.1 431 [^]*"status":431/);
     socket.destroy();
+  });
+
+  it('is left after a moment, also where its client says nothing more and never closes', async () => {
+    jest.useFakeTimers();
+    const { socket, sent, flush } = connection();
+    answerClientError(Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' }), socket, 'id');
+    flush();
+    expect([sent.join(''), socket.destroyed]).toEqual([expect.stringMatching(/^HTTP\/1\.1 408 /), false]);
+    await jest.advanceTimersByTimeAsync(2_000);
+    expect(socket.destroyed).toBe(true);
   });
 
   it('is answered with nothing when the client has gone', () => {

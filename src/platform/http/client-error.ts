@@ -55,6 +55,8 @@ function leaveSoon(socket: Socket): void {
 export function refuseOnSocket(found: ProblemError, socket: Socket, requestId: string): void {
   const body = problemBody(found, requestId);
   const { status } = found.kind;
+  // A client that never closes its side would keep the connection.
+  leaveSoon(socket);
   socket.end(
     [
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,

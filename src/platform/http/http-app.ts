@@ -9,6 +9,7 @@ import {
   type FastifyServerOptions,
   type onRequestHookHandler,
   type onSendHookHandler,
+  type preParsingHookHandler,
   type RouteOptions,
 } from 'fastify';
 import type { IncomingMessage } from 'node:http';
@@ -189,6 +190,7 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
       route.preHandler = [gate.afterBody(route)].concat((route.preHandler ?? []) as never);
       audit(route, auditing);
     } else if (isForwarded(route) || claims(route)) audit(route, auditing);
+    if (!isForwarded(route)) countBody(route, inWork);
     planOnce(route);
     leaveWhenAnswered(route, inWork);
     compressAnswers(route);
@@ -241,6 +243,15 @@ function createInstance({ gate, inWork, unread, renderer, access, auditing, pair
   // An expectation that we do not know is ignored, as RFC 9110 allows; Node's own answer would be a bare 417.
   instance.server.on('checkExpectation', (request, response) => instance.server.emit('request', request, response));
   return { instance, handshakes };
+}
+
+/** Last before the body is read: what is read sooner would be lost for who reads it. */
+function countBody(route: RouteOptions, inWork: RequestsInWork): void {
+  const count: preParsingHookHandler = (request, _reply, body, done) => {
+    inWork.arriving(request);
+    done(null, body);
+  };
+  route.preParsing = [...[route.preParsing ?? []].flat(), count];
 }
 
 /** Last before the handler. */

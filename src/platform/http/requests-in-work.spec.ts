@@ -1,12 +1,36 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { EventEmitter } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyRequest } from 'fastify';
 import { api, type Api, type Reply } from '../../../test/support/http.js';
 import { eventually } from '../../../test/support/sse.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
+import { resting } from '../turns/working.js';
+import { hijack } from './request.js';
+import { RequestsInWork } from './requests-in-work.js';
 import { HELD, openDoor, type Door } from './testing/front-door.js';
 
 const LIMITS = { total: 6, key: 4, city: 4, waiting: 6 };
+
+/** Answers before a body is read, as what forwards it does. */
+const forwards = (app: NestFastifyApplication): void =>
+  void app
+    .getHttpAdapter()
+    .getInstance()
+    .route({
+      method: 'POST',
+      url: '/v0/city/:cityName/svc/*',
+      config: { operation: { id: 'svc', summary: '', forwarded: true } },
+      preParsing: async (request, reply) => {
+        hijack(reply);
+        for await (const chunk of request.raw) void chunk;
+        reply.raw.end();
+        return undefined as never;
+      },
+      handler: () => undefined,
+    });
 
 describe('requests in work', () => {
   let door: Door;
@@ -18,7 +42,7 @@ describe('requests in work', () => {
   const times = <T>(count: number, what: () => T): T[] => Array.from({ length: count }, what);
 
   beforeEach(async () => {
-    door = await openDoor({ auth: 'keys', requestLimits: LIMITS });
+    door = await openDoor({ auth: 'keys', requestLimits: LIMITS }, { extend: forwards });
   });
   afterEach(async () => {
     const letting = setInterval(() => HELD.letGo(), 10);
@@ -139,6 +163,15 @@ describe('requests in work', () => {
     expect((await Promise.all([...flood, last])).map(({ status }) => status)).toEqual(times(5, () => 200));
   });
 
+  it('leave the line when somebody else reads their bodies', async () => {
+    for (let n = 0; n < LIMITS.waiting + 1; n++) {
+      const headers = { Authorization: 'Bearer svc_one', 'X-SVC-Request': '1' };
+      const answer = await fetch(`${door.url}/v0/city/one/svc/board`, { method: 'POST', headers, body: '{"name":"x"}' });
+      expect([n, answer.status]).toEqual([n, 200]);
+    }
+    expect((await by('svc_one').post('/v0/things', { name: 'after' })).status).toBe(201);
+  });
+
   it('of clients that have left keep their place until what they have begun is done', async () => {
     const gone = times(4, () => send('svc_one', 'GET /v0/city/one/held HTTP/1.1\r\n\r\n'));
     await atWork('one', 'one', 'one', 'one');
@@ -161,5 +194,38 @@ describe('requests in work', () => {
     HELD.letGo();
     expect((await Promise.all(flood)).filter(({ status }) => status === 200)).toHaveLength(4);
     await stopping;
+  });
+});
+
+describe('a request that has rested', () => {
+  const PARTY = { owner: 'city one', limited: true, lane: '' };
+  const roomOf = (waitMs: number): RequestsInWork =>
+    new RequestsInWork({ total: 1, city: 1, key: 1, waiting: 6 }, { waitMs, bytes: 1 << 20 });
+  const ask = (method: string): FastifyRequest =>
+    ({ method, headers: {}, raw: { url: '/', rawHeaders: [] }, socket: new EventEmitter() }) as unknown as FastifyRequest;
+  /** Another one has its place by the time that it wants it back. */
+  async function rested(room: RequestsInWork, method: string): Promise<unknown> {
+    const [first, other] = [ask(method), ask('POST')];
+    const taken = (): Promise<void> => new Promise((resolve) => room.enter(other, PARTY, () => resolve()));
+    const ended = new Promise((resolve) => room.enter(first, PARTY, () => resolve(resting(taken).then(() => 'went on', String))));
+    void ended.then(() => [first, other].forEach((request) => room.over(request)));
+    return ended;
+  }
+
+  it('and may have changed something goes on without a place when it gets none in time', async () => {
+    const room = roomOf(20);
+    expect(await rested(room, 'POST')).toBe('went on');
+    expect(room.ofCity('one')).toMatchObject({ waiting: 0, working: 0 });
+    expect(await rested(room, 'GET')).toMatch(/rate_limited/);
+    expect(room.ofCity('one')).toMatchObject({ waiting: 0, working: 0 });
+  });
+
+  it('and may have changed something goes on when the process stops', async () => {
+    const room = roomOf(60_000);
+    const waits = rested(room, 'POST');
+    await eventually(() => room.ofCity('one').waiting === 1);
+    room.drain();
+    expect(await waits).toBe('went on');
+    expect(room.ofCity('one')).toMatchObject({ waiting: 0, working: 0 });
   });
 });

@@ -144,9 +144,26 @@ export class RequestsInWork {
     const go: Next = (refused) => (refused === undefined ? workFor(visit.working, next) : next(refused));
     if (!hasBody(request)) return this.#seek(visit, request, () => headBytes(request), go);
     const bytes = Number(request.headers['content-length'] ?? BODY_LIMIT);
-    const refused = this.#join(visit, Math.min(bytes, BODY_LIMIT));
+    // What is only announced takes nothing: a few who send nothing would fill the line.
+    const refused = this.#join(visit, Math.min(bytes, BODY_LIMIT), 0);
     if (refused === undefined) visit.state = 'arriving';
     go(refused);
+  }
+
+  /** Called right before something reads the body of a request here, of which each piece counts from then on. */
+  arriving(request: FastifyRequest): void {
+    const visit = request[VISIT];
+    if (visit?.state !== 'arriving') return;
+    const { raw } = request;
+    raw.on('data', ({ length }: Buffer) => {
+      if (visit.state !== 'arriving') return;
+      const line = this.#lines.get(visit.party.owner)!;
+      // Whoever reads hears it as the end of the body.
+      if (line.bytes + length > this.line.bytes)
+        return void raw.emit('error', this.#tooMany(visit.party, `found ${line.requests} that wait`));
+      line.bytes += length;
+      visit.bytes += length;
+    });
   }
 
   /** The body of a request is there; `next` parses it, once there is a place. */
@@ -194,6 +211,11 @@ export class RequestsInWork {
   }
 
   rest(visit: Visit): void {
+    // Whoever has taken it over reads its body: nobody says that it has arrived.
+    if (visit.state === 'arriving') {
+      this.#part(visit);
+      visit.state = 'resting';
+    }
     if (visit.state !== 'working') return;
     visit.state = 'resting';
     this.#turns.leave(visit.party);
@@ -202,8 +224,16 @@ export class RequestsInWork {
   resume(visit: Visit, next: Next): void {
     if (visit.state !== 'resting') return next();
     if (this.#take(visit)) return next();
+    // What has changed something is not refused any more: it would be sent again.
+    const goOn: Next | undefined = visit.isRead
+      ? undefined
+      : () => {
+          visit.state = 'resting';
+          next();
+        };
+    if (this.#draining && goOn !== undefined) return goOn();
     this.#add(visit, 0); // it was let in before: however long the line is, it is in it
-    this.#wait(visit, undefined, next);
+    this.#wait(visit, undefined, next, goOn);
   }
 
   #seek(visit: Visit, request: FastifyRequest | undefined, size: () => number, next: Next): void {
@@ -220,7 +250,8 @@ export class RequestsInWork {
     return true;
   }
 
-  #wait(visit: Visit, request: FastifyRequest | undefined, next: Next): void {
+  /** @param quits what is done when it gets no place in time, or the process stops: it is refused, if nothing else */
+  #wait(visit: Visit, request: FastifyRequest | undefined, next: Next, quits: Next = next): void {
     const since = performance.now();
     const ended = (): void => {
       clearTimeout(limit);
@@ -250,7 +281,7 @@ export class RequestsInWork {
       if (!leave()) return;
       ended();
       visit.state = 'over';
-      next(why);
+      quits(why);
     };
     if (request === undefined) return;
     // A client that leaves waits no longer.
@@ -267,15 +298,15 @@ export class RequestsInWork {
     if (this.#starts.length > 0) setImmediate(() => this.#begin());
   }
 
-  /** Puts a request into its caller's line. The refusal when that is full. */
-  #join(visit: Visit, bytes: number): ProblemError | undefined {
+  /** Puts a request into its caller's line, of which it takes so many bytes `now`. The refusal when that is full. */
+  #join(visit: Visit, bytes: number, now = bytes): ProblemError | undefined {
     const line = this.#lines.get(visit.party.owner);
     const { waiting } = this.limits;
     const full =
       line !== undefined &&
       (line.requests >= waiting || line.bytes + bytes > this.line.bytes || (!visit.isRead && line.writes >= Math.ceil(waiting * WRITES)));
     if (full) return this.#tooMany(visit.party, `found ${line.requests} that wait`);
-    this.#add(visit, bytes);
+    this.#add(visit, now);
     return undefined;
   }
 

@@ -242,6 +242,26 @@ describe('what waits to begin', () => {
     ]);
   });
 
+  it('says of a command that could not begin just now that it was not begun, unless a worker was lost with it before', async () => {
+    orders = await OrderFixture.open(TICK);
+    const { a } = orders;
+    await a.evaluator.look();
+    const couldNot = async (worker: string): Promise<void> => {
+      const [taken] = await a.take(worker);
+      expect(await a.repository.grant(taken!, worker, Buffer.alloc(32))).toBe(true);
+      expect(await a.firings.giveBack(orders.city, taken!, worker, true)).toBe(true);
+    };
+    const isGranted = async (): Promise<unknown> =>
+      (await sql<{ is: boolean }>`select token_hash is not null as is from order_firings`.execute(a.db)).rows;
+    await couldNot('busy');
+    expect(await isGranted()).toEqual([{ is: false }]);
+    const [begun] = await a.take('dead');
+    expect(await a.repository.grant(begun!, 'dead', Buffer.alloc(32))).toBe(true);
+    expect(await a.firings.giveBack(orders.city, begun!, 'dead')).toBe(true);
+    await couldNot('busy');
+    expect(await isGranted()).toEqual([{ is: true }]);
+  });
+
   // Guard: a check may take long, and what it stands for begins when it is over.
   it('is dropped behind its check when its order was disabled, or its city has stopped', async () => {
     orders = await OrderFixture.open({ yes: 'exec = "true"\ntrigger = "condition"\ncheck = "true"\ninterval = "1h"' });

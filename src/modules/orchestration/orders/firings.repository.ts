@@ -222,11 +222,16 @@ export class FiringsRepository {
     return numAffectedRows === 1n;
   }
 
-  /** Gives it to whoever takes it next. Whoever gives his own back has not lost it: that does not count as tried. */
-  async requeue(tx: Tx, firing: FiringRow, worker: string | undefined): Promise<boolean> {
+  /**
+   * Gives it to whoever takes it next. Whoever gives his own back has not lost it: that does not count as tried.
+   *
+   * @param unbegun he has begun nothing of it: whether somebody has is what it was when he took it
+   */
+  async requeue(tx: Tx, firing: FiringRow, worker: string | undefined, unbegun = false): Promise<boolean> {
     const { numAffectedRows } = await sql`
       update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null,
-        attempts = attempts - ${worker === undefined ? 0 : 1}
+        attempts = attempts - ${worker === undefined ? 0 : 1},
+        token_hash = case when ${unbegun} then ${firing.token_hash}::bytea else token_hash end
       where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }

@@ -137,10 +137,14 @@ export class Firings {
     await this.repository.settle(tx, city.streamId, firing.scoped_name, outcome, next);
   }
 
-  /** Another worker is to carry it out: this one cannot now, or has died with something that may be done twice. */
-  async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined): Promise<boolean> {
+  /**
+   * Another worker is to carry it out: this one cannot now, or has died with something that may be done twice.
+   *
+   * @param unbegun its worker has begun nothing of it
+   */
+  async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined, unbegun = false): Promise<boolean> {
     return this.transactions.run(async (tx) => {
-      const given = await this.repository.requeue(tx, firing, worker);
+      const given = await this.repository.requeue(tx, firing, worker, unbegun);
       if (given) this.signals.mark(tx, ORDERS_TOPIC);
       return given;
     });

@@ -38,7 +38,7 @@ async function became(taken: Partial<ClaimedFiring>, { unlaunched, how = 'busy',
       repository,
       {
         callOff: async () => heard.push('called off'),
-        giveBack: () => told('given back'),
+        giveBack: (_: unknown, __: unknown, ___: unknown, unbegun: boolean) => told(unbegun ? 'given back unbegun' : 'given back'),
         end: (_: unknown, __: unknown, ___: unknown, { outcome }: Ended) => told(`ended: ${outcome}`),
       },
       { run: async () => ({ code: null, how, output: '', error: 'too much' }) },
@@ -80,7 +80,7 @@ it('a firing begins no more when its order is off, unless somebody has it run', 
 it('a firing whose command could not begin just now is given back', async () => {
   const definition = { exec: 'true', check: 'true', env: {} } as ClaimedFiring['definition'];
   for (const state of ['running', 'checking'] as const)
-    expect(await became({ definition, state, vars: {}, event: null, active: true })).toEqual(['warned: too much', 'given back']);
+    expect(await became({ definition, state, vars: {}, event: null, active: true })).toEqual(['warned: too much', 'given back unbegun']);
 });
 
 // Guard: a database that hangs took the time of a scrape.
@@ -101,7 +101,7 @@ it('says how many firings wait, and nothing while nobody answers', async () => {
 // Guard: what was fired is not used up by a moment in which its launch, or its check, could not be.
 it('a firing is given back when its launch could not be just now, or its check was ended, also when the database fails meanwhile', async () => {
   const unlaunched = { passes: true, error: 'the city does not run' };
-  expect(await became({}, { unlaunched, failing: true })).toEqual(['carried out', 'noted: the city does not run', 'given back']);
+  expect(await became({}, { unlaunched, failing: true })).toEqual(['carried out', 'noted: the city does not run', 'given back unbegun']);
   expect(await became({}, { unlaunched: { ...unlaunched, passes: false } })).toEqual(['carried out', 'ended: failed']);
   const definition = { exec: 'true', check: 'true', env: {} } as ClaimedFiring['definition'];
   const checking = { definition, state: 'checking', vars: {}, event: null, active: true } as const;

@@ -168,7 +168,7 @@ export class OrderRunner implements OnApplicationBootstrap {
     const { row: firing, signal } = held;
     this.log[level]({ city: city.name, firing: firing.id, error }, 'a firing could not begin here just now; it is given back');
     await sleep(BUSY_MS, signal);
-    await this.#giveBack(city, held);
+    await this.#giveBack(city, held, true);
   }
 
   /** This process stops: what may be done twice goes to another one. */
@@ -178,8 +178,8 @@ export class OrderRunner implements OnApplicationBootstrap {
   }
 
   /** What made it wait may be the database, and what has not begun is not to be taken for lost. */
-  #giveBack(city: FiringCity, held: Held<ClaimedFiring>): Promise<void> {
-    return this.#leased.command.persist(held, () => this.firings.giveBack(city, held.row, this.worker));
+  #giveBack(city: FiringCity, held: Held<ClaimedFiring>, unbegun = false): Promise<void> {
+    return this.#leased.command.persist(held, () => this.firings.giveBack(city, held.row, this.worker, unbegun));
   }
 
   #end(city: FiringCity, held: Held<ClaimedFiring>, ended: Ended): Promise<void> {

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { Body, Controller, Get, Module, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Module, Param, Post, Query, Res, type Provider } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyReply } from 'fastify';
 import type { AddressInfo } from 'node:net';
@@ -185,10 +185,14 @@ export interface Door {
 /** Listens on a free loopback port whatever `config.host` says: read-only mode is about the configured host. */
 export async function openDoor(
   overrides: Partial<Config> = {},
-  { logger = new AppLogger(createLogger('silent')), ...options }: HttpAppOptions & { readonly logger?: AppLogger } = {},
+  {
+    logger = new AppLogger(createLogger('silent')),
+    providers = [],
+    ...options
+  }: HttpAppOptions & { readonly logger?: AppLogger; readonly providers?: Provider[] } = {},
 ): Promise<Door> {
   const config = loadConfig({ SVC_DATABASE_URL: 'postgres://nobody@localhost/none' }, '/tmp').with(overrides);
-  const root = { module: ThingsModule, imports: [LoggingModule.forRoot(logger), HealthModule] };
+  const root = { module: ThingsModule, imports: [LoggingModule.forRoot(logger), HealthModule], providers };
   const app = await createHttpApp(root, config, logger, options);
   await app.listen(0, '127.0.0.1');
   const { port } = app.getHttpServer().address() as AddressInfo;
