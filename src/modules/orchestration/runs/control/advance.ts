@@ -181,7 +181,7 @@ class Run {
     if (!Array.isArray(values))
       return this.#close(node, 'fail', `${of} handed on no list as ${for_each}`, { disposition: 'control_quarantined' });
     if (values.length === 0 || body.steps.length === 0) return this.#close(node, 'pass', 'there was nothing to do');
-    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential)));
+    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential, MAX_STEPS - this.#nodes.size)));
   }
 
   #drain(node: Node, control: DrainControl): void {
