@@ -179,6 +179,21 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: ROUNDS,
   },
   {
+    guard: 'What waits for what between items is counted before it is made.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (edges > MAX_EDGES) throw',
+    replace: 'if (edges < 0) throw',
+    test: ROUNDS,
+  },
+  {
+    guard: 'What begins at once has to fit into a run together.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'this.#coming += rounds.steps.length;',
+    replace: 'this.#coming += 0;',
+    test: RULES,
+    name: 'whatever begins at once',
+  },
+  {
     guard: 'What a step repeats is a part of each of its copies.',
     file: 'src/modules/orchestration/formulas/compile/fragments.ts',
     find: ': lengthOf(body) + sum(body.edges,',

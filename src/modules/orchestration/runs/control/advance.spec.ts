@@ -208,6 +208,18 @@ describe('what follows in a run', () => {
     ]);
   });
 
+  // Guard: what one change begins together has to fit into the run together.
+  it('a run gets no more steps than it may have, whatever begins at once', () => {
+    const body = Array.from({ length: 30 }, (_, n) => `{ id = "b${n}", title = "B" }`).join(', ');
+    const loop = `loop = { until = "step.status == 'completed'", max = 2, body = [${body}] }`;
+    const run = new Case(ANY, { 'formulas/e.toml': expansion(loop) });
+    run.end('f.a', { output: many('x') });
+    run.next();
+    const acts = run.next();
+    expect(acts.filter((act) => act.startsWith('add '))).toHaveLength(159);
+    expect(acts.filter((act) => act.includes('the run has more than 5000 steps'))).toHaveLength(MAX_ITEMS - 159);
+  });
+
   it('units are begun only when all that they are made of fits', () => {
     const entries = Array.from({ length: 15 }, (_, n) => `k${n} = "${'x'.repeat(16_000)}"`).join(', ');
     const item = `formula = "item"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "x"\ntitle = "X"\nmetadata = { ${entries} }\n`;

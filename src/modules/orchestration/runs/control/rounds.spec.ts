@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
 import type { Fragment, RecipeStep } from '../../formulas/compile/recipe.js';
-import { items, MAX_STEPS } from './rounds.js';
+import { items, MAX_EDGES, MAX_STEPS } from './rounds.js';
 
 const step = (more: Partial<RecipeStep> = {}): RecipeStep => ({
   ...{
@@ -62,5 +62,12 @@ describe('items that are too long', () => {
   // Guard: how many steps items have together is looked at before they are made.
   it('are not begun when the run has no room for their steps', () => {
     expect(refused({ steps: [step({ description: '{item}' })], edges: [] }, 199)).toBe(0);
+  });
+
+  // Guard: what waits for what is counted before it is made.
+  it('are not begun when too much would wait for too much', () => {
+    const steps = Array.from({ length: 300 }, (_, n) => step({ id: `f.a.item.{index}.${n}` }));
+    expect(() => items({ steps, edges: [] }, [1, 2], true, MAX_STEPS)).toThrow(`items with more than ${MAX_EDGES} dependencies`);
+    expect(items({ steps: steps.slice(0, 200), edges: [] }, [1, 2], true, MAX_STEPS).edges).toHaveLength(40_000);
   });
 });

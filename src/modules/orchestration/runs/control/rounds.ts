@@ -10,6 +10,9 @@ type Locals = (name: string) => string | undefined;
 /** Steps of one run, those of all rounds included. */
 export const MAX_STEPS = 5_000;
 
+/** Dependencies of one fan-out, or drain, inside of its parts and between them. */
+export const MAX_EDGES = 50_000;
+
 /** Items of one fan-out. */
 export const MAX_ITEMS = 200;
 
@@ -43,7 +46,7 @@ export function iteration(body: Fragment, round: number): Rounds {
  */
 export function items(body: Fragment, values: readonly unknown[], sequential: boolean, room: number): Rounds {
   if (values.length > MAX_ITEMS) throw new TooMuch(`more than ${MAX_ITEMS} items`);
-  const grown = measured(body, values.length, room, 'items');
+  const grown = measured(body, values.length, sequential, room, 'items');
   return joined(
     values.map((value, index) => filled(body, ofItem(value, index + 1), grown)),
     sequential,
@@ -60,8 +63,11 @@ export type Grown = (before: string, after: string) => string;
  * @param room how many steps the run may still get
  * @throws TooMuch, and what it answers does
  */
-export function measured(body: Fragment, copies: number, room: number, what: 'items' | 'units'): Grown {
+export function measured(body: Fragment, copies: number, sequential: boolean, room: number, what: 'items' | 'units'): Grown {
   if (body.steps.length * copies > room) throw new TooMuch(`the run has more than ${MAX_STEPS} steps`);
+  const { first, last } = endsOf(body);
+  const edges = body.edges.length * copies + (sequential ? first.length * last.length * (copies - 1) : 0);
+  if (edges > MAX_EDGES) throw new TooMuch(`${what} with more than ${MAX_EDGES} dependencies`);
   let left = LIMITS.characters;
   const spend = (length: number): void => {
     left -= length;
@@ -84,16 +90,22 @@ export function joined(parts: readonly Fragment[], sequential: boolean): Rounds 
   let last: readonly string[] = [];
   for (const [index, part] of parts.entries()) {
     if (sequential) {
-      const waiting = new Set(part.edges.map(({ to }) => to));
-      const first = part.steps.filter(({ id }) => !waiting.has(id));
-      for (const from of last) for (const { id: to } of first) edges.push({ from, to, kind: 'blocks' });
-      const waited = new Set(part.edges.map(({ from }) => from));
-      last = part.steps.flatMap(({ id }) => (waited.has(id) ? [] : [id]));
+      const ends = endsOf(part);
+      for (const from of last) for (const to of ends.first) edges.push({ from, to, kind: 'blocks' });
+      ({ last } = ends);
     }
     steps.push(...part.steps.map((step) => ({ step, round: index + 1 })));
     edges.push(...part.edges);
   }
   return { steps, edges };
+}
+
+/** What a part begins with, and what it ends with. */
+function endsOf({ steps, edges }: Fragment): { first: readonly string[]; last: readonly string[] } {
+  const waiting = new Set(edges.map(({ to }) => to));
+  const waited = new Set(edges.map(({ from }) => from));
+  const ids = steps.map(({ id }) => id);
+  return { first: ids.filter((id) => !waiting.has(id)), last: ids.filter((id) => !waited.has(id)) };
 }
 
 function ofItem(value: unknown, index: number): Locals {

@@ -20,8 +20,8 @@ export function unitId(drain: string, unit: number): string {
  * @throws TooMuch
  */
 export function unitsOf({ id }: RecipeStep, control: DrainControl, units: readonly UnitFact[], room: number): Rounds {
-  const grown = measured(control.body, units.length, room, 'units');
   const shared = control.context === 'shared';
+  const grown = measured(control.body, units.length, shared, room, 'units');
   const parts = units.map((unit) => {
     const own = unitId(id, unit.n);
     const groupOf = (group: string | undefined): string | undefined =>
