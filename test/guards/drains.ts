@@ -57,11 +57,12 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     test: DRAINS,
   },
   {
-    guard: 'How many steps units have together is looked at before they are made.',
-    file: 'src/modules/orchestration/runs/control/units.ts',
-    find: 'if (control.body.steps.length * units.length > room)',
-    replace: 'if (room < 0)',
-    test: DRAINS,
+    guard: 'All that units are made of counts before they are made.',
+    file: 'src/modules/orchestration/formulas/compile/fragments.ts',
+    find: '...Object.entries(metadata).flat()];',
+    replace: '...Object.keys({ metadata }).slice(1)];',
+    test: 'src/modules/orchestration/runs/control/advance.spec.ts',
+    name: 'units are begun only when',
   },
   {
     guard: 'A drain has for itself nothing that another run works on.',

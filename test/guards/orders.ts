@@ -258,6 +258,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'is not put to sleep',
   },
   {
+    guard: 'A city whose orders cannot be woken keeps no other order from its time.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: "this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be woken by its events; the next turn tries again');",
+    replace: 'throw error;',
+    test: FIRINGS,
+    name: 'keeps no other from being looked at',
+  },
+  {
     guard: 'Commands of cities are started inside the walls.',
     file: 'src/modules/sessions/launch/city-commands.ts',
     find: 'this.#carryOut({ ...spec, sandbox }, command, signal, begins);',

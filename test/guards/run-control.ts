@@ -7,6 +7,7 @@ const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
 const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
+const ROUNDS = `${CONTROL}/rounds.spec.ts`;
 
 /** What follows in a run. */
 export const RUN_CONTROL: readonly Guard[] = [
@@ -154,6 +155,51 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: 'if (values.length > MAX_ITEMS) throw',
     replace: 'if (values.length < 0) throw',
     test: RULES,
+  },
+  {
+    guard: 'How many steps items, or units, have together is looked at before they are made.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (body.steps.length * copies > room)',
+    replace: 'if (room < 0)',
+    test: ROUNDS,
+  },
+  {
+    guard: 'How long items, or units, are together is looked at before they are made.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'spend(lengthOf(body) * copies);',
+    replace: 'spend(lengthOf({ ...body, steps: [] }) * copies);',
+    test: RULES,
+    name: 'items are begun only when they fit',
+  },
+  {
+    guard: 'What items, or units, grow by is counted while they grow.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'spend(Math.max(0, after.length - before.length));',
+    replace: 'spend(Math.min(0, before.length));',
+    test: ROUNDS,
+  },
+  {
+    guard: 'What waits for what between items is counted before it is made.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (edges > MAX_EDGES) throw',
+    replace: 'if (edges < 0) throw',
+    test: ROUNDS,
+  },
+  {
+    guard: 'What begins at once has to fit into a run together.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'this.#coming += rounds.steps.length;',
+    replace: 'this.#coming += 0;',
+    test: RULES,
+    name: 'whatever begins at once',
+  },
+  {
+    guard: 'What a step repeats is a part of each of its copies.',
+    file: 'src/modules/orchestration/formulas/compile/fragments.ts',
+    find: ': lengthOf(body) + sum(body.edges,',
+    replace: ': sum(body.edges,',
+    test: RULES,
+    name: 'items are begun only when they fit',
   },
   {
     guard: 'What one statement does to the steps of a run is counted once.',

@@ -473,6 +473,21 @@ describe('an order that waits for events', () => {
     expect(began).toBe(1);
     expect(await orders.firings()).toMatchObject([{ scoped_name: 'each', event: { subject: 'al-1' } }]);
   });
+
+  // Guard: a city whose orders cannot be woken keeps no other order from its time.
+  it('that is held for long keeps no other from being looked at', async () => {
+    orders = await OrderFixture.open({ each: EACH });
+    const { a, b } = orders;
+    expect(await a.evaluator.look()).toBe(0);
+    await orders.write({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    await closed('al-1');
+    await a.transactions.run(async (tx) => {
+      await sql`select from orders where scoped_name = 'each' for update`.execute(tx);
+      expect(await b.evaluator.look()).toBe(1);
+    });
+    expect((await orders.firings()).map(({ scoped_name: name }) => name)).toEqual(['tick']);
+    expect(await b.evaluator.look()).toBe(1);
+  });
 });
 
 describe('a clock that is moved', () => {

@@ -79,10 +79,14 @@ export class OrderEvaluator {
 
   async #wake(signal: AbortSignal | undefined): Promise<void> {
     for (const streamId of await this.sync.moved(CITIES)) {
-      const now = await this.times.now();
-      while (signal?.aborted !== true) {
-        const more = await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN));
-        if (more === undefined) break;
+      try {
+        const now = await this.times.now();
+        while (signal?.aborted !== true) {
+          const more = await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN));
+          if (more === undefined) break;
+        }
+      } catch (error) {
+        this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be woken by its events; the next turn tries again');
       }
     }
   }

@@ -15,6 +15,21 @@ export function moved({ steps, edges }: Fragment, moving: Moving): Fragment {
   };
 }
 
+/** Characters of the texts that its steps have, those of what is repeated inside of them included. */
+export function lengthOf({ steps }: Fragment): number {
+  return sum(steps, ({ id, parent, scope, title, description, notes, assignee, labels, metadata, control }) => {
+    const texts = [id, parent ?? '', scope?.ref ?? '', title, description, notes, assignee, ...labels, ...Object.entries(metadata).flat()];
+    const body = control !== undefined && 'body' in control ? control.body : undefined;
+    // What waits for what inside of it is kept with the step.
+    const inner = body === undefined ? 0 : lengthOf(body) + sum(body.edges, ({ from, to }) => from.length + to.length);
+    return inner + sum(texts, (text) => text.length);
+  });
+}
+
+function sum<T>(all: readonly T[], of: (each: T) => number): number {
+  return all.reduce((before, each) => before + of(each), 0);
+}
+
 function movedStep(before: RecipeStep, moving: Moving): RecipeStep {
   const step = moving.step?.(before) ?? before;
   const { parent, scope, control, metadata } = step;

@@ -24,8 +24,8 @@ class Case {
   facts: StepFact[];
   edges;
 
-  constructor(steps: string) {
-    const files = { 'formulas/f.toml': HEAD + steps, 'formulas/e.toml': EXPANSION, 'assets/green.sh': 'true' };
+  constructor(steps: string, more: Readonly<Record<string, string>> = {}) {
+    const files = { 'formulas/f.toml': HEAD + steps, 'formulas/e.toml': EXPANSION, 'assets/green.sh': 'true', ...more };
     const { recipe, issues } = compile('f', libraryOf(files), { vars: {}, injected: {}, strict: true, compiler: '2.0.0' });
     expect(issues).toEqual([]);
     this.facts = recipe!.steps.slice(1).map((step) => ({ step, started: false }));
@@ -56,16 +56,25 @@ class Case {
     this.#change(id, { asked: round });
   }
 
+  takes(id: string, members: readonly string[]): void {
+    this.#change(id, { units: members.map((member, index) => ({ n: index + 1, member })) });
+  }
+
   #change(id: string, change: Partial<StepFact>): void {
     const index = this.facts.findIndex(({ step }) => step.id === id);
     this.facts[index] = { ...this.facts[index]!, ...change };
   }
 }
 
+function how({ disposition, failure }: Extract<Act, { do: 'close' }>): string {
+  const words = [disposition, failure].filter((word) => word !== undefined);
+  return words.length === 0 ? '' : ` (${words.join(', ')})`;
+}
+
 function line(act: Act): string {
   switch (act.do) {
     case 'close':
-      return `close ${act.step}: ${act.outcome}, ${act.reason}${act.disposition === undefined ? '' : ` (${act.disposition})`}`;
+      return `close ${act.step}: ${act.outcome}, ${act.reason}${how(act)}`;
     case 'add':
       return `add ${act.fragment.steps.map(({ step }) => `${step.id} "${step.title}"`).join(', ')}`;
     case 'finish':
@@ -160,6 +169,69 @@ describe('what follows in a run', () => {
     expect(run.next()).toEqual([]);
     run.end('f.a', { output });
     expect(run.next()).toEqual(told);
+  });
+
+  const expansion = (template: string): string =>
+    `formula = "e"\ntype = "expansion"\n[requires]\nformula_compiler = ">=2.0.0"\n[[template]]\nid = "{target}.x"\ntitle = "X"\n${template}\n`;
+  const ANY = '[[steps]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e" }\n';
+  const many = (item: string): string => JSON.stringify({ files: Array.from({ length: MAX_ITEMS }, () => item) });
+
+  // Guards: everything that items are made of is measured, before they are made; what they grow by is measured while it grows.
+  it.each([
+    ['a text that grows', `description = "${'{item}'.repeat(3_300)}"`, 'x'.repeat(77)],
+    ['a text that vanishes', `description = "${'{item}'.repeat(3_300)}"`, ''],
+    ['notes', `notes = "${'x'.repeat(6_000)}"`, ''],
+    ['metadata', `metadata = { a = "${'x'.repeat(3_000)}", b = "${'x'.repeat(3_000)}" }`, ''],
+    ['names of metadata', `metadata = { ${Array.from({ length: 8 }, (_, n) => `${'x'.repeat(800)}${n} = "a"`).join(', ')} }`, ''],
+    ['labels', `tags = [${Array.from({ length: 30 }, (_, n) => `"${'x'.repeat(197)}${n}"`).join(', ')}]`, ''],
+    [
+      'what is repeated',
+      `loop = { until = "step.status == 'completed'", max = 2, body = [{ id = "b", title = "B", description = "${'x'.repeat(6_000)}" }] }`,
+      '',
+    ],
+  ])('items are begun only when they fit: %s', (_what, template, item) => {
+    const run = new Case(ANY, { 'formulas/e.toml': expansion(template) });
+    run.end('f.a', { output: many(item) });
+    expect(run.next()).toEqual([
+      `close f.a-fanout: fail, items of more than 1048576 characters (control_quarantined)`,
+      'finish fail: f.a-fanout failed',
+    ]);
+  });
+
+  it('of many items nothing is made when the run would have too many steps', () => {
+    const body = Array.from({ length: 26 }, (_, n) => `{ id = "b${n}", title = "B" }`).join(', ');
+    const run = new Case(ANY, { 'formulas/e.toml': expansion(`loop = { count = 1, body = [${body}] }`) });
+    run.end('f.a', { output: many('x') });
+    expect(run.next()).toEqual([
+      'close f.a-fanout: fail, the run has more than 5000 steps (control_quarantined)',
+      'finish fail: f.a-fanout failed',
+    ]);
+  });
+
+  // Guard: what one change begins together has to fit into the run together.
+  it('a run gets no more steps than it may have, whatever begins at once', () => {
+    const body = Array.from({ length: 30 }, (_, n) => `{ id = "b${n}", title = "B" }`).join(', ');
+    const loop = `loop = { until = "step.status == 'completed'", max = 2, body = [${body}] }`;
+    const run = new Case(ANY, { 'formulas/e.toml': expansion(loop) });
+    run.end('f.a', { output: many('x') });
+    run.next();
+    const acts = run.next();
+    expect(acts.filter((act) => act.startsWith('add '))).toHaveLength(159);
+    expect(acts.filter((act) => act.includes('the run has more than 5000 steps'))).toHaveLength(MAX_ITEMS - 159);
+  });
+
+  it('units are begun only when all that they are made of fits', () => {
+    const entries = Array.from({ length: 15 }, (_, n) => `k${n} = "${'x'.repeat(16_000)}"`).join(', ');
+    const item = `formula = "item"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "x"\ntitle = "X"\nmetadata = { ${entries} }\n`;
+    const run = new Case('[[steps]]\nid = "d"\ntitle = "D"\ndrain = { formula = "item" }\n', { 'formulas/item.toml': item });
+    run.takes(
+      'f.d',
+      Array.from({ length: 100 }, (_, n) => `de-${n}`),
+    );
+    expect(run.next()).toEqual([
+      'close f.d: fail, units of more than 1048576 characters (control_quarantined, limit_exceeded)',
+      'finish fail: f.d failed',
+    ]);
   });
 
   it('cleaning up is done whatever fails, and fails nothing', () => {

@@ -29,6 +29,8 @@ class Run {
   readonly #acts: Act[] = [];
   /** Controls that have got a round just now: what it brings is not there yet. */
   readonly #waiting = new Set<string>();
+  /** Steps that controls get just now: they are not among the nodes yet. */
+  #coming = 0;
   /** Units of drains whose end is told. */
   readonly #settled = new Set<string>();
 
@@ -181,7 +183,7 @@ class Run {
     if (!Array.isArray(values))
       return this.#close(node, 'fail', `${of} handed on no list as ${for_each}`, { disposition: 'control_quarantined' });
     if (values.length === 0 || body.steps.length === 0) return this.#close(node, 'pass', 'there was nothing to do');
-    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential)));
+    this.#begin(node, () => this.#add(node, 1, items(body, values, sequential, this.#room())));
   }
 
   #drain(node: Node, control: DrainControl): void {
@@ -190,8 +192,7 @@ class Run {
     if (units === undefined) {
       this.#waiting.add(step.id);
       this.#acts.push({ do: 'drain', control: step.id });
-    } else if (all.length === 0)
-      this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, MAX_STEPS - this.#nodes.size)), 'limit_exceeded');
+    } else if (all.length === 0) this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room())), 'limit_exceeded');
     else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
   }
 
@@ -239,11 +240,17 @@ class Run {
     return { round, made: all.filter(({ fact }) => fact.round === round) };
   }
 
+  /** How many steps the run may still get. */
+  #room(): number {
+    return MAX_STEPS - this.#nodes.size - this.#coming;
+  }
+
   #add(node: Node, round: number, rounds: Rounds): void {
     const { id } = node.fact.step;
-    if (this.#nodes.size + rounds.steps.length > MAX_STEPS)
+    if (rounds.steps.length > this.#room())
       return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
     this.#waiting.add(id);
+    this.#coming += rounds.steps.length;
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });
   }
 

@@ -1,3 +1,4 @@
+import { lengthOf } from '../../formulas/compile/fragments.js';
 import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
 import { withLocals } from '../../formulas/compile/placeholders.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
@@ -8,6 +9,9 @@ type Locals = (name: string) => string | undefined;
 
 /** Steps of one run, those of all rounds included. */
 export const MAX_STEPS = 5_000;
+
+/** Dependencies of one fan-out, or drain, inside of its parts and between them. */
+export const MAX_EDGES = 50_000;
 
 /** Items of one fan-out. */
 export const MAX_ITEMS = 200;
@@ -37,21 +41,48 @@ export function iteration(body: Fragment, round: number): Rounds {
 /**
  * The parts of all items, from 1; those of one item after those of the one before it when they are `sequential`.
  *
+ * @param room how many steps the run may still get
  * @throws NoSuchField; TooMuch when they are more, or longer, than a run may have
  */
-export function items(body: Fragment, values: readonly unknown[], sequential: boolean): Rounds {
+export function items(body: Fragment, values: readonly unknown[], sequential: boolean, room: number): Rounds {
   if (values.length > MAX_ITEMS) throw new TooMuch(`more than ${MAX_ITEMS} items`);
+  const grown = measured(body, values.length, sequential, room, 'items');
   return joined(
-    values.map((value, index) => filled(body, ofItem(value, index + 1))),
+    values.map((value, index) => filled(body, ofItem(value, index + 1), grown)),
     sequential,
   );
+}
+
+/** What a text is filled with; answers it. @throws TooMuch */
+export type Grown = (before: string, after: string) => string;
+
+/**
+ * Looks whether so many copies of a part fit into a run, before anything of them is made. What it answers counts what their texts grow by
+ * while they are filled, and stops at the first that is too long: a few words in a file may stand for gigabytes.
+ *
+ * @param room how many steps the run may still get
+ * @throws TooMuch, and what it answers does
+ */
+export function measured(body: Fragment, copies: number, sequential: boolean, room: number, what: 'items' | 'units'): Grown {
+  if (body.steps.length * copies > room) throw new TooMuch(`the run has more than ${MAX_STEPS} steps`);
+  const { first, last } = endsOf(body);
+  const edges = body.edges.length * copies + (sequential ? first.length * last.length * (copies - 1) : 0);
+  if (edges > MAX_EDGES) throw new TooMuch(`${what} with more than ${MAX_EDGES} dependencies`);
+  let left = LIMITS.characters;
+  const spend = (length: number): void => {
+    left -= length;
+    if (left < 0) throw new TooMuch(`${what} of more than ${LIMITS.characters} characters`);
+  };
+  spend(lengthOf(body) * copies);
+  return (before, after) => {
+    spend(Math.max(0, after.length - before.length));
+    return after;
+  };
 }
 
 /**
  * Parts side by side, each a round of its own, from 1; or one after the other: what a part begins with waits for all that the one before
  * it ends with.
- *
- * @throws TooMuch
  */
 export function joined(parts: readonly Fragment[], sequential: boolean): Rounds {
   const steps: { step: RecipeStep; round: number }[] = [];
@@ -59,18 +90,22 @@ export function joined(parts: readonly Fragment[], sequential: boolean): Rounds 
   let last: readonly string[] = [];
   for (const [index, part] of parts.entries()) {
     if (sequential) {
-      const waiting = new Set(part.edges.map(({ to }) => to));
-      const first = part.steps.filter(({ id }) => !waiting.has(id));
-      for (const from of last) for (const { id: to } of first) edges.push({ from, to, kind: 'blocks' });
-      const waited = new Set(part.edges.map(({ from }) => from));
-      last = part.steps.flatMap(({ id }) => (waited.has(id) ? [] : [id]));
+      const ends = endsOf(part);
+      for (const from of last) for (const to of ends.first) edges.push({ from, to, kind: 'blocks' });
+      ({ last } = ends);
     }
     steps.push(...part.steps.map((step) => ({ step, round: index + 1 })));
     edges.push(...part.edges);
   }
-  const length = steps.reduce((sum, { step }) => sum + step.id.length + step.title.length + step.description.length, 0);
-  if (length > LIMITS.characters) throw new TooMuch(`items of more than ${LIMITS.characters} characters`);
   return { steps, edges };
+}
+
+/** What a part begins with, and what it ends with. */
+function endsOf({ steps, edges }: Fragment): { first: readonly string[]; last: readonly string[] } {
+  const waiting = new Set(edges.map(({ to }) => to));
+  const waited = new Set(edges.map(({ from }) => from));
+  const ids = steps.map(({ id }) => id);
+  return { first: ids.filter((id) => !waiting.has(id)), last: ids.filter((id) => !waited.has(id)) };
 }
 
 function ofItem(value: unknown, index: number): Locals {
@@ -83,8 +118,8 @@ function ofItem(value: unknown, index: number): Locals {
   };
 }
 
-function filled(body: Fragment, locals: Locals): Fragment {
-  const text = (value: string): string => withLocals(value, locals);
+function filled(body: Fragment, locals: Locals, grown: Grown = (_, after) => after): Fragment {
+  const text = (value: string): string => grown(value, withLocals(value, locals));
   return {
     steps: body.steps.map((step) => ({
       ...step,
@@ -93,23 +128,22 @@ function filled(body: Fragment, locals: Locals): Fragment {
       metadata: Object.fromEntries(Object.entries(step.metadata).map(([key, value]) => [key, text(value)])),
       ...(step.parent === undefined ? {} : { parent: text(step.parent) }),
       ...(step.scope === undefined ? {} : { scope: { ...step.scope, ref: text(step.scope.ref) } }),
-      ...(step.control === undefined ? {} : { control: control(step.control, locals) }),
+      ...(step.control === undefined ? {} : { control: control(step.control, text, (inner) => filled(inner, locals, grown)) }),
     })),
     edges: body.edges.map(({ from, to, kind }) => ({ from: text(from), to: text(to), kind })),
   };
 }
 
-function control(given: Control, locals: Locals): Control {
-  const text = (value: string): string => withLocals(value, locals);
+function control(given: Control, text: (value: string) => string, inside: (inner: Fragment) => Fragment): Control {
   switch (given.kind) {
     case 'gate':
       return { ...given, id: text(given.id), ...(given.until === undefined ? {} : { until: about(given.until, text) }) };
     case 'check':
-      return given.body === undefined ? given : { ...given, body: filled(given.body, locals) };
+      return given.body === undefined ? given : { ...given, body: inside(given.body) };
     case 'loop':
-      return { ...given, until: about(given.until, text), body: filled(given.body, locals) };
+      return { ...given, until: about(given.until, text), body: inside(given.body) };
     case 'fanout':
-      return { ...given, of: text(given.of), body: filled(given.body, locals) };
+      return { ...given, of: text(given.of), body: inside(given.body) };
     default:
       return given;
   }
