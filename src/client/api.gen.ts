@@ -1787,7 +1787,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message to many
-         * @description One message each, in a thread each: to those of `to`, or without it to every agent and named session of the city except the sender. All are sent, or none. To more than 200 it is only accepted: 202 with a `request_id`, then the messages in steps of which each is durable, and one `request.result.mail.broadcast` or `request.failed` above `event_cursor` in the log of the city. Who gets it is decided when it is accepted: who leaves meanwhile has it all the same, who comes has not.
+         * @description One message each, in a thread each: to those of `to`, or without it to every agent and named session of the city except the sender. All are sent, or none. To more than 200, or of more than 8 MiB in all, it is only accepted: 202 with a `request_id`, then the messages in steps of which each is durable, and one `request.result.mail.broadcast` or `request.failed` above `event_cursor` in the log of the city. Who gets it is decided when it is accepted: who leaves meanwhile has it all the same, who comes has not.
          */
         post: operations["broadcast-mail"];
         delete?: never;

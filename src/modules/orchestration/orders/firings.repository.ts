@@ -6,7 +6,7 @@ import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { keysByTurn, type Places } from '../../sessions/launch/places.js';
-import type { ClaimedFiring, Ended, FiringKind, FiringRow, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringKind, FiringRow, GivenBack, HandedEvent, NewFiring, OrderRow } from './order-rows.js';
 
 /** What of an order a firing changes. */
 export interface OrderChange {
@@ -227,11 +227,11 @@ export class FiringsRepository {
    *
    * @param unbegun he has begun nothing of it: whether somebody has is what it was when he took it
    */
-  async requeue(tx: Tx, firing: FiringRow, worker: string | undefined, unbegun = false): Promise<boolean> {
+  async requeue(tx: Tx, firing: GivenBack, worker: string | undefined, unbegun = false): Promise<boolean> {
     const { numAffectedRows } = await sql`
       update order_firings set state = case when state = 'running' then 'queued' else state end, worker = null, lease_until = null,
         attempts = attempts - ${worker === undefined ? 0 : 1},
-        token_hash = case when ${unbegun} then ${firing.token_hash}::bytea else token_hash end
+        token_hash = case when ${unbegun} then ${firing.token_hash ?? null}::bytea else token_hash end
       where ${this.#whose(firing, worker)}`.execute(tx);
     return numAffectedRows === 1n;
   }

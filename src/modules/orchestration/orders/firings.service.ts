@@ -7,7 +7,7 @@ import { Signals } from '../../../platform/streams/signals.js';
 import { dueAfter } from './due.js';
 import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderTimes } from './order-times.js';
-import type { ClaimedFiring, Ended, FiringRow, NewFiring, OrderRow, Outcome } from './order-rows.js';
+import type { ClaimedFiring, Ended, FiringRow, GivenBack, NewFiring, OrderRow, Outcome } from './order-rows.js';
 
 /** What workers hear when a firing waits to be carried out. */
 export const ORDERS_TOPIC = 'orders';
@@ -142,7 +142,7 @@ export class Firings {
    *
    * @param unbegun its worker has begun nothing of it
    */
-  async giveBack(city: FiringCity, firing: FiringRow, worker: string | undefined, unbegun = false): Promise<boolean> {
+  async giveBack(city: FiringCity, firing: GivenBack, worker: string | undefined, unbegun = false): Promise<boolean> {
     return this.transactions.run(async (tx) => {
       const given = await this.repository.requeue(tx, firing, worker, unbegun);
       if (given) this.signals.mark(tx, ORDERS_TOPIC);

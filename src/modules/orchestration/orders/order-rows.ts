@@ -74,6 +74,9 @@ export interface ClaimedFiring extends FiringRow {
   readonly token_hash: Buffer | null;
 }
 
+/** One that goes to whoever takes it next: of a worker that gives back its own, as it was taken. */
+export type GivenBack = FiringRow & Partial<Pick<ClaimedFiring, 'token_hash'>>;
+
 /** What is shown of one. */
 export type ShownFiring = Omit<FiringRow, 'stream_id' | 'vars' | 'event' | 'forced' | 'worker' | 'attempts'>;
 export type OpenFiring = Pick<FiringRow, 'id' | 'name' | 'scoped_name' | 'rig' | 'definition' | 'state' | 'created_at' | 'started_at'>;
