@@ -416,4 +416,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/client/transport.spec.ts',
     name: 'is believed by a write',
   },
+  {
+    guard: 'A turn that somebody has stopped long before is not told as one that the stop of a worker has cut off.',
+    file: 'src/cli/why/why-session.ts',
+    find: '- Date.parse(turn.ts) > STOP_MS) return [];',
+    replace: '- Date.parse(turn.ts) < 0) return [];',
+    test: 'src/cli/why/why-session.spec.ts',
+    name: 'stopped long before',
+  },
 ];

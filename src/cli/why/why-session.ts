@@ -1,4 +1,4 @@
-import { ask, type Api } from '../api.js';
+import { ask, type Api, type Schemas } from '../api.js';
 import { questionsOf } from '../sessions/questions.js';
 import { respondCommand } from '../sessions/answers.js';
 import { ENDS, type Rest } from '../sessions/rest.js';
@@ -20,6 +20,28 @@ export function ofRest(rest: Rest, name: string): Reason {
     rest.ended_by.flatMap((what) => ENDS[what](name) ?? []),
     rest.until,
   );
+}
+
+/** Turns that were ended for the stop of a worker end with these, and so long before the process at the most. */
+const CUT_OFF: readonly unknown[] = ['cancelled', 'lost'];
+const STOP_MS = 30_000;
+
+/** What a session was at when its worker stopped is not gone on with, and its question is cancelled: nothing else says so later. */
+async function cutOff(api: Api, city: string, id: string): Promise<Reason[]> {
+  const turn = await newest(api, city, 'session.turn.ended', id);
+  const { stop_reason: how } = (turn?.payload ?? {}) as { readonly stop_reason?: string };
+  if (turn === undefined || !CUT_OFF.includes(how)) return [];
+  const stop = await newest(api, city, 'session.stopped', id);
+  const { reason: why } = (stop?.payload ?? {}) as { readonly reason?: string };
+  if (stop === undefined || why !== 'handover' || stop.seq < turn.seq) return [];
+  // Somebody may have stopped the turn, long before.
+  if (Date.parse(stop.ts) - Date.parse(turn.ts) > STOP_MS) return [];
+  return [reason('its last turn was cut off when its worker stopped: send again', [`svc session send ${id} …`])];
+}
+
+async function newest(api: Api, cityName: string, type: string, subject: string): Promise<Schemas['WireEvent'] | undefined> {
+  const params = { path: { cityName }, query: { type, subject, limit: 1 } };
+  return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/events', { params, signal }))).data.items[0];
 }
 
 /** What a session waits for; nothing when it is at work. */
@@ -61,5 +83,6 @@ export async function sessionReasons(api: Api, city: string, session: Session): 
     );
   if (queued > 0)
     reasons.push(reason(`${queued} ${queued === 1 ? 'message waits' : 'messages wait'} in its queue`, [`see svc session messages ${id}`]));
+  if (activity !== 'in-turn') reasons.push(...(await cutOff(api, city, id)));
   return reasons;
 }

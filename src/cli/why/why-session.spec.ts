@@ -1,0 +1,62 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { runCli } from '../cli.js';
+import { fakeIo } from '../testing/io.js';
+import { anEvent, json, testServer, type TestServer } from '../testing/server.js';
+
+let server: TestServer;
+afterEach(() => server.close());
+
+const SESSION = {
+  id: 'al-7',
+  state: 'active',
+  template: 'mayor',
+  title: '',
+  session_name: 'al-7',
+  provider: 'loopback',
+  created_at: '2026-01-02T00:00:00Z',
+  running: true,
+  attached: false,
+};
+
+async function why(session: object, events: readonly Record<string, unknown>[] = []): Promise<string> {
+  server = await testServer({
+    '/v0/city/alpha/session/al-7': (_request, response) => json(response, { ...SESSION, ...session }),
+    '/v0/city/alpha/session/al-7/pending': (_request, response) => json(response, { items: [] }),
+    '/v0/city/alpha/session/al-7/messages': (_request, response) => json(response, { items: [], total: 0 }),
+    '/v0/city/alpha/events': (request, response) => {
+      const type = new URL(request.url!, 'http://x').searchParams.get('type');
+      const items = events.filter((event) => event.type === type).slice(0, 1);
+      json(response, { items, total: items.length });
+    },
+  });
+  const io = fakeIo();
+  expect(await runCli(['why', 'al-7', '--kind', 'session', '--city', 'alpha', '--api', server.url], io)).toBe(0);
+  return io.stdout;
+}
+
+describe('svc why SESSION', () => {
+  const turn = (how: string, ts: string) => anEvent(7, { type: 'session.turn.ended', ts, payload: { stop_reason: how } });
+  const stopped = (why: string, seq = 8) =>
+    anEvent(seq, { type: 'session.stopped', ts: '2026-01-02T10:00:03Z', payload: { session_id: 'al-7', reason: why } });
+  const AT_THE_STOP = '2026-01-02T10:00:02Z';
+
+  it.each([
+    ['cancelled', 'handover'],
+    ['lost', 'handover'],
+  ])('says that the stop of its worker has cut its last turn off: %s, %s', async (how, reason) => {
+    expect(await why({}, [turn(how, AT_THE_STOP), stopped(reason)])).toContain(
+      '  its last turn was cut off when its worker stopped: send again\n    ended by: svc session send al-7 …\n',
+    );
+  });
+
+  it.each<[string, object, readonly Record<string, unknown>[]]>([
+    ['a turn that was done', {}, [turn('end_turn', AT_THE_STOP), stopped('handover')]],
+    ['a turn that somebody has stopped', {}, [turn('cancelled', AT_THE_STOP), stopped('killed')]],
+    ['a turn that was stopped long before', {}, [turn('cancelled', '2026-01-02T09:00:00Z'), stopped('handover')]],
+    ['a turn after that', {}, [turn('cancelled', AT_THE_STOP), stopped('handover', 6)]],
+    ['a turn that goes on', { activity: 'in-turn' }, [turn('cancelled', AT_THE_STOP), stopped('handover')]],
+    ['no turn at all', {}, []],
+  ])('says nothing of that after %s', async (_what, session, events) => {
+    expect(await why(session, events)).not.toContain('cut off');
+  });
+});
