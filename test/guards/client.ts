@@ -424,4 +424,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/why/why-session.spec.ts',
     name: 'stopped long before',
   },
+  {
+    guard: 'A look at what is wrong does not take a suspended city for one that works.',
+    file: 'src/cli/doctor/provider-checks.ts',
+    find: 'const status = about.suspended',
+    replace: "const status = about.name === ''",
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'suspended: true',
+  },
 ];

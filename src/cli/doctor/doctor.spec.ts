@@ -217,4 +217,19 @@ describe('svc doctor', () => {
     });
     expect(shown).toBe('city x\n  failed   a  b c\n              $ d\n');
   });
+
+  it.each([
+    [true, 'skipped', 'suspended; `svc city resume alpha` lets its agents start'],
+    [false, 'ok', 'running'],
+  ])('says whether a city that runs is suspended: %s', async (suspended, status, message) => {
+    const found = await doctor(info(), [runner()], {
+      '/v0/cities': (_request, response) => json(response, { items: [{ name: 'alpha', path: '/alpha', running: true }], total: 1 }),
+      '/v0/city/alpha': (_request, response) => json(response, { name: 'alpha', path: '/alpha', suspended }),
+      // Its files do not say that somebody has suspended it.
+      '/v0/city/alpha/config': (_request, response) => json(response, { workspace: { suspended: false }, agents: [], revision: 3 }),
+      '/v0/city/alpha/config/revisions': (_request, response) => json(response, { items: [], total: 0 }),
+      '/v0/city/alpha/providers': (_request, response) => json(response, { items: [], total: 0 }),
+    });
+    expect(found).toContainEqual(expect.objectContaining({ area: 'city alpha', name: 'status', status, message }));
+  });
 });

@@ -31,7 +31,11 @@ export async function cityChecks(api: Api, city: City): Promise<CityFindings> {
     const named = providersOf(config).map((name) => [name, builtinOf(name, providers)] as const);
     const own = named.flatMap(([name, builtin]) => (builtin === undefined ? [ownProgram(name)] : []));
     const uses = new Set(named.flatMap(([, builtin]) => builtin ?? []));
-    return { found: [ok('status', 'running'), configuration(city.name, config, warnings), ...own], uses };
+    const { data: about } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}', { params, signal }));
+    const status = about.suspended
+      ? skipped('status', `suspended; \`svc city resume ${city.name}\` lets its agents start`)
+      : ok('status', 'running');
+    return { found: [status, configuration(city.name, config, warnings), ...own], uses };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { found: [failed('status', oneLine(error.message), `svc city status ${city.name}`)], uses: new Set() };

@@ -12,7 +12,10 @@ export async function whyAgent(api: Api, city: string, agent: Agent): Promise<Wh
 export async function agentReasons(api: Api, city: string, agent: Agent): Promise<Reason[]> {
   const { name, rest, starting, session } = agent;
   if (agent.suspended) return [reason(`it is suspended: ${suspension(agent)}`, [`svc agent resume ${name}`])];
-  if (!agent.available) return [reason(`it is not available: ${agent.unavailable_reason ?? 'for an unknown reason'}`, ['svc doctor'])];
+  if (!agent.available) {
+    const why = agent.unavailable_reason ?? 'for an unknown reason';
+    return [reason(`it is not available: ${why}`, [resumeOf(why, city) ?? 'svc doctor'])];
+  }
   if (rest !== undefined) return [ofRest(rest, rest.session_id ?? '')];
   if (starting !== undefined) return [reason(`it starts: ${startLine(starting)}`, ['its process is ready'], starting.until)];
   if (session !== undefined) {
@@ -30,4 +33,11 @@ export async function agentReasons(api: Api, city: string, agent: Agent): Promis
       ]),
     ];
   return [reason('nothing is ready for it', [`svc sling ${name} <bead>`, `svc session create ${name}`])];
+}
+
+/** What ends it where not the agent itself is suspended. */
+function resumeOf(why: string, city: string): string | undefined {
+  if (why === 'city is suspended') return `svc city resume ${city}`;
+  const rig = /^rig (\S+) is suspended$/.exec(why)?.[1];
+  return rig === undefined ? undefined : `svc rig resume ${rig}`;
 }
