@@ -432,4 +432,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/doctor/doctor.spec.ts',
     name: 'suspended: true',
   },
+  {
+    guard: 'Why nobody takes the work of a pool is asked of its sessions.',
+    file: 'src/cli/why/why-agent.ts',
+    find: 'sessions.find(comesNotUp)',
+    replace: 'sessions.find((one) => comesNotUp(one) && one.running)',
+    test: 'src/cli/why/why-agent.spec.ts',
+    name: 'whose starts fail',
+  },
 ];

@@ -12,10 +12,15 @@ const FAILED = new Set([
 ]);
 const KINDS = ['session.start_failed', 'session.crashed'];
 
+/** Whether a session is down that shall run. */
+export function isDown({ state, reason, running }: Session): boolean {
+  return !running && (FAILED.has(reason ?? '') || state === 'failed-create' || state === 'quarantined');
+}
+
 /** Why a session is down that shall run, as the newest event of its failures says; undefined for one that just sleeps. */
 export async function lastFailure(api: Api, cityName: string, session: Session): Promise<Failure | undefined> {
-  const { id, state, reason, running } = session;
-  if (running || !(FAILED.has(reason ?? '') || state === 'failed-create' || state === 'quarantined')) return undefined;
+  const { id } = session;
+  if (!isDown(session)) return undefined;
   const found = await Promise.all(
     KINDS.map(async (type) => {
       const params = { path: { cityName }, query: { type, subject: id, limit: 1 } };
