@@ -19,7 +19,7 @@ const NOBODY: Io = {
 };
 
 /** What all commands know is told once. */
-const EVERYWHERE = new Set(['--help', '--api', '--key-file', '--ca-cert', '--city', '--no-city']);
+export const EVERYWHERE = new Set(['--help', '--api', '--key-file', '--ca-cert', '--city', '--no-city']);
 
 export function program(): Command {
   return buildProgram(NOBODY);
@@ -63,12 +63,14 @@ function told(command: Command, path: string, isFirst: boolean): string {
   const help = command.createHelp();
   const own = help.visibleOptions(command).filter(({ long }) => !EVERYWHERE.has(long ?? ''));
   const args = command.registeredArguments;
+  // What has options does something itself, whatever there is below it.
+  const isFamily = below.length > 0 && args.length === 0 && own.length === 0;
   return [
     isFirst ? '' : `## ${path}`,
     command.description(),
-    below.length > 0 && args.length === 0 ? '' : `\`\`\`\n${[path, usageOf(command, own)].filter((part) => part !== '').join(' ')}\n\`\`\``,
+    isFamily ? '' : `\`\`\`\n${[path, usageOf(command, own)].filter((part) => part !== '').join(' ')}\n\`\`\``,
     args.length === 0 ? '' : table(['Argument', 'What it is'], args.map(argumentOf)),
-    own.length === 0 || (below.length > 0 && args.length === 0) ? '' : options(own),
+    own.length === 0 ? '' : options(own),
     examplesOf(command),
   ]
     .filter((part) => part !== '')

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Command } from 'commander';
 import '../../src/contract/events/all.js';
 import { knownEvents } from '../../src/contract/events/define.js';
-import { program } from './commands-page.js';
+import { commandPages, EVERYWHERE, program } from './commands-page.js';
 import { service } from './environment-page.js';
 import { FILES, markedSchema, type JsonSchema } from './file-schemas.js';
 
@@ -44,5 +44,21 @@ describe('the reference says something of', () => {
       ...command.options.filter(({ description }) => description === '').map(({ flags }) => `${command.name()} ${flags}`),
     ]);
     expect(without).toEqual([]);
+  });
+
+  it('every option of a command on its page, also of one that has others below it', () => {
+    const pages = commandPages();
+    const families = program().commands.filter((family) => pages.has(`commands/${family.name()}`));
+    expect(families.length).toBeGreaterThan(30);
+    const missing = families.flatMap((family) => {
+      const page = pages.get(`commands/${family.name()}`)!;
+      return commands(family)
+        .flatMap(({ options }) => options)
+        .filter(
+          ({ hidden, long, flags }) => !hidden && !EVERYWHERE.has(long ?? '') && !page.includes(`\`${flags.replaceAll('|', '\\|')}\``),
+        )
+        .map(({ flags }) => `${family.name()} ${flags}`);
+    });
+    expect(missing).toEqual([]);
   });
 });
