@@ -59,4 +59,13 @@ describe('svc why SESSION', () => {
   ])('says nothing of that after %s', async (_what, session, events) => {
     expect(await why(session, events)).not.toContain('cut off');
   });
+
+  it.each([
+    ['asleep', 'suspended', ': it was stopped when its city, its rig or its agent was suspended'],
+    ['asleep', 'killed', ': the last one has ended (killed)'],
+    ['asleep', undefined, ''],
+    ['suspended', 'user-hold', ' (user-hold)'],
+  ])('tells what was as what was: %s, %s', async (state, reason, said) => {
+    expect(await why({ state, running: false, ...(reason === undefined ? {} : { reason }) })).toContain(`\n  it has no process${said}\n`);
+  });
 });

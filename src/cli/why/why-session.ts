@@ -44,6 +44,24 @@ async function newest(api: Api, cityName: string, type: string, subject: string)
   return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/events', { params, signal }))).data.items[0];
 }
 
+/** What has stopped a session that has slept since. It need not be so any more. */
+const STOPPED: Readonly<Record<string, string>> = {
+  suspended: 'when its city, its rig or its agent was suspended',
+  'city-stop': 'when its city was stopped',
+  'config-drift': 'for a changed configuration',
+  handover: 'when its worker stopped',
+  idle: 'when it had nothing to do',
+  'idle-timeout': 'when it had nothing to do',
+};
+
+/** How its last process has ended, where its state does not say so. */
+function hasEnded({ state, reason: why }: Session): string {
+  if (why === undefined) return '';
+  if (state !== 'asleep') return ` (${why})`;
+  const stopped = STOPPED[why];
+  return stopped === undefined ? `: the last one has ended (${why})` : `: it was stopped ${stopped}`;
+}
+
 /** What a session waits for; nothing when it is at work. */
 export async function sessionReasons(api: Api, city: string, session: Session): Promise<Reason[]> {
   const { id, state, rest, starting, circuit, running, activity, active_bead: bead } = session;
@@ -76,7 +94,7 @@ export async function sessionReasons(api: Api, city: string, session: Session): 
     reasons.push(reason('it waits for a runner with room', ['a place at a runner: see `svc runner list` and `svc city status`']));
   else if (reasons.length === 0)
     reasons.push(
-      reason(`it has no process${session.reason === undefined ? '' : ` (${session.reason})`}`, [
+      reason(`it has no process${hasEnded(session)}`, [
         `svc session send ${id} …`,
         `svc session wake ${id}`,
       ]),
