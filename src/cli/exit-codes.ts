@@ -12,7 +12,7 @@ Exit codes:
   3    there is no such thing
   4    the service has refused
   5    nobody answers, or the service is not available
-  124  it has not ended in time
+  124  it has not ended in time (events --watch: with --fail-on-timeout)
   130  Ctrl-C
 `;
 
