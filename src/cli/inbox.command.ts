@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { ask, type Schemas } from './api.js';
+import { allOf } from '../client/pages.js';
+import { ask, type Api, type Schemas } from './api.js';
 import { contextOf, flagsOf, pathOf, withExamples, withTarget } from './command.js';
 import { age, moment } from './duration.js';
-import { CliError } from './errors.js';
+import { CliError, InterruptedError } from './errors.js';
 import type { Io } from './io.js';
 import { list, withLimit, withRereading, EVERY_MS, type ListFlags } from './listing.js';
 import { plain, table } from './table.js';
@@ -34,7 +35,7 @@ export function addInbox(program: Command, io: Io): void {
     let rejected: readonly Rejection[] = [];
     await list<Entry>(context, {
       plural: 'items',
-      empty: 'nothing waits for you; what sessions ask is in `svc session pending --all-cities`',
+      empty: 'no beads and no mail wait for people',
       everyMs: EVERY_MS,
       show: (entries) => shown(entries, io),
       page: async (page) => {
@@ -48,7 +49,26 @@ export function addInbox(program: Command, io: Io): void {
       io.err(
         `${plain(city)}: its files cannot be used since ${moment(since)}: ${plain(error)}; see \`svc config validate --city ${plain(city)}\`\n`,
       );
+    const questions = await questionsIn(context.api, only.cities);
+    if (questions > 0)
+      io.err(
+        `${questions} ${questions === 1 ? 'question waits' : 'questions wait'} for an answer: see \`svc session pending --all-cities\`\n`,
+      );
   });
+}
+
+/** How many questions sessions ask in these cities, or in all. They are only for a word more: without them the list is what it is. */
+async function questionsIn(api: Api, cities: readonly string[] | undefined): Promise<number> {
+  const overview = async (query: { limit: number; cursor?: string }): Promise<Schemas['OverviewOutputBody']> =>
+    (await ask(api, (signal) => api.http.GET('/v0/overview', { params: { query }, signal }))).data;
+  try {
+    if (cities === undefined) return (await overview({ limit: 1 })).totals?.pending ?? 0;
+    const all = await allOf<Schemas['OverviewCity']>((query) => overview({ limit: 1_000, ...query }));
+    return all.filter(({ name }) => cities.includes(name)).reduce((sum, { pending }) => sum + pending, 0);
+  } catch (error) {
+    if (error instanceof InterruptedError) throw error;
+    return 0;
+  }
 }
 
 function shown(entries: readonly Entry[], io: Io): string {

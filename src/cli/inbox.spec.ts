@@ -40,4 +40,20 @@ describe('svc inbox', () => {
       expect([io.stdout, io.stderr]).toEqual(['', expect.stringContaining('beta: its files cannot be used since')]);
     }
   });
+
+  it.each<[string, string[], number, string]>([
+    ['in all cities', [], 0, '3 questions wait for an answer: see `svc session pending --all-cities`\n'],
+    ['in the cities that were named', ['--in', 'beta'], 0, '1 question waits for an answer: see `svc session pending --all-cities`\n'],
+    ['beside what waits', [], 1, '3 questions wait for an answer: see `svc session pending --all-cities`\n'],
+    ['where there is none', ['--in', 'gamma'], 0, ''],
+  ])('says how many questions wait %s', async (_what, flags, entries, expected) => {
+    const items = ['alpha', 'beta', 'gamma'].map((name, i) => ({ name, pending: 2 - i }));
+    server = await testServer({
+      '/v0/inbox': (_request, response) => json(response, { items: entries === 0 ? [] : [entry('al-1')], total: entries }),
+      '/v0/overview': (_request, response) => json(response, { items, total: 3, totals: { pending: 3 } }),
+    });
+    const io = fakeIo();
+    expect(await runCli(['inbox', '--api', server.url, ...flags], io)).toBe(0);
+    expect(io.stderr).toBe(`${entries === 0 ? 'no beads and no mail wait for people\n' : ''}${expected}`);
+  });
 });

@@ -440,4 +440,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/why/why-agent.spec.ts',
     name: 'whose starts fail',
   },
+  {
+    guard: 'Whoever looks for what waits for people is told of what sessions ask.',
+    file: 'src/cli/inbox.command.ts',
+    find: 'if (questions > 0)',
+    replace: 'if (questions < 0)',
+    test: 'src/cli/inbox.spec.ts',
+    name: 'in all cities',
+  },
 ];

@@ -93,12 +93,7 @@ export async function sessionReasons(api: Api, city: string, session: Session): 
   else if (reasons.length === 0 && (state === 'start-pending' || state === 'creating'))
     reasons.push(reason('it waits for a runner with room', ['a place at a runner: see `svc runner list` and `svc city status`']));
   else if (reasons.length === 0)
-    reasons.push(
-      reason(`it has no process${hasEnded(session)}`, [
-        `svc session send ${id} …`,
-        `svc session wake ${id}`,
-      ]),
-    );
+    reasons.push(reason(`it has no process${hasEnded(session)}`, [`svc session send ${id} …`, `svc session wake ${id}`]));
   if (queued > 0)
     reasons.push(reason(`${queued} ${queued === 1 ? 'message waits' : 'messages wait'} in its queue`, [`see svc session messages ${id}`]));
   if (activity !== 'in-turn') reasons.push(...(await cutOff(api, city, id)));
