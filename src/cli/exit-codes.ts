@@ -16,10 +16,13 @@ Exit codes:
   130  Ctrl-C
 `;
 
+/** What says that there is no such thing, with another status than 404. */
+const MISSING: ReadonlySet<string> = new Set(['sling-missing-bead']);
+
 /** `asked`: whether anything was sent before it failed. What fails before that is wrong with the command line, or with a file it names. */
 export function exitCodeOf(error: unknown, asked: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
-  if (error instanceof ApiError) return statusCode(error.status);
+  if (error instanceof ApiError) return error.code !== undefined && MISSING.has(error.code) ? EXIT.notFound : statusCode(error.status);
   if (error instanceof UnreachableError) return EXIT.unreachable;
   if (!(error instanceof CliError)) return EXIT.failed;
   return error.exitCode ?? (asked ? EXIT.failed : EXIT.usage);

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, contextOf, flagsOf, keyHeader, pathOf, withExamples, withKey } from '../command.js';
 import { nameOf, told } from '../edits.js';
+import { harmlessLine } from '../harmless.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
@@ -62,9 +63,15 @@ async function numbered(
   const question = request === undefined ? open[0] : open.find(({ request_id: id }) => id === request);
   if (question === undefined) throw new CliError(`${path.id} asks nothing${request === undefined ? '' : ` under ${request}`} now`);
   if (request === undefined && open.length > 1) throw new CliError(`${path.id} asks ${open.length} things: say which with --request`);
+  const { choices = [] } = question;
+  const isOffered = choices[Number(answer) - 1] !== undefined || choices.some(({ id, label }) => id === answer || label === answer);
+  if (choices.length > 0 && !isOffered) throw new CliError(`${path.id} does not offer ${answer}: it offers ${choicesOf(question)}`);
   const body = answerOf(question, answer)!;
   return { action: body.action, request_id: question.request_id };
 }
+
+/** `1 Allow, 2 Always allow, 3 Deny`: the numbers that answer it. */
+const choicesOf = ({ choices = [] }: Question): string => choices.map(({ label }, i) => `${i + 1} ${harmlessLine(label)}`).join(', ');
 
 type Asked = Question & { readonly session_id?: string; readonly alias?: string; readonly city?: string };
 
@@ -89,7 +96,7 @@ function addPending(session: Command, io: Io): void {
           ...(everywhere ? [q.city ?? ''] : []),
           q.session_id ?? name ?? '',
           q.request_id,
-          (q.choices ?? []).map(({ label }, i) => `${i + 1} ${label}`).join(', '),
+          choicesOf(q),
           q.opened_at === undefined ? '' : age(q.opened_at),
           q.prompt ?? q.kind,
         ]);
