@@ -142,6 +142,7 @@ describe('wrong command lines', () => {
     [['session', 'create', 'm', '--wait', '--city', 'a'], 'svc session create: --wait waits for the answer to a message'],
     [['session', 'send', 's', 'x', '--follow-up', '--interrupt', '--city', 'a'], '--follow-up and --interrupt are mutually exclusive\n'],
     [['session', 'list', '--running', '--stopped', '--city', 'a'], 'svc session list: --running and --stopped are mutually exclusive\n'],
+    [['session', 'list', '-a', '--state', 'closed', '--city', 'a'], 'svc session list: --all and --state are mutually exclusive\n'],
     [['session', 'accept-drift', '--city', 'a'], 'svc session accept-drift: give either sessions or --agent\n'],
     [['session', 'rename', 's', '--city', 'a'], 'svc session rename: nothing to change: name at least one option\n'],
     [['session', 'watch', '..', '--city', 'a'], 'svc session watch: not the name of a session: ..\n'],

@@ -18,6 +18,7 @@ import { sessionDetails, sessionTable, type Session } from './view.js';
 
 interface Flags extends ListFlags {
   readonly state?: string[];
+  readonly all?: boolean;
   readonly template?: string;
   readonly provider?: string;
   readonly rig?: string;
@@ -38,6 +39,7 @@ export function addReads(session: Command, io: Io): void {
 function addList(session: Command, io: Io): void {
   const command = cityCommand(session, 'list', 'list the sessions of a city, the newest first')
     .option('--state <state>', 'only in this state, or `open` (the default), `closed`, `all`; repeatable', collect)
+    .option('--all', 'closed ones too, as with `--state all`')
     .option('--template <name>', 'only of this agent or provider')
     .option('--provider <name>', 'only those that run with this provider')
     .option('--rig <rig>', 'only of this rig')
@@ -47,20 +49,22 @@ function addList(session: Command, io: Io): void {
     .option('--asking', 'only those that wait for an answer')
     .addOption(new Option('--sort <order>', 'by when they were made (default), or by when they were changed').choices(Object.keys(SORTS)));
   withLimit(command);
-  withExamples(command, 'svc session list', 'svc session list --state all --template mayor', 'svc session list --asking --json');
+  withExamples(command, 'svc session list', 'svc session list --all --template mayor', 'svc session list --asking --json');
   command.action(async (_options, action: Command) => {
     const context = await cityContextOf<Flags>(action, io);
     const { api, city, flags } = context;
     if (flags.running === true && flags.stopped === true) throw new CliError('--running and --stopped are mutually exclusive');
     const running = flags.running === true ? true : flags.stopped === true ? false : undefined;
-    const { state, template, provider, rig, kind } = flags;
+    if (flags.all === true && flags.state !== undefined) throw new CliError('--all and --state are mutually exclusive');
+    const { template, provider, rig, kind } = flags;
+    const state = flags.all === true ? ['all'] : flags.state;
     const sort = flags.sort === undefined ? undefined : SORTS[flags.sort];
     const filter = defined({ state, template, provider, rig, kind, running, pending: flags.asking, sort });
     let questions: ReadonlyMap<string, Question> = new Map();
     const rows = new SessionRows(flags.asking === undefined && sort !== 'updated_at' ? matching(filter) : undefined);
     await list<Session>(context, {
       plural: 'sessions',
-      empty: nothing('sessions', 'svc session create', state === undefined ? '--state all' : undefined),
+      empty: nothing('sessions', 'svc session create', state === undefined ? '--all' : undefined),
       show: (sessions) => sessionTable(sessions, io, questions),
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filter, ...page } };
