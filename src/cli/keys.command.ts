@@ -1,12 +1,13 @@
 import { Option, type Command } from 'commander';
 import { ConnectionError } from '../client/problems.js';
 import { ask, type Api, type Schemas } from './api.js';
+import { citiesOf } from './cities/cities-of.js';
 import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
 import { ApiError, UnreachableError } from './errors.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from './listing.js';
-import { table } from './table.js';
+import { plain, table } from './table.js';
 import { spanOf } from './values.js';
 
 const SCOPES = ['read', 'operate', 'configure', 'commands', 'audit', 'write'] as const;
@@ -60,11 +61,22 @@ function addCreate(key: Command, io: Io): void {
       ...(flags.expires === undefined ? {} : { expires_at: new Date(Date.now() + spanOf('--expires', flags.expires)).toISOString() }),
     };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/keys', { params: {}, body, signal }));
+    for (const city of await missingOf(api, cities)) io.err(`warning: there is no city ${plain(city)} yet\n`);
     if (flags.json === true) return printJson(io, data);
     io.err(`key ${data.id} for ${flags.name}; it is not shown again:\n`);
     await io.out(`${data.key}\n`);
     if (!(await areAsked(api))) io.err('warning: the server asks nobody for a key: start it with SVC_AUTH=keys\n');
   });
+}
+
+/** The list is only for a word more: the key is good for what is made later, too. */
+const PATIENCE_MS = 2_000;
+
+/** Which of these cities are not there. */
+async function missingOf(api: Api, names: readonly string[] | undefined): Promise<readonly string[]> {
+  if (names === undefined) return [];
+  const cities = await citiesOf(api, AbortSignal.timeout(PATIENCE_MS)).catch(() => undefined);
+  return cities === undefined ? [] : names.filter((name) => !cities.some((city) => city.name === name));
 }
 
 /** Whether the server asks for keys at all. Where it does not tell, the key is made all the same. */

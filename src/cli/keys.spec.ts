@@ -31,6 +31,19 @@ describe('svc key create', () => {
   ])('%j is for the cities that were named, wherever they were', async (args, cities) => {
     expect(await citiesOf(...args)).toEqual(cities);
   });
+
+  it.each([[[]], [['--json']]])('says which of the cities is not there, with %j too', async (flags) => {
+    const cities = [{ name: 'alpha', path: '/alpha', running: true }];
+    server = await testServer({
+      '/v0/keys': (_request, response) => json(response, { id: 'k1', key: 'svc_x' }),
+      '/v0/info': (_request, response) => json(response, { auth: 'keys' }),
+      '/v0/cities': (_request, response) => json(response, { items: cities, total: 1 }),
+    });
+    const io = fakeIo({ env: { SVC_API_URL: server.url } });
+    expect(await runCli([...create, '--city', 'alpha', '--city', 'nodemo', ...flags], io)).toBe(0);
+    expect(io.stdout).toContain('svc_x');
+    expect(io.stderr.match(/^warning: .*$/gm)).toEqual(['warning: there is no city nodemo yet']);
+  });
 });
 
 describe('svc key rotate', () => {
