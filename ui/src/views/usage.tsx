@@ -166,7 +166,7 @@ export function Usage(): ReactNode {
                 <table className="w-full text-left text-sm">
                   <thead className="text-xs text-muted">
                     <tr>
-                      {['Agent', 'Cost', 'Tokens', 'From cache', 'Turns'].map((name, i) => (
+                      {['Agent', 'Cost', 'Tokens', 'From cache', 'Turns with usage'].map((name, i) => (
                         <th key={name} scope="col" className={`py-1 pr-4 font-medium ${i === 0 ? '' : 'text-right'}`}>
                           {name}
                         </th>

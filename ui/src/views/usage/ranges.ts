@@ -18,6 +18,6 @@ export interface Measure {
 export const MEASURES: Readonly<Record<string, Measure>> = {
   cost: { label: 'Cost', of: ({ cost_usd_estimate }) => cost_usd_estimate, format: dollars },
   tokens: { label: 'Tokens', of: tokensOf, format: short },
-  turns: { label: 'Turns', of: ({ invocations }) => invocations, format: short },
+  turns: { label: 'Turns with usage', of: ({ invocations }) => invocations, format: short },
   seconds: { label: 'Seconds at work', of: ({ wall_seconds }) => wall_seconds, format: short },
 };
