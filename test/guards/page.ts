@@ -439,4 +439,11 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/api/limit.spec.ts',
     name: 'is waited for by a read',
   },
+  {
+    guard: 'What was canceled of a run is not shown as done.',
+    file: 'ui/src/lib/run-end.ts',
+    find: "status !== 'canceled' &&",
+    replace: "status !== '' &&",
+    test: 'ui/src/lib/run-end.spec.ts',
+  },
 ];

@@ -140,10 +140,15 @@ export function Tabs<T extends string>({ label, tabs, value, onChange }: TabsPro
   );
 }
 
-/** How far something is, in numbers and as a bar. */
-export const Progress = ({ done, total }: { done: number; total: number }): ReactNode => (
+/** How far something is, in numbers and as a bar. `quiet`: what is closed of it is not done. */
+export const Progress = ({ done, total, quiet = false }: { done: number; total: number; quiet?: boolean }): ReactNode => (
   <span className="inline-flex items-center gap-2 whitespace-nowrap text-sm tabular-nums text-muted">
-    <progress value={done} max={Math.max(1, total)} aria-label={`${done} of ${total} done`} className="bar" />
+    <progress
+      value={done}
+      max={Math.max(1, total)}
+      aria-label={`${done} of ${total} ${quiet ? 'closed' : 'done'}`}
+      className={quiet ? 'bar quiet' : 'bar'}
+    />
     {done} of {total}
   </span>
 );

@@ -4,6 +4,7 @@ import { get, inCity, newKey, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { failureOf, isDone } from '../lib/run-end.js';
 import { visible } from '../lib/text.js';
 import { asTree } from '../lib/tree.js';
 import { loading } from '../lib/part.js';
@@ -50,6 +51,7 @@ export function RunPage(): ReactNode {
   const not = useForbidden('operate');
   const run = data?.run;
   const over = run !== undefined && isOver(run.status);
+  const failure = run === undefined ? undefined : failureOf(run);
   useKeys('This run', [
     ...(run?.formula === undefined ? [] : [{ keys: 's', label: 'start it again', run: () => setDialog('again') }]),
     { keys: 'u', label: 'back to the runs', run: () => void navigate({ to: '/c/$city/runs', params: { city }, search: {} }) },
@@ -82,7 +84,7 @@ export function RunPage(): ReactNode {
       {run !== undefined && data !== undefined && (
         <>
           <div className="flex flex-col gap-3 rounded-xl border border-line bg-panel p-4">
-            <Progress done={run.progress.closed} total={run.progress.total} />
+            <Progress done={run.progress.closed} total={run.progress.total} quiet={!isDone(run.status)} />
             <Facts>
               <Fact name="Formula">
                 {run.formula === undefined ? undefined : (
@@ -107,8 +109,8 @@ export function RunPage(): ReactNode {
                   </>
                 )}
               </Fact>
-              <Fact name="Failed with">
-                {run.last_error === undefined ? undefined : `${visible(run.last_error.message ?? '')} (${visible(run.last_error.code)})`}
+              <Fact name={run.status === 'canceled' ? 'Canceled with' : 'Failed with'}>
+                {failure === undefined ? undefined : visible(failure)}
               </Fact>
             </Facts>
           </div>

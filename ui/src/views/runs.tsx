@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { get, inCity } from '../api/client.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
+import { isDone } from '../lib/run-end.js';
 import { visible } from '../lib/text.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { Age, Button } from '../parts/basics.js';
@@ -103,7 +104,7 @@ export function Runs(): ReactNode {
                 </span>
               </span>
               <span className="hidden @2xl:block">
-                <Progress done={run.progress.closed} total={run.progress.total} />
+                <Progress done={run.progress.closed} total={run.progress.total} quiet={!isDone(run.status)} />
               </span>
               <RunStateOf status={run.status} />
               <span className="hidden justify-self-end text-xs text-muted @2xl:block">
