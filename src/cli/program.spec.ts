@@ -215,6 +215,9 @@ describe('the API that a command talks to', () => {
     expect(await asked({ cwd: elsewhere, env: { SVC_PORT: new URL(other.url).port } })).toBe(
       `${other.url}, the default; no server runs in this directory`,
     );
+    expect(await asked({ cwd: elsewhere, env: { SVC_PORT: new URL(other.url).port, SVC_DATA_DIR: join(elsewhere, 'none') } })).toBe(
+      `${other.url}, the default; no server runs in ${join(elsewhere, 'none')} (SVC_DATA_DIR)`,
+    );
     expect(server.requests.map((r) => r.headers.authorization)).toEqual(['Bearer svc_admin', 'Bearer svc_admin']);
   });
 

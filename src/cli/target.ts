@@ -81,7 +81,8 @@ function addressOf(options: TargetOptions, io: Io): Address {
     if (found === 'foreign') foreign ??= file;
   }
   const url = parse(`${io.env.SVC_TLS_CERT ? 'https' : 'http'}://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
-  const why = foreign === undefined ? 'no server runs in this directory' : `${foreign} is not used, another user may write it`;
+  const where = io.env.SVC_DATA_DIR ? `in ${dataDir} (SVC_DATA_DIR)` : 'in this directory';
+  const why = foreign === undefined ? `no server runs ${where}` : `${foreign} is not used, another user may write it`;
   return { url, source: `the default; ${why}`, dataDir: local(url) };
 }
 

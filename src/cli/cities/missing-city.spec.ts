@@ -36,4 +36,11 @@ describe('a city that is not found', () => {
   ])('%s', async (name, cities, expected) => {
     expect(await said(name, cities)).toBe(expected);
   });
+
+  it('is looked for by `show` as by `status`', async () => {
+    server = await testServer({ '/v0/cities': (_request, response) => json(response, { items: [city('demo')], total: 1 }) });
+    const io = fakeIo();
+    expect(await runCli(['city', 'show', 'dmeo', '--api', server.url], io)).toBe(3);
+    expect(io.stderr).toContain('city dmeo is not registered: see `svc city list`');
+  });
 });

@@ -35,6 +35,7 @@ function addList(city: Command, io: Io): void {
 function addStatus(city: Command, io: Io): void {
   const status = city
     .command('status')
+    .alias('show')
     .argument('[name]', 'the city (default: as --city)')
     .description('show one city: its state and what it has')
     .option('--json', 'print the answer as one JSON line');
