@@ -140,6 +140,9 @@ describe('an orderly stop', () => {
     a.time({ handoverMs: 50 });
     await a.stop();
     expect(await fixture.row(pk)).toMatchObject({ state: 'asleep', reason: 'handover', wake_request: 'handover', runner_id: null });
+    // `svc why` tells by these two that a turn was cut off.
+    const told = (await fixture.events()).filter(({ type }) => type === 'session.turn.ended' || type === 'session.stopped');
+    expect(told.map(({ payload }) => payload.stop_reason ?? payload.reason)).toEqual(['cancelled', 'handover']);
     expect(fixture.host.alive).toEqual([]);
   });
 
