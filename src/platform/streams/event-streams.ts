@@ -135,11 +135,16 @@ export class EventStreams {
         // What it has said until now is the subscriber's own to read, also when it has left; what it says later is published.
         const left = this.hub.left.get(id) ?? gone;
         const upto = there?.position ?? left?.head ?? pos;
-        if (pos < upto)
-          lag.set(id, there === undefined && left !== undefined ? { pos, upto, name: left.name, ends: left.ends, stays } : { pos, upto });
+        if (there === undefined && left !== undefined && (stays || pos < upto))
+          lag.set(id, { pos, upto, name: left.name, ends: left.ends, stays });
+        else if (pos < upto) lag.set(id, { pos, upto });
         // Should it say more, or come back, the feed goes on where this subscriber is.
-        if (there === undefined && gone !== undefined && left === gone)
-          this.hub.remember(id, { name: gone.name, head: upto, ends: gone.ends });
+        if (there === undefined && gone !== undefined && left === gone) {
+          const at = { name: gone.name, head: upto, ends: gone.ends };
+          // Of those that came and went there may be thousands: they take no place in the ids of all from who has left just now.
+          if (stays) this.hub.left.set(id, at);
+          else this.hub.remember(id, at);
+        }
       }
       for (const { id } of group.source.streams) {
         const s = this.hub.streams.get(id)!;
@@ -170,7 +175,7 @@ export class EventStreams {
       if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
       starts.set(id, { pos });
     }
-    await this.#gone(wanted, cities, starts, old, asked);
+    await this.#gone(wanted, since, cities, starts, old, asked);
     if (since !== undefined && since < supervisor.head) await this.#missed(since, cities, wanted, starts);
     await this.#assertThere(what, asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
@@ -180,6 +185,7 @@ export class EventStreams {
   /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. */
   async #gone(
     wanted: ReadonlyMap<number, number>,
+    since: number | undefined,
     cities: readonly string[] | undefined,
     starts: Map<number, Start>,
     old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
@@ -193,7 +199,7 @@ export class EventStreams {
       const pos = placeOf(row.ends, wanted.get(row.id)!);
       asked.push({ id: row.id, name: row.name, pos, newest: newestBefore(row, pos) });
       // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
-      starts.set(row.id, { pos, gone: row });
+      starts.set(row.id, { pos, gone: row, stays: since !== undefined && row.joined_supervisor_seq >= since });
       if (pos < row.head) old.push({ stream: row, pos });
     }
   }
@@ -333,7 +339,7 @@ interface Start {
   readonly pos: number;
   /** Set when the stream has left the feed. */
   readonly gone?: Left;
-  /** As in `Lag`: no cursor has named it. */
+  /** As in `Lag`. */
   readonly stays?: boolean;
 }
 

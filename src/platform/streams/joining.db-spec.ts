@@ -146,8 +146,42 @@ describe('the feed of a changing set of cities', () => {
       const elsewhere = await open(`${b.url}/sup?cities=${other}`, before);
       await elsewhere.until((f) => f.event === 'heartbeat');
       expect(places(elsewhere.frames).filter((place) => place.startsWith(name))).toEqual([]);
+      await a.leave(other);
     },
   );
+
+  // Guard: an id that says that a city is yet to be told of names it, however often its reader breaks off; and no id names all that ever left.
+  it.each([0, 17])('cities that joined and left are told of once, however often that breaks off, among %d others', async (others) => {
+    const around = Array.from({ length: others }, fresh);
+    for (const name of around) await a.join(name);
+    const first = await open(`${a.url}/sup`);
+    const { id: before } = await first.until((f) => f.event === 'heartbeat');
+    await first.close();
+    // So many that a look at the log brings some of what the supervisor has said, and all of each city.
+    await a.emit('__supervisor__', 60, 'test.before');
+    for (let n = 0; n < 60; n++) {
+      const name = fresh();
+      await a.join(name);
+      await a.leave(name);
+    }
+    await a.emit('__supervisor__', 1, 'test.after');
+    const readFrom = async (at: string | undefined): Promise<{ id: string; place: string }[]> => {
+      const stream = await open(`${b.url}/sup`, at);
+      await stream.until((f) => f.event === 'heartbeat');
+      await stream.close();
+      return stream.frames.flatMap(({ id, event, data }) =>
+        event === 'tagged_event' ? [{ id: id!, place: `${data.city} ${data.seq}` }] : [],
+      );
+    };
+    const places = (told: readonly { place: string }[]): string[] => told.map(({ place }) => place).sort();
+    const told = await readFrom(before);
+    expect(told).toHaveLength(60 + 2 * 60 + 1);
+    expect(Math.max(...told.map(({ id }) => id.length))).toBeLessThan(1_200);
+    const second = await readFrom(told[10]!.id);
+    expect(places(second)).toEqual(places(told.slice(11)));
+    for (const n of [20, 60, 100, 125, 150, 160]) expect(places(await readFrom(second[n]!.id))).toEqual(places(second.slice(n + 1)));
+    for (const name of around) await a.leave(name);
+  });
 
   // Guard: with a part of the log known, what others had kept for weeks would be told as if it were new.
   it('who opens the feed while a gap is found is told of no city what was said long before', async () => {
@@ -184,6 +218,7 @@ describe('the feed of a changing set of cities', () => {
     await a.emit('__supervisor__', 1, 'test.after');
     await feed.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
     expect(feed.frames.filter((f) => f.event === 'tagged_event').map((f) => f.data.city)).not.toContain(quiet);
+    for (const city of [quiet, name]) await a.leave(city);
   });
 
   it('what a city said after it left is delivered, and what it says when it is back, each once', async () => {

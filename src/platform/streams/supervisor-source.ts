@@ -109,6 +109,14 @@ export class SupervisorSource implements ChannelSource {
     return this.checkpoints.position(elsewhere, this.inFeed) ?? this.#composite(elsewhere, lag);
   }
 
+  /** Whether ids of few streams would name many that have left: each frame would be as long as all their names. */
+  #namesMany(lag: ReadonlyMap<number, Lag>): boolean {
+    if (lag.size <= COMPOSITE_LIMIT || this.streams.length > COMPOSITE_LIMIT) return false;
+    let left = 0;
+    for (const id of lag.keys()) if (!this.feed.streams.has(id)) left++;
+    return left > COMPOSITE_LIMIT;
+  }
+
   #composite(elsewhere: ReadonlyMap<number, number>, lag: ReadonlyMap<number, Lag> | undefined): CompositePosition {
     const streams = this.streams.map((s) => ({ id: s.id, name: s.name, seq: elsewhere.get(s.id) ?? s.position }));
     for (const [id, seq] of elsewhere) {
@@ -124,7 +132,7 @@ export class SupervisorSource implements ChannelSource {
   /** Serves the lag from memory when the ring still holds all of it; the ids are the subscriber's own. */
   #fromRing(s: Subscriber, lag: Map<number, Lag>): Buffer | undefined {
     const { channel } = this;
-    if (this.types !== undefined) return undefined;
+    if (this.types !== undefined || this.#namesMany(lag)) return undefined;
     const first = new Map<number, number>();
     for (let i = channel.base; i < s.next; i++) {
       const frame = channel.frame(i)!;
@@ -154,7 +162,8 @@ export class SupervisorSource implements ChannelSource {
     const ranges = chosen.map(([streamId, l]) => ({ streamId, after: l.pos, upto: endAbove(this.#ends(streamId, l), l.pos, l.upto) }));
     const { rows, more } = await this.repository.read(ranges, limit, CHUNK_BYTES, this.types);
     if (this.types !== undefined) await assertStillKept(this.repository, ranges);
-    const own = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT ? await this.#own(s, lag) : undefined;
+    const isFar = lag.size > ELSEWHERE_LIMIT && this.streams.length > COMPOSITE_LIMIT;
+    const own = isFar || this.#namesMany(lag) ? await this.#own(s, lag) : undefined;
     if (s.lag !== lag) return undefined;
     const position = own ?? this.#position(this.#elsewhere(s.next, lag), lag);
     let text = '';
