@@ -112,7 +112,7 @@ export const AUDIT: readonly Guard[] = [
   {
     guard: 'By number go the records of whoever has the most.',
     file: 'src/platform/audit-log/audit.repository.ts',
-    find: 'where n > rest / sharing order by n',
+    find: 'where n > greatest(1, rest / sharing) order by n',
     replace: 'where n > 0 order by n',
     test: RECORDS,
     name: 'leaves what others did',

@@ -309,6 +309,16 @@ describe('retention', () => {
     expect(await left()).toHaveLength(9);
   });
 
+  it('leaves the newest of each where there are more cities than records to keep', async () => {
+    const names = Array.from({ length: 12 }, (_, n) => `city-${n}`);
+    await cities(...names);
+    for (const city of names) await did(2, { city });
+    await round({ auditRecords: 10 });
+    expect(await left()).toEqual(names.map((city) => `${city} n1`).sort());
+    await round({ auditRecords: 10 });
+    expect(await left()).toHaveLength(12);
+  });
+
   // Guard: names are free for whoever asks.
   it('takes all names that no city ever had for one', async () => {
     await cities('beta', 'gone');

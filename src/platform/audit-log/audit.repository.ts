@@ -9,13 +9,21 @@ import type { AuditRecord } from './audit-record.js';
 
 const INSERT = auditInsert('$1').split('$1') as [string, string];
 
+/** How long a look at whose records are too many may take. */
+const LOOK_MS = 10 * 60_000;
+
+/** A place in the order of time. */
+export interface AuditPlace {
+  readonly at: string;
+  readonly id: number;
+}
+const OLDEST: AuditPlace = { at: '-infinity', id: 0 };
+
 /** What one has too many, up to that record in the order of time. */
-export interface AuditExcess {
+export interface AuditExcess extends AuditPlace {
   /** A city that is or was one, `''` for all names that never were, null for what is of no city. */
   readonly city: string | null;
   readonly records: number;
-  readonly at: string;
-  readonly id: number;
 }
 
 /** Whoever asks writes the name of a city into a path: all that none ever had are one. */
@@ -69,12 +77,14 @@ export class AuditRepository {
 
   /**
    * What is beyond `most` records in all. Whoever has the most gives first: each city, what is of none and what is of no city that ever was has as
-   * many as the others, or all of its own where these are fewer. So nobody pushes out what others did. One statement, that two who ask do not drop twice.
+   * many as the others, one at the least, or all of its own where these are fewer. So nobody pushes out what others did. One statement, that two who ask do not drop twice.
    */
   async beyond(tx: Tx, most: number): Promise<AuditExcess[]> {
     // Mostly there is nothing: this reads the entries of one index, what follows reads several times as many.
     const over = await sql`select from audit_records order by audit_records.at desc, id desc offset ${most} limit 1`.execute(tx);
     if (over.rows.length === 0) return [];
+    // 20 million records are read for some minutes, in pieces that no compiled plan makes cheaper.
+    await sql`select set_config('jit', 'off', true), set_config('statement_timeout', ${`${LOOK_MS}`}, true)`.execute(tx);
     const { rows } = await sql<AuditExcess>`
       with counted as (
         select city, count(*) as n from audit_records where city is not null group by city
@@ -88,7 +98,7 @@ export class AuditRepository {
           count(*) over () - row_number() over (order by n, city) + 1 as sharing
         from parties cross join (select ${most}::bigint as most) m
       ), fair as (
-        select rest / sharing as share from ranked where n > rest / sharing order by n, city limit 1
+        select greatest(1, rest / sharing) as share from ranked where n > greatest(1, rest / sharing) order by n, city limit 1
       )
       select r.city, r.n - f.share as records, edge.at::text as at, edge.id
       from ranked r join fair f on r.n > f.share cross join lateral (
@@ -113,14 +123,27 @@ export class AuditRepository {
     return Number(numAffectedRows ?? 0n);
   }
 
-  /** The same of what is of no city, or of none that ever was. */
-  async dropNobodys(tx: Tx, { city, at, id }: AuditExcess, limit: number): Promise<number> {
-    const { numAffectedRows } = await sql`
+  /**
+   * The same of what is of no city, or of none that ever was: of what comes `after` the last of these, as what is kept in between would be read again
+   * each time. The last of those it has deleted, and how many.
+   */
+  async dropNobodys(
+    tx: Tx,
+    { city, at, id }: AuditExcess,
+    limit: number,
+    after: AuditPlace = OLDEST,
+  ): Promise<{ readonly count: number; readonly last: AuditPlace }> {
+    const { rows } = await sql<AuditPlace>`
       delete from audit_records where (xid, id) in (
         select a.xid, a.id from audit_records a
         where ${city === null ? sql`a.city is null` : NEVER_A_CITY} and (a.at, a.id) <= (${at}::timestamptz, ${id}::bigint)
-        order by a.at, a.id limit ${limit} for update of a skip locked)`.execute(tx);
-    return Number(numAffectedRows ?? 0n);
+          and (a.at, a.id) > (${after.at}::timestamptz, ${after.id}::bigint)
+        order by a.at, a.id limit ${limit} for update of a skip locked)
+      returning at::text as at, id`.execute(tx);
+    const { rows: last } = await sql<AuditPlace>`
+      select u.at::text as at, u.id from unnest(${rows.map((row) => row.at)}::timestamptz[], ${rows.map((row) => row.id)}::bigint[]) as u(at, id)
+      order by u.at desc, u.id desc limit 1`.execute(tx);
+    return { count: rows.length, last: last[0] ?? after };
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { AuditRepository, type AuditExcess } from '../../../platform/audit-log/audit.repository.js';
+import { AuditRepository, type AuditExcess, type AuditPlace } from '../../../platform/audit-log/audit.repository.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -41,7 +41,16 @@ export class AuditRetention implements OnApplicationBootstrap {
     this.#tell(beyond);
     const cities = beyond.filter(({ city }) => isCity(city));
     if (cities.length > 0) await all((tx) => this.repository.dropBeyond(tx, cities, batch));
-    for (const one of beyond) if (!isCity(one.city)) await all((tx) => this.repository.dropNobodys(tx, one, batch));
+    for (const one of beyond) {
+      if (isCity(one.city)) continue;
+      let after: AuditPlace | undefined;
+      const step = async (): Promise<number> => {
+        const { count, last } = await this.transactions.run((tx) => this.repository.dropNobodys(tx, one, batch, after));
+        after = last;
+        return count;
+      };
+      await inBatches(batch, step, signal);
+    }
   }
 
   /** What is too old has gone before: all of this was to be kept longer. */
