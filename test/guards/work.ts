@@ -709,10 +709,10 @@ export const WORK: readonly Guard[] = [
     name: 'holds back nothing that another one has taken up',
   },
   {
-    guard: 'A session blocks no work that another one has under way.',
+    guard: 'A session makes no work that another one has under way depend on what is open.',
     file: 'src/modules/work/dependencies/dependencies.service.ts',
-    find: 'if (BLOCKING.has(type)) requireNotHeld(caller, issue);',
-    replace: 'if (type.length < 0) requireNotHeld(caller, issue);',
+    find: 'if (blocks && !(await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);',
+    replace: 'if (blocks && (await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);',
     test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
     name: 'is not blocked by a session',
   },

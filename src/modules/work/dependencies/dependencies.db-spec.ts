@@ -67,6 +67,10 @@ describe('work that another session has under way', () => {
     await expect(adds(as('mayor'), 'blocks')).rejects.toMatchObject(refused);
     expect(await find(held)).toMatchObject({ open_blockers: 0 });
     expect(await adds(as('deacon'), 'blocks')).toMatchObject({ value: { blocking: true } });
+    // What is so already takes it out of nobody's hands.
+    expect(await adds(as('mayor'), 'blocks')).toMatchObject({ value: { blocking: true } });
+    await fixture.work.run(fixture.city, 'deacon', (w) => w.update(other, { status: 'closed' }));
+    expect(await adds(as('mayor'), 'waits-for')).toMatchObject({ value: { type: 'waits-for', status: 'closed' } });
   });
 });
 

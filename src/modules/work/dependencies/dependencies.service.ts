@@ -53,8 +53,10 @@ export class DependenciesService {
     if (id === depends_on_id) throw itself(id);
     return this.work.run(city, caller.actor, async (work) => {
       const issue = await work.require(id);
-      if (BLOCKING.has(type)) requireNotHeld(caller, issue);
-      await work.require(depends_on_id);
+      const target = await work.require(depends_on_id);
+      // What blocks it already, or is closed, takes it out of nobody's hands.
+      const blocks = BLOCKING.has(type) && target.status !== 'closed';
+      if (blocks && !(await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);
       await this.#requireOwn(work, issue, depends_on_id);
       const relation = relationOf(type);
       const cycle = relation && (await this.findCycle(work, id, depends_on_id, relation));
@@ -90,6 +92,11 @@ export class DependenciesService {
     if (some.length === 0) return new Map();
     const steps = await this.repository.stepsBelow(work.tx, work.city.streamId, some, WALKED);
     return new Map([...shortestCycles(steps, some)].map(([id, cycle]) => [id, formatCycle(cycle)]));
+  }
+
+  async #isBlocked(work: Work, id: string, dependsOn: string): Promise<boolean> {
+    const edge = await this.repository.edge(work.tx, work.city.streamId, id, dependsOn);
+    return edge !== undefined && BLOCKING.has(edge.type);
   }
 
   async #requireOwn(work: Work, issue: BeadRecord, dependsOn: string): Promise<void> {

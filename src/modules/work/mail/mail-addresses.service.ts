@@ -49,7 +49,9 @@ export class MailAddresses {
    */
   async sender(tx: Tx, city: CityScope, text: string | undefined, rig: string, { actor, session }: Principal): Promise<Sender> {
     if (text !== undefined && text !== '') return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
-    return (session && (await this.#known(city, session.agentName, '', tx))) ?? { principal: undefined, shown: actor };
+    // Under its full name alone: a bare one may be another agent's.
+    const own = session && (await this.#known(city, session.agentName, '', tx));
+    return own?.shown === session?.agentName && own !== undefined ? own : { principal: undefined, shown: actor };
   }
 
   /**

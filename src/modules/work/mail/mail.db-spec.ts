@@ -145,6 +145,10 @@ describe('sending', () => {
     const reply = (id: string) => sending.reply(fixture.city, id, undefined, { body: 'yes' }, undefined, ANYBODY);
     const { value: answer } = await reply(sent.id);
     expect(answer).toMatchObject({ to: 'mayor', reply_to: sent.id });
+    // A bare name may be that of another agent.
+    const bare = { ...caller, session: { ...session, agentName: 'polecat', names: ['polecat'] } };
+    const { value: other } = await sending.send(fixture.city, { to: 'human', subject: 'x' }, undefined, { ...bare, actor: 'polecat' });
+    expect(other.from).toBe('polecat');
     const { value: byKey } = await sending.send(fixture.city, { to: 'human', subject: 'x' }, undefined, { ...ANYBODY, actor: 'mayor' });
     await expect(reply(byKey.id)).rejects.toMatchObject({ problem: 'wrong_state' });
   });
