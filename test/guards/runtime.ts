@@ -210,7 +210,7 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: "A script that is not there for a moment does not make a session nobody's.",
     file: 'src/platform/runtime/exec/script.ts',
-    find: "    if (answer.missing === true) throw new OperationFailed('get-meta', answer);\n",
+    find: "    if (answer.code === undefined) throw new OperationFailed('get-meta', answer);\n",
     replace: '',
     test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
     name: 'there is no script for the moment',

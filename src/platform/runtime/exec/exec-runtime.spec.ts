@@ -479,6 +479,21 @@ describe('a start', () => {
     expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
   });
 
+  it('is not ended by its predecessor when the script is cut off as that asks whose session it is', async () => {
+    const first = await start(generation(1), undefined, unwatched);
+    const second = await start(generation(2), undefined, unwatched);
+    const { run } = Script.prototype;
+    let isCut = true;
+    jest.spyOn(Script.prototype, 'run').mockImplementation(async function (this: Script, operation, options) {
+      if (operation !== 'get-meta' || !isCut) return run.call(this, operation, options);
+      isCut = false;
+      return { code: undefined, stdout: '', stderr: '' };
+    });
+    await expect(first.stop({ hard: true })).rejects.toBeInstanceOf(UnconfirmedDead);
+    expect(await first.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
   it('takes no name for free when there is no script for the moment in which it asks whose it is', async () => {
     const agent = await start({}, undefined, unwatched);
     missingFor('is-running', 'get-meta');

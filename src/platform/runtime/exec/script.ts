@@ -86,7 +86,8 @@ export class Script {
       if (result.code === 'ENOENT' || result.code === 'EACCES')
         return { code: undefined, stdout: '', stderr: `${this.spec.command} is not a script that can be run here`, missing: true };
       const exit = cut ? undefined : (code ?? result.exitCode);
-      return { code: exit ?? undefined, stdout: result.stdout, stderr: result.stderr };
+      // One that could not be begun, as it is written just then, has said nothing.
+      return { code: exit ?? undefined, stdout: result.stdout ?? '', stderr: result.stderr ?? '' };
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener('abort', killGroup);
@@ -139,11 +140,11 @@ export class Script {
   /**
    * '' when it is not set, or the script keeps none.
    *
-   * @throws OperationFailed when there is no script: nobody is told then that a session is not somebody else's
+   * @throws OperationFailed when there is no script, or it was cut off: nobody is told then that a session is not somebody else's
    */
   async getMeta(key: string): Promise<string> {
     const answer = await this.run('get-meta', { args: [key] });
-    if (answer.missing === true) throw new OperationFailed('get-meta', answer);
+    if (answer.code === undefined) throw new OperationFailed('get-meta', answer);
     return answer.code === 0 ? answer.stdout.trim() : '';
   }
 
