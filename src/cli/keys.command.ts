@@ -152,7 +152,7 @@ function addRotate(key: Command, io: Io): void {
 
 /** Where it is not known whether the key has been given a secret, which nobody has seen then: what to do. */
 function lostRotation(graceS: number): (error: unknown) => never {
-  const before = graceS === 0 ? '' : ', the secrets before it stay good for their time';
+  const before = graceS === 0 ? '' : ', the two secrets before stay good for their time';
   const next = `the key may have a new secret that nobody has seen: rotate it again${before}`;
   return (error) => {
     const { cause } = error as Error;

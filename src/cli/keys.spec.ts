@@ -48,9 +48,9 @@ describe('svc key create', () => {
 
 describe('svc key rotate', () => {
   it.each<[string, Handler, readonly string[], string | undefined]>([
-    ['lost', (request) => request.socket.destroy(), [], 'rotate it again, the secrets before it stay good for their time'],
+    ['lost', (request) => request.socket.destroy(), [], 'rotate it again, the two secrets before stay good for their time'],
     ['lost, with no grace', (request) => request.socket.destroy(), ['--grace', '0s'], 'rotate it again\n'],
-    ['not known', (_request, response) => problem(response, 503, 'unavailable: no'), [], 'rotate it again, the secrets'],
+    ['not known', (_request, response) => problem(response, 503, 'unavailable: no'), [], 'rotate it again, the two secrets'],
     ['no', (_request, response) => problem(response, 403, 'forbidden: no'), [], undefined],
   ])('says what to do when the answer is %s', async (_what, handler, flags, said) => {
     server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': handler });

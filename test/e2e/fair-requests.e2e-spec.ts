@@ -58,7 +58,8 @@ describe('a city whose requests are all held up', () => {
     expect(answered).toBeLessThan(FLOOD);
     await holder.query('rollback');
     const statuses = new Set((await Promise.all(flood)).map(({ status }) => status));
-    expect([...statuses].filter((status) => ![200, 409, 503].includes(status))).toEqual([]);
+    // 429 where the machine was so slow that one had waited for as long as it may.
+    expect([...statuses].filter((status) => ![200, 409, 429, 503].includes(status))).toEqual([]);
     expect((await as('flood').get(`/v0/city/flood/bead/${bead}`)).status).toBe(200);
   });
 });

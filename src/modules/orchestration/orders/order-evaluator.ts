@@ -79,6 +79,7 @@ export class OrderEvaluator {
 
   async #wake(signal: AbortSignal | undefined): Promise<void> {
     for (const streamId of await this.sync.moved(CITIES)) {
+      if (signal?.aborted === true) return;
       try {
         const now = await this.times.now();
         while (signal?.aborted !== true) {
