@@ -78,11 +78,12 @@ export class OrderEvaluator {
   }
 
   async #wake(signal: AbortSignal | undefined): Promise<void> {
+    const isOver = (): boolean => signal?.aborted === true;
     for (const streamId of await this.sync.moved(CITIES)) {
-      if (signal?.aborted === true) return;
+      if (isOver()) return;
       try {
         const now = await this.times.now();
-        while (signal?.aborted !== true) {
+        while (!isOver()) {
           const more = await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN));
           if (more === undefined) break;
         }
