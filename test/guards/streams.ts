@@ -398,7 +398,15 @@ export const STREAMS: readonly Guard[] = [
     find: 'gone: row, stays: true }',
     replace: 'gone: row }',
     test: 'src/platform/streams/joining.db-spec.ts',
-    name: 'while its reader was away',
+    name: 'however often that breaks off, among 0 others',
+  },
+  {
+    guard: 'Who breaks off while he is told of a city that has left is told of it once.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'stays: since !== undefined && row.joined_supervisor_seq >= since }',
+    replace: 'stays: since === -1 }',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'however often that breaks off, among 0 others',
   },
   {
     guard: 'The tokens of a list of all cities name one that has left for as long as it may be told anew.',

@@ -137,7 +137,7 @@ export class EventStreams {
         const upto = there?.position ?? left?.head ?? pos;
         if (there === undefined && left !== undefined && (stays || pos < upto))
           lag.set(id, { pos, upto, name: left.name, ends: left.ends, stays });
-        else if (pos < upto) lag.set(id, { pos, upto });
+        else if (stays || pos < upto) lag.set(id, { pos, upto, stays });
         // Should it say more, or come back, the feed goes on where this subscriber is.
         if (there === undefined && gone !== undefined && left === gone) {
           const at = { name: gone.name, head: upto, ends: gone.ends };
@@ -173,7 +173,8 @@ export class EventStreams {
       const pos = placeOf(s.ends, named ?? (isNew ? Math.max(s.joinedSeq, s.floor) : s.head));
       if (named !== undefined) asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
       if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
-      starts.set(id, { pos });
+      // It may leave before all is told.
+      starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
     }
     await this.#gone(wanted, since, cities, starts, old, asked);
     if (since !== undefined && since < supervisor.head) await this.#missed(since, cities, wanted, starts);

@@ -177,6 +177,7 @@ describe('the feed of a changing set of cities', () => {
     const told = await readFrom(before);
     expect(told).toHaveLength(60 + 2 * 60 + 1);
     expect(Math.max(...told.map(({ id }) => id.length))).toBeLessThan(1_200);
+    for (const n of [20, 60, 100, 125, 150, 160]) expect(places(await readFrom(told[n]!.id))).toEqual(places(told.slice(n + 1)));
     const second = await readFrom(told[10]!.id);
     expect(places(second)).toEqual(places(told.slice(11)));
     for (const n of [20, 60, 100, 125, 150, 160]) expect(places(await readFrom(second[n]!.id))).toEqual(places(second.slice(n + 1)));

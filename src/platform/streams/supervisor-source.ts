@@ -195,6 +195,7 @@ export class SupervisorSource implements ChannelSource {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
+    for (const [id, { name, head }] of this.feed.lately()) if (this.inFeed(name) && !vector.has(id)) vector.set(id, head);
     return this.checkpoints.own(vector);
   }
 }

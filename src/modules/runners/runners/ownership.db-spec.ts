@@ -136,9 +136,12 @@ it('asks once also where the answer to the commit is lost, and somebody has answ
     lost++;
     throw new Error('Connection terminated unexpectedly');
   });
+  const opened = Promise.withResolvers<void>();
+  b.failpoints.arm('interaction.after_open', () => opened.resolve());
   const outside = await fixture.runner('outside', { capacity: 0, timings: { sweepMs: 60_000 } });
   await fixture.untilMessage((await outside.send(fixture.city, pk, 'ask')).pk, 'delivered');
-  await eventually(async () => (await fixture.activity(pk)) === 'idle' && lost > 0);
+  await Promise.race([opened.promise, eventually(() => Promise.resolve(lost > 1))]);
+  await eventually(async () => (await fixture.activity(pk)) === 'idle');
   expect(lost).toBe(1);
   expect((await fixture.events('session.interaction.opened')).length).toBe(1);
   await fixture.untilMessage((await outside.send(fixture.city, pk, 'afterwards')).pk, 'delivered');
