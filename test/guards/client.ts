@@ -34,7 +34,7 @@ export const CLIENT: readonly Guard[] = [
     guard: 'Who waits for a replica asks less and less often, also where the answer invites everybody at once.',
     file: 'src/client/transport.ts',
     find: 'wait = elsewhere ? 0 : retryAfter(response) || pause;',
-    replace: 'wait = elsewhere || retryAfter(response) === 0 ? 0 : pause;',
+    replace: 'wait = elsewhere ? 0 : retryAfter(response) === 0 ? 100 : pause;',
     test: TRANSPORT,
     name: 'waits longer each time',
   },

@@ -28,7 +28,7 @@ describe('a service that says nothing', () => {
     expect(limit.isOver()).toBe(false);
     await expect(ask(path, limit.signal)).rejects.toThrow();
     expect(limit.isOver()).toBe(true);
-  });
+  }, 10_000);
 
   it('is given up at once by who does not look any more', async () => {
     const gone = new AbortController();
