@@ -212,8 +212,8 @@ export class EventStreams {
     wanted: ReadonlyMap<number, number>,
     starts: Map<number, Start>,
   ): Promise<void> {
-    for (const row of await this.hub.repository.leftSince(since)) {
-      if (wanted.has(row.id) || starts.has(row.id) || (cities !== undefined && !cities.includes(row.name))) continue;
+    for (const row of await this.hub.repository.leftSince(since, cities)) {
+      if (wanted.has(row.id) || starts.has(row.id)) continue;
       starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
     }
   }

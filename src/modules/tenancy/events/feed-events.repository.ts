@@ -60,9 +60,10 @@ export class FeedEventsRepository {
   }
 
   /** Streams that joined the feed after this event of the supervisor's stream, and have left it. */
-  async leftSince(supervisorSeq: number): Promise<FeedStream[]> {
+  async leftSince(supervisorSeq: number, cities: readonly string[] | undefined): Promise<FeedStream[]> {
     const { rows } = await sql<FeedStream>`
-      select ${STREAM} from event_streams s where not s.active and s.joined_supervisor_seq >= ${supervisorSeq}`.execute(this.db);
+      select ${STREAM} from event_streams s
+      where not s.active and s.joined_supervisor_seq >= ${supervisorSeq} and ${ofCities(cities)}`.execute(this.db);
     return rows;
   }
 

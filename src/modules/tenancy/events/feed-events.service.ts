@@ -81,7 +81,7 @@ export class FeedEventsService {
     const supervisor = streams.find((s) => s.name === SUPERVISOR_STREAM);
     const since = supervisor === undefined ? undefined : named(supervisor);
     const positions: Positions = new Map();
-    if (since !== undefined && since < supervisor!.head) streams.push(...(await this.#missed(since, streams)));
+    if (since !== undefined && since < supervisor!.head) streams.push(...(await this.#missed(since, streams, scope.cities)));
     for (const stream of streams) {
       if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
       const position = named(stream);
@@ -96,9 +96,9 @@ export class FeedEventsService {
   }
 
   /** Streams that joined after this event of the supervisor's and have left, as `EventStreams` tells of them. */
-  async #missed(since: number, known: readonly FeedStream[]): Promise<FeedStream[]> {
+  async #missed(since: number, known: readonly FeedStream[], cities: Scope['cities']): Promise<FeedStream[]> {
     const ids = new Set(known.map(({ id }) => id));
-    return (await this.repository.leftSince(since)).filter(({ id }) => !ids.has(id));
+    return (await this.repository.leftSince(since, cities)).filter(({ id }) => !ids.has(id));
   }
 
   /** Moves the positions over what is older than `since`, and the ends before what is newer than `until`. */
