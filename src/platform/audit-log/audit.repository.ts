@@ -80,11 +80,11 @@ export class AuditRepository {
    * many as the others, one at the least, or all of its own where these are fewer. So nobody pushes out what others did. One statement, that two who ask do not drop twice.
    */
   async beyond(tx: Tx, most: number): Promise<AuditExcess[]> {
+    // 20 million records are read for some minutes, in pieces that no compiled plan makes cheaper.
+    await sql`select set_config('jit', 'off', true), set_config('statement_timeout', ${`${LOOK_MS}`}, true)`.execute(tx);
     // Mostly there is nothing: this reads the entries of one index, what follows reads several times as many.
     const over = await sql`select from audit_records order by audit_records.at desc, id desc offset ${most} limit 1`.execute(tx);
     if (over.rows.length === 0) return [];
-    // 20 million records are read for some minutes, in pieces that no compiled plan makes cheaper.
-    await sql`select set_config('jit', 'off', true), set_config('statement_timeout', ${`${LOOK_MS}`}, true)`.execute(tx);
     const { rows } = await sql<AuditExcess>`
       with counted as (
         select city, count(*) as n from audit_records where city is not null group by city

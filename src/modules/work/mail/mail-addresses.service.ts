@@ -51,7 +51,7 @@ export class MailAddresses {
     if (text !== undefined && text !== '') return (await this.#known(city, text, rig, tx)) ?? { principal: undefined, shown: text };
     // Under its full name alone: a bare one may be another agent's.
     const own = session && (await this.#known(city, session.agentName, '', tx));
-    return own?.shown === session?.agentName && own !== undefined ? own : { principal: undefined, shown: actor };
+    return own !== undefined && own.shown === session?.agentName ? own : { principal: undefined, shown: actor };
   }
 
   /**
