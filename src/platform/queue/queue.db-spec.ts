@@ -125,7 +125,7 @@ describe('a queue whose server comes and goes', () => {
     /** When each was told of. */
     const errors: number[] = [];
     const target = { redisUrl: undefined, databaseUrl: mine.url, prefix: 'test' };
-    const times = new QueueTimings({ ...SOON, retryMs: 100 });
+    const times = new QueueTimings({ ...SOON, retryMs: 1000 });
     const consumer = openConsumer(
       target,
       times,
@@ -137,9 +137,9 @@ describe('a queue whose server comes and goes', () => {
       await consumer.it.waitUntilReady();
       await adminAt(mine.url, 'drop schema bullmq cascade');
       void consumer.it.run().catch(() => undefined);
-      await eventually(() => errors.length >= 4);
-      // Three pauses; timers may be a moment early, and are as late as they like.
-      expect(errors[3]! - errors[0]!).toBeGreaterThan(250);
+      await eventually(() => errors.length >= 3);
+      // Long against a fetch on a slow machine. Timers may be a moment early, and are as late as they like.
+      expect(errors[2]! - errors[1]!).toBeGreaterThan(900);
     } finally {
       await consumer.close(true);
       await mine.drop();

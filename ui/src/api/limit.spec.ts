@@ -23,12 +23,16 @@ const ask = async (path: string, signal: AbortSignal | undefined): Promise<unkno
   answerOf(await fetch(url + path, signal === undefined ? {} : { signal }));
 
 describe('a service that says nothing', () => {
-  it.each(['/', '/half'])('is waited for by a read for its time, be it in the middle of its answer: %s', async (path) => {
-    const limit = limitOf('GET', new AbortController().signal, 20);
-    expect(limit.isOver()).toBe(false);
-    await expect(ask(path, limit.signal)).rejects.toThrow();
-    expect(limit.isOver()).toBe(true);
-  }, 10_000);
+  it.each(['/', '/half'])(
+    'is waited for by a read for its time, be it in the middle of its answer: %s',
+    async (path) => {
+      const limit = limitOf('GET', new AbortController().signal, 20);
+      expect(limit.isOver()).toBe(false);
+      await expect(ask(path, limit.signal)).rejects.toThrow();
+      expect(limit.isOver()).toBe(true);
+    },
+    10_000,
+  );
 
   it('is given up at once by who does not look any more', async () => {
     const gone = new AbortController();
