@@ -65,6 +65,22 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     name: 'units are begun only when',
   },
   {
+    guard: 'All rounds of a run have a limit in characters together.',
+    file: 'src/modules/orchestration/runs/control/advance.ts',
+    find: 'this.#characters -= length;',
+    replace: '',
+    test: 'src/modules/orchestration/runs/control/advance.spec.ts',
+    name: 'however many rounds it goes',
+  },
+  {
+    guard: 'What steps have handed on is read only where it may decide something.',
+    file: 'src/modules/orchestration/runs/control/control.repository.ts',
+    find: 'this.#outputs(tx, streamId, askedFor(rows));',
+    replace: 'this.#outputs(tx, streamId, [...askedFor(rows), ...rows.map(({ bead }) => bead)]);',
+    test: 'src/modules/orchestration/runs/control/run-control.db-spec.ts',
+    name: 'reads of what steps have handed on',
+  },
+  {
     guard: 'A drain has for itself nothing that another run works on.',
     file: 'src/modules/orchestration/runs/drains/drains.service.ts',
     find: 'return taken && `${taken.member} is worked on by run ${taken.run}`;',

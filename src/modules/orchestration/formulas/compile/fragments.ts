@@ -16,7 +16,7 @@ export function moved({ steps, edges }: Fragment, moving: Moving): Fragment {
 }
 
 /** Characters of the texts that its steps have, those of what is repeated inside of them included. */
-export function lengthOf({ steps }: Fragment): number {
+export function lengthOf({ steps }: Pick<Fragment, 'steps'>): number {
   return sum(steps, ({ id, parent, scope, title, description, notes, assignee, labels, metadata, control }) => {
     const texts = [id, parent ?? '', scope?.ref ?? '', title, description, notes, assignee, ...labels, ...Object.entries(metadata).flat()];
     const body = control !== undefined && 'body' in control ? control.body : undefined;

@@ -234,6 +234,22 @@ describe('what follows in a run', () => {
     ]);
   });
 
+  // Guard: rounds fit one by one, and not together.
+  it('a run gets no more characters than it may have, however many rounds it goes', () => {
+    const entries = Array.from({ length: 15 }, (_, n) => `k${n} = "${'x'.repeat(16_000)}"`).join(', ');
+    const body = `[{ id = "b", title = "B", metadata = { ${entries} } }]`;
+    const run = new Case(`[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.status == 'failed'", max = 100, body = ${body} }\n`);
+    let round = 0;
+    let acts = run.next();
+    while (acts.some((act) => act.startsWith('add '))) {
+      round += 1;
+      run.end(`f.a.iter${round}.b`, { word: 'pass' });
+      acts = run.next();
+    }
+    expect(acts[0]).toBe('close f.a: fail, the run has more than 16777216 characters (control_quarantined)');
+    expect(round).toBe(68);
+  });
+
   it('cleaning up is done whatever fails, and fails nothing', () => {
     const run = new Case(`
 [[steps]]

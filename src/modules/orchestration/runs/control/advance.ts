@@ -1,9 +1,10 @@
+import { lengthOf } from '../../formulas/compile/fragments.js';
 import { TooMuch } from '../../formulas/compile/limits.js';
 import type { Control } from '../../formulas/compile/recipe.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
 import { append, cleansUp, STATUS, told, worst, type Node } from './nodes.js';
 import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
-import { attempt, items, iteration, MAX_STEPS, NoSuchField } from './rounds.js';
+import { attempt, items, iteration, MAX_CHARACTERS, MAX_STEPS, NoSuchField } from './rounds.js';
 import { unitId, unitsOf, type DrainControl } from './units.js';
 import { holds, type Asked, type Status } from './until.js';
 
@@ -31,6 +32,8 @@ class Run {
   readonly #waiting = new Set<string>();
   /** Steps that controls get just now: they are not among the nodes yet. */
   #coming = 0;
+  /** Characters that the run may still get, once that is asked. */
+  #characters: number | undefined;
   /** Units of drains whose end is told. */
   readonly #settled = new Set<string>();
 
@@ -249,6 +252,11 @@ class Run {
     const { id } = node.fact.step;
     if (rounds.steps.length > this.#room())
       return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
+    this.#characters ??= MAX_CHARACTERS - lengthOf({ steps: Array.from(this.#nodes.values(), ({ fact }) => fact.step) });
+    const length = lengthOf({ steps: rounds.steps.map(({ step }) => step) });
+    if (length > this.#characters)
+      return this.#close(node, 'fail', `the run has more than ${MAX_CHARACTERS} characters`, { disposition: 'control_quarantined' });
+    this.#characters -= length;
     this.#waiting.add(id);
     this.#coming += rounds.steps.length;
     this.#acts.push({ do: 'add', control: id, round, fragment: rounds });

@@ -81,28 +81,37 @@ export class RunControlRepository {
       word: string | null;
       failure: string | null;
       reason: string | null;
-      output: string | null;
     }>`
       select b.id as bead, s.step, s.made_by, s.round, s.verdict, c.round as asked, b.status, b.metadata ->> 'gc.outcome' as word,
-        b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason, b.metadata ->> 'gc.output_json' as output
+        b.metadata ->> 'gc.failure_class' as failure, b.metadata ->> 'gc.failure_reason' as reason
       from run_steps s join beads b on b.stream_id = s.stream_id and b.id = s.bead_id
         left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
+    const outputs = await this.#outputs(tx, streamId, askedFor(rows));
     const units = rows.some(({ step }) => step.control?.kind === 'drain') ? await this.#units(tx, streamId, run) : undefined;
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
-      steps: rows.map(({ bead, step, made_by, round, verdict, asked, status, word, failure, reason, output }) => ({
+      steps: rows.map(({ bead, step, made_by, round, verdict, asked, status, word, failure, reason }) => ({
         step,
         started: status !== 'open',
         ...(made_by === null ? {} : { of: made_by, round: round! }),
         ...(verdict === null ? {} : { verdict }),
         ...(asked === null ? {} : { asked }),
         ...(units?.has(bead) === true ? { units: units.get(bead)! } : {}),
-        ...(status === 'closed' ? { ended: said({ word, failure, reason, output }) } : {}),
+        ...(status === 'closed' ? { ended: said({ word, failure, reason, output: outputs.get(bead) ?? null }) } : {}),
       })),
       edges: await this.#edges(tx, streamId, run),
     };
+  }
+
+  /** What steps have handed on, by their beads. */
+  async #outputs(tx: Tx, streamId: number, beads: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (beads.length === 0) return new Map();
+    const { rows } = await sql<{ id: string; output: string }>`
+      select id, metadata ->> 'gc.output_json' as output from beads
+      where stream_id = ${streamId} and id = any(${[...beads]}::text[]) and metadata ? 'gc.output_json'`.execute(tx);
+    return new Map(rows.map(({ id, output }) => [id, output]));
   }
 
   /** The units of drains, by the bead of the drain. */
@@ -126,6 +135,18 @@ export class RunControlRepository {
       where t.stream_id = ${streamId} and t.run_id = ${run} and f.made_by is distinct from t.step ->> 'id'`.execute(tx);
     return rows;
   }
+}
+
+/**
+ * Beads whose outputs may decide something: the last that each open control has made, and what an open fan-out is of. Each step may have
+ * handed on 16 KiB, and all steps are looked at whenever one ends.
+ */
+function askedFor(rows: readonly { bead: string; step: RecipeStep; made_by: string | null; status: string }[]): string[] {
+  const open = rows.filter(({ step, status }) => step.control !== undefined && status !== 'closed');
+  if (open.length === 0) return [];
+  const beads = new Map(rows.map(({ bead, step }) => [step.id, bead]));
+  const lastOf = new Map(rows.flatMap(({ bead, made_by: by }) => (by === null ? [] : [[by, bead] as const])));
+  return open.flatMap(({ step: { id, control } }) => (control!.kind === 'fanout' ? beads.get(control!.of) : lastOf.get(id)) ?? []);
 }
 
 /** Only what is there: an empty text says nothing. */

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import { RunControlRepository } from './control.repository.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
 
 let fixture: WorkFixture;
@@ -127,6 +128,28 @@ metadata = { "gc.kind" = "cleanup", "gc.scope_ref" = "s", "gc.scope_role" = "tea
     expect(await steps()).toEqual({ a: 'open', 'a.iter1.b': 'done', 'a.iter2.b': 'ready' });
     await end('a.iter2.b', { 'gc.output_json': '{"ok":true}' });
     expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 3 });
+  });
+
+  it('reads of what steps have handed on only what may decide something', async () => {
+    const { id } = await launch(
+      `[[steps]]\nid = "x"\ntitle = "X"\n[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "step.output.ok == true", max = 3, body = [{ id = "b", title = "B" }, { id = "c", title = "C" }] }\n`,
+    );
+    await end('x', { 'gc.output_json': '{"x":1}' });
+    await end('a.iter1.b', { 'gc.output_json': '{"b":1}' });
+    await end('a.iter1.c', { 'gc.output_json': '{"ok":false}' });
+    const { streamId } = fixture.city;
+    const facts = await fixture.db.transaction().execute((tx) => new RunControlRepository().facts(tx, streamId, id));
+    const outputs = Object.fromEntries(facts!.steps.map(({ step, ended }) => [step.id, ended?.output]));
+    // The last step of the second round is the one that the loop asks for next.
+    expect(outputs).toEqual(Object.fromEntries(facts!.steps.map(({ step }) => [step.id, undefined])));
+    await sql`update beads set metadata = metadata || '{"gc.output_json":"{}"}' where ref = 'f.a.iter2.c'`.execute(fixture.db);
+    await fixture.db.transaction().execute(async (tx) => {
+      await sql`update beads set status = 'closed', closed_at = now() where ref = 'f.a.iter2.c'`.execute(tx);
+      const { steps: all } = (await new RunControlRepository().facts(tx, streamId, id))!;
+      expect(all.flatMap(({ step, ended }) => (ended?.output === undefined ? [] : [`${step.id} ${ended.output}`]))).toEqual([
+        'f.a.iter2.c {}',
+      ]);
+    });
   });
 
   const LOOK = `formula = "look"
