@@ -70,7 +70,7 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     find: 'this.#characters -= length;',
     replace: '',
     test: 'src/modules/orchestration/runs/control/advance.spec.ts',
-    name: 'however many rounds it goes',
+    name: 'no more characters than it may have, whatever begins at once',
   },
   {
     guard: 'What steps have handed on is read only where it may decide something.',

@@ -250,6 +250,17 @@ describe('what follows in a run', () => {
     expect(round).toBe(68);
   });
 
+  it('a run gets no more characters than it may have, whatever begins at once', () => {
+    const ids = Array.from({ length: 20 }, (_, n) => `a${n}`);
+    const run = new Case(ids.map((id) => ANY.replace('id = "a"', `id = "${id}"`)).join(''), {
+      'formulas/e.toml': expansion(`description = "${'x'.repeat(5_000)}"`),
+    });
+    for (const id of ids) run.end(`f.${id}`, { output: many('x') });
+    const acts = run.next();
+    expect(acts.filter((act) => act.startsWith('add '))).toHaveLength(16);
+    expect(acts.filter((act) => act.includes('the run has more than 16777216 characters'))).toHaveLength(4);
+  });
+
   it('cleaning up is done whatever fails, and fails nothing', () => {
     const run = new Case(`
 [[steps]]
