@@ -2,6 +2,7 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import { CityNameParam } from '../../tenancy/cities/city-name.param.js';
@@ -30,8 +31,6 @@ export class CityStatusController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<StatusBody> {
-    const { head, body } = await this.statuses.status(name, query, caller, clientGone(reply.raw, caller));
-    reply.header('x-svc-index', head).header('x-svc-cache-age-s', 0);
-    return body;
+    return fresh(reply, await this.statuses.status(name, query, caller, clientGone(reply.raw, caller)));
   }
 }

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import type { Principal } from '../../../contract/principal.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { blockersOf } from '../../sessions/launch/effective-suspension.js';
@@ -20,13 +21,13 @@ export class CityStatusService {
   ) {}
 
   /** The status now, or once the city's stream has moved beyond `index`. */
-  async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<{ head: number; body: StatusBody }> {
+  async status(name: string, query: StatusQuery, caller: Principal, gone: AbortSignal): Promise<Indexed<StatusBody>> {
     const row = await this.counts.row(name, query, caller, gone);
     const [body, details] = await Promise.all([
       this.counts.body(row, query),
       query.lite ? {} : this.#details(row).then((found) => ({ ...CONDITIONAL, ...found })),
     ]);
-    return { head: row.head, body: { ...body, ...details } };
+    return { index: row.head, value: { ...body, ...details } };
   }
 
   async #details({ stream_id: streamId, dir: path }: StatusRow): Promise<Partial<StatusBody>> {

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { ListBodyBead } from '../../../contract/beads.schemas.js';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
@@ -80,8 +81,8 @@ export class MoleculesController {
     @Body({ schema: MoleculeCreateInputBody }) body: MoleculeCreateInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MoleculeCreateOutputBody> {
-    const { value, index } = await this.molecules.create(city, body, key, caller);
-    void reply.header('x-svc-index', index).header('location', `/v0/city/${city.name}/molecule/${encodeURIComponent(value.id)}`);
+    const value = indexed(reply, await this.molecules.create(city, body, key, caller));
+    void reply.header('location', `/v0/city/${city.name}/molecule/${encodeURIComponent(value.id)}`);
     if (!value.created) void reply.code(200);
     return value;
   }

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Run } from '../../../contract/runs.schemas.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -124,11 +125,8 @@ export class RunsController {
     @Param('run_id', ID) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RunCancelOutputBody> {
-    const {
-      value: { again, ...body },
-      index,
-    } = await this.changes.cancel(city, id, caller);
-    void reply.header('x-svc-index', index).code(again ? 200 : 202);
+    const { again, ...body } = indexed(reply, await this.changes.cancel(city, id, caller));
+    void reply.code(again ? 200 : 202);
     return body;
   }
 
@@ -170,8 +168,6 @@ export class RunsController {
     @Query({ schema: WorkflowDeleteQuery }) query: WorkflowDeleteQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WorkflowDeleteResponse> {
-    const { value, index } = await this.changes.remove(city, id, query, caller);
-    void reply.header('x-svc-index', index);
-    return value;
+    return indexed(reply, await this.changes.remove(city, id, query, caller));
   }
 }

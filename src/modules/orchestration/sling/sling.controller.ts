@@ -2,6 +2,7 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -75,11 +76,12 @@ export class SlingController {
     @Body({ schema: SlingInputBody }) body: SlingInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SlingResponse> {
-    const { value, index } = await this.slings.sling(city, body, key, caller);
+    const done = await this.slings.sling(city, body, key, caller);
+    const { value } = done;
     const made =
       value.workflow_id === undefined ? `bead/${encodeURIComponent(value.bead!)}` : `runs/${encodeURIComponent(value.workflow_id)}`;
-    void reply.header('x-svc-index', index).header('location', `/v0/city/${city.name}/${made}`);
-    return value;
+    void reply.header('location', `/v0/city/${city.name}/${made}`);
+    return indexed(reply, done);
   }
 
   @Operation({
@@ -123,9 +125,9 @@ export class SlingController {
     @Body({ schema: SlingBatchInputBody }) body: SlingBatchInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SlingBatchResponse> {
-    const { value, index } = await this.together.sling(city, body, key, caller);
-    void reply.header('x-svc-index', index).code(value.request_id === undefined ? 200 : 202);
-    return value;
+    const done = await this.together.sling(city, body, key, caller);
+    void reply.code(done.value.request_id === undefined ? 200 : 202);
+    return indexed(reply, done);
   }
 
   @Operation({
@@ -165,11 +167,8 @@ export class SlingController {
     @Param('request_id', { schema: SlingBatchIdParam }) requestId: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SlingBatchCancelBody> {
-    const {
-      value: { again, ...body },
-      index,
-    } = await this.batches.cancel(city, requestId, caller);
-    void reply.header('x-svc-index', index).code(again ? 200 : 202);
+    const { again, ...body } = indexed(reply, await this.batches.cancel(city, requestId, caller));
+    void reply.code(again ? 200 : 202);
     return body;
   }
 }

@@ -62,8 +62,8 @@ async function running(): Promise<[SessionRow, SessionRow]> {
   return (await fixture.open()) as [SessionRow, SessionRow];
 }
 const listed = async (): Promise<Record<string, [string, readonly string[]]>> => {
-  const { body } = await drifts.list(fixture.city, { limit: 100 });
-  return Object.fromEntries(body.items.map(({ session_id, next, differs }) => [session_id, [next, differs]]));
+  const { value } = await drifts.list(fixture.city, { limit: 100 });
+  return Object.fromEntries(value.items.map(({ session_id, next, differs }) => [session_id, [next, differs]]));
 };
 const accept = (row: SessionRow): ReturnType<SessionDrifts['accept']> => drifts.accept(fixture.city, row.id, ANYBODY);
 const updates = async (): Promise<number> => (await fixture.events()).filter(({ type }) => type === 'session.updated').length;
@@ -86,9 +86,9 @@ describe('sessions that run with an older configuration', () => {
     const [one, two] = await running();
     await sql`update sessions set created_at = (select min(created_at) from sessions)`.execute(fixture.db);
     hash = 'other';
-    const first = (await drifts.list(fixture.city, { limit: 1 })).body;
+    const first = (await drifts.list(fixture.city, { limit: 1 })).value;
     expect(first).toMatchObject({ total: 2, items: [{ session_id: two.id }] });
-    const second = (await drifts.list(fixture.city, { limit: 1, cursor: first.next_cursor! })).body;
+    const second = (await drifts.list(fixture.city, { limit: 1, cursor: first.next_cursor! })).value;
     expect(second).toMatchObject({ total: 2, items: [{ session_id: one.id }] });
     expect(second).not.toHaveProperty('next_cursor');
     await expect(drifts.list(fixture.city, { limit: 1, cursor: 'x' })).rejects.toThrow('invalid_cursor');

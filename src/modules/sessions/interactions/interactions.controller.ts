@@ -2,10 +2,10 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import type { Done } from '../../work/work/work.service.js';
 import {
   ListBodyCityPendingEntry,
   PendingQuery,
@@ -46,7 +46,7 @@ export class InteractionsController {
     @Query({ schema: PendingQuery }) query: PendingQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyCityPendingEntry> {
-    return read(reply, await this.responses.list(city, query));
+    return fresh(reply, await this.responses.list(city, query));
   }
 
   @Operation({
@@ -68,7 +68,7 @@ export class InteractionsController {
     @Param('id', ID) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionPendingResponse> {
-    return read(reply, await this.responses.pending(city, id));
+    return fresh(reply, await this.responses.pending(city, id));
   }
 
   @Operation({
@@ -95,10 +95,4 @@ export class InteractionsController {
   ): Promise<SessionRespondOutputBody> {
     return this.responses.respond(city, id, body, key, caller);
   }
-}
-
-function read<T>(reply: FastifyReply, { value, index }: Done<T>): T {
-  void reply.header('x-svc-cache-age-s', 0);
-  void reply.header('x-svc-index', index);
-  return value;
 }

@@ -4,9 +4,9 @@ import type { Principal } from '../../../contract/principal.js';
 import { AsyncAcceptedBody, OKResponseBody } from '../../../contract/scalars.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { indexed } from '../session-store/indexed.js';
 import { MessageListService } from './message-list.service.js';
 import {
   ListBodySessionMessage,
@@ -104,7 +104,7 @@ export class MessagesController {
     @Query({ schema: MessagesQuery }) query: MessagesQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionMessage> {
-    return indexed(reply, await this.lists.list(city, id, query));
+    return fresh(reply, await this.lists.list(city, id, query));
   }
 
   @Operation({

@@ -11,7 +11,7 @@ beforeAll(async () => {
 afterAll(() => fixture?.stop());
 afterEach(() => void jest.restoreAllMocks());
 
-const read = async ({ pk, id }: SessionRow): Promise<SessionResponse> => (await fixture.a.answers.of(fixture.city, pk, id)).body;
+const read = async ({ pk, id }: SessionRow): Promise<SessionResponse> => (await fixture.a.answers.of(fixture.city, pk, id)).value;
 const toldOf = ({ payload }: LoggedEvent): SessionResponse | undefined => payload.session as SessionResponse | undefined;
 /** What is told of a session while `body` runs. */
 async function during(session: SessionRow, body: () => Promise<unknown>): Promise<LoggedEvent[]> {

@@ -2,6 +2,7 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { SessionResponse } from '../../../contract/sessions.schemas.js';
 import { ProblemError, problem } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import type { Template } from '../launch/launch.js';
@@ -30,19 +31,19 @@ export class SessionAnswers implements OnModuleInit {
   }
 
   /** A session as it is now. @throws ProblemError session_not_found when it was deleted meanwhile. */
-  async of(city: SessionCity, pk: number, id: string, options: { lines?: number } = {}): Promise<{ body: SessionResponse; index: number }> {
+  async of(city: SessionCity, pk: number, id: string, options: { lines?: number } = {}): Promise<Indexed<SessionResponse>> {
     const row = await this.repository.find(city.streamId, pk, options.lines ?? 0);
     if (row === undefined) throw problem('session_not_found', `session ${id} not found`);
     const known = await this.config.known(city);
-    return { body: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
+    return { value: toSessionResponse(row, known && knownTemplate(known.config, row), options.lines), index: row.head };
   }
 
   /** The session of this id in a running city; undefined where there is none. */
-  async byId(city: string, id: string): Promise<{ body: SessionResponse; index: number } | undefined> {
+  async byId(city: string, id: string): Promise<Indexed<SessionResponse> | undefined> {
     const row = await this.byIds.find(city, id);
     if (row === undefined) return undefined;
     const [template] = await this.#shown(row.stream_id, [row]);
-    return { body: toSessionResponse(row, template), index: row.head };
+    return { value: toSessionResponse(row, template), index: row.head };
   }
 
   /** Many at once, of one configuration. */

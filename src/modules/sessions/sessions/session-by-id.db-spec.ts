@@ -18,7 +18,7 @@ describe('sessions that are asked for by their ids', () => {
     for (const { pk, id } of sessions) alone.push(await answers.of(city, pk, id));
     const together = await Promise.all([...sessions, ...sessions].map(({ id }) => answers.byId(city.name, id)));
     expect(together).toEqual([...alone, ...alone]);
-    expect(new Set(together.map((one) => one!.body.id)).size).toBe(3);
+    expect(new Set(together.map((one) => one!.value.id)).size).toBe(3);
   });
 
   it('are not found by anything else, nor in another city', async () => {
@@ -27,7 +27,7 @@ describe('sessions that are asked for by their ids', () => {
     const { id, session_name } = await fixture.session('active');
     const texts = ['', 'nobody', session_name, `${id} ${id}`, `${id}\n`, ` ${id}`, `${id}\0`, '\ud800'];
     const found = await Promise.all([...texts.map((text) => answers.byId(city.name, text)), answers.byId(city.name, id)]);
-    expect(found.map((one) => one?.body.id)).toEqual([...texts.map(() => undefined), id]);
+    expect(found.map((one) => one?.value.id)).toEqual([...texts.map(() => undefined), id]);
     expect(await answers.byId(`${city.name}-2`, id)).toBeUndefined();
   });
 

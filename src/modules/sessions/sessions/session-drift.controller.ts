@@ -2,10 +2,10 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { stamped } from '../../configuration/config/answers.js';
 import {
   DriftAcceptedBody,
   DriftAcceptInputBody,
@@ -41,8 +41,7 @@ export class SessionDriftController {
     @Query({ schema: DriftQuery }) query: DriftQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionDrift> {
-    const { body, index } = await this.drifts.list(city, query);
-    return stamped(reply, { index }, body);
+    return fresh(reply, await this.drifts.list(city, query));
   }
 
   @Operation({

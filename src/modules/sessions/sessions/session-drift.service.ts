@@ -3,6 +3,7 @@ import { SessionUpdated } from '../../../contract/events/sessions.events.js';
 import type { Principal } from '../../../contract/principal.js';
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
@@ -21,7 +22,6 @@ import type {
   SessionDrift,
   SessionDriftAcceptedBody,
 } from './session-drift.schemas.js';
-import type { SessionAnswer } from './session-lists.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 
@@ -40,7 +40,7 @@ export class SessionDrifts {
   ) {}
 
   /** Newest first. @throws ProblemError invalid_cursor */
-  async list(city: CityScope, { template, limit, cursor }: DriftQuery): Promise<SessionAnswer<ListBodySessionDrift>> {
+  async list(city: CityScope, { template, limit, cursor }: DriftQuery): Promise<Indexed<ListBodySessionDrift>> {
     const from = placeOf(cursor);
     const { config } = await this.config.current(city);
     const { head, rows } = await this.repository.started(city.streamId, template);
@@ -55,7 +55,7 @@ export class SessionDrifts {
     const more = last === undefined ? {} : { next_cursor: formatPlace('drift', { createdAt: last.place, id: String(last.pk) }) };
     const blockers = await this.suspension.blockers(city, config);
     const items = shown.map(({ row, drift }) => this.#told(config, row, drift, blockers(row.agent ?? undefined, row.rig) !== undefined));
-    return { body: { items, total: drifted.length, ...more }, index: head };
+    return { value: { items, total: drifted.length, ...more }, index: head };
   }
 
   /**

@@ -54,7 +54,7 @@ export class SessionEdits {
       const message = [...(after.title === row.title ? [] : ['title']), ...(after.alias === row.alias ? [] : ['alias'])].join(', ');
       changes.emit(event(SessionUpdated, { ...changes.facts(after), message: `${message} changed`, payload: {} }));
     });
-    return (await this.answers.of(city, found.pk, found.id)).body;
+    return (await this.answers.of(city, found.pk, found.id)).value;
   }
 
   /**
@@ -92,8 +92,8 @@ export class SessionEdits {
       return undefined;
     });
     if (asked !== undefined) await this.#requireSet(found, asked, gone);
-    const { body } = await this.answers.of(city, found.pk, found.id);
-    return { ...body, applied: asked === undefined ? 'stored' : 'live' };
+    const { value } = await this.answers.of(city, found.pk, found.id);
+    return { ...value, applied: asked === undefined ? 'stored' : 'live' };
   }
 
   async #requireSet({ pk, id }: SessionRow, command: number, gone: AbortSignal): Promise<void> {

@@ -3,6 +3,7 @@ import type { ListBodySessionResponse, SessionResponse } from '../../../contract
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { heldItems } from '../../../platform/database/page-bytes.js';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { CitiesService } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -14,11 +15,6 @@ import { wantedStates, type SessionQuery, type SessionsQuery } from './sessions.
 
 const PAGE = 100;
 const PEEK_LINES = 5;
-
-export interface SessionAnswer<T> {
-  readonly body: T;
-  readonly index: number;
-}
 
 /** Sessions as they are listed and shown. */
 @Injectable()
@@ -32,29 +28,24 @@ export class SessionLists {
   ) {}
 
   /** Made, or changed, last first; now, or once the city's log has moved beyond `index`. @throws ProblemError invalid_cursor */
-  async list(city: CityScope, query: SessionsQuery, gone: AbortSignal): Promise<SessionAnswer<ListBodySessionResponse>> {
+  async list(city: CityScope, query: SessionsQuery, gone: AbortSignal): Promise<Indexed<ListBodySessionResponse>> {
     const after = placeOf(kindOf(query), query.cursor);
     const answer = await this.#page(city, query, after);
     return (await this.heads.readAgain(city.stream, answer.index, query, gone)) ? this.#page(city, query, after) : answer;
   }
 
   /** @throws ProblemError city_not_found, session_not_found, ambiguous */
-  async get(
-    name: string,
-    text: string,
-    { peek, peek_lines: lines }: SessionQuery,
-    caller: Principal,
-  ): Promise<SessionAnswer<SessionResponse>> {
+  async get(name: string, text: string, { peek, peek_lines: lines }: SessionQuery, caller: Principal): Promise<Indexed<SessionResponse>> {
     const byId = !peek && maySee(caller, name) ? await this.answers.byId(name, text) : undefined;
     return byId ?? this.#named(await this.cities.requireRunning(name, caller), text, peek ? (lines ?? PEEK_LINES) : undefined);
   }
 
-  async #named(city: CityScope, text: string, lines: number | undefined): Promise<SessionAnswer<SessionResponse>> {
+  async #named(city: CityScope, text: string, lines: number | undefined): Promise<Indexed<SessionResponse>> {
     const { pk, id } = await this.resolver.resolve(city, text, { closed: true, materialize: false });
     return this.answers.of(city, pk, id, lines === undefined ? {} : { lines });
   }
 
-  async #page(city: CityScope, query: SessionsQuery, after: Place | undefined): Promise<SessionAnswer<ListBodySessionResponse>> {
+  async #page(city: CityScope, query: SessionsQuery, after: Place | undefined): Promise<Indexed<ListBodySessionResponse>> {
     const limit = query.limit === 0 ? PAGE : query.limit;
     const lines = query.peek ? PEEK_LINES : undefined;
     const { state, template, rig, provider, kind, running, pending, sort: by } = query;
@@ -65,7 +56,7 @@ export class SessionLists {
     const items = all.slice(0, heldItems(all));
     const last = more || items.length < all.length ? rows[items.length - 1] : undefined;
     const next = last === undefined ? {} : { next_cursor: formatPlace(kindOf(query), { createdAt: last.place, id: String(last.pk) }) };
-    return { body: { items, ...total, ...next }, index: head };
+    return { value: { items, ...total, ...next }, index: head };
   }
 }
 

@@ -11,6 +11,7 @@ import {
   SessionResponse,
 } from '../../../contract/sessions.schemas.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import { CityNameParam } from '../../tenancy/cities/city-name.param.js';
@@ -18,7 +19,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
 import { SessionCreation } from './session-creation.service.js';
 import { SessionEdits } from './session-edits.service.js';
-import { SessionLists, type SessionAnswer } from './session-lists.service.js';
+import { SessionLists } from './session-lists.service.js';
 import { SessionQuery, SessionRefParam, SessionsQuery } from './sessions.query.js';
 
 const ID = { schema: SessionRefParam };
@@ -56,7 +57,7 @@ export class SessionsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionResponse> {
-    return stamped(reply, await this.lists.list(city, query, clientGone(reply.raw, caller)));
+    return fresh(reply, await this.lists.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({
@@ -116,7 +117,7 @@ export class SessionsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionResponse> {
-    return stamped(reply, await this.lists.get(city, id, query, caller));
+    return fresh(reply, await this.lists.get(city, id, query, caller));
   }
 
   @Operation({
@@ -184,9 +185,4 @@ export class SessionsController {
   ): Promise<SessionResponse> {
     return this.edits.permissionMode(city, id, body, caller, clientGone(reply.raw));
   }
-}
-
-function stamped<T>(reply: FastifyReply, { body, index }: SessionAnswer<T>): T {
-  void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
-  return body;
 }

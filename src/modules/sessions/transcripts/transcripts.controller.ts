@@ -15,9 +15,9 @@ import {
 } from '../../../contract/transcripts.schemas.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { indexed } from '../session-store/indexed.js';
 import { SessionRefParam } from '../sessions/sessions.query.js';
 import { begin, lastEventId } from './stream-answers.js';
 import { SessionStreams } from './session-streams.service.js';
@@ -59,7 +59,7 @@ export class TranscriptsController {
     @Query({ schema: TranscriptQuery }) query: TranscriptQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionTranscriptGetResponse> {
-    return indexed(reply, await this.transcripts.get(city, id, query));
+    return fresh(reply, await this.transcripts.get(city, id, query));
   }
 
   @Operation({

@@ -2,9 +2,9 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { SessionUsageBody, UsageBody, UsageSeriesBody } from '../../../contract/usage.schemas.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { indexed } from '../session-store/indexed.js';
 import { SessionParam, UsageQuery, UsageSeriesQuery } from './usage.schemas.js';
 import { UsageSeriesService } from './usage-series.service.js';
 import { UsageService } from './usage.service.js';
@@ -38,7 +38,7 @@ export class UsageController {
     @Query({ schema: UsageQuery }) query: UsageQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UsageBody> {
-    return indexed(reply, await this.usage.city(city, query.aggregate_only));
+    return fresh(reply, await this.usage.city(city, query.aggregate_only));
   }
 
   @Operation({
@@ -58,7 +58,7 @@ export class UsageController {
     @Query({ schema: UsageSeriesQuery }) query: UsageSeriesQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<UsageSeriesBody> {
-    return indexed(reply, await this.overTime.city(city, query));
+    return fresh(reply, await this.overTime.city(city, query));
   }
 
   @Operation({
@@ -77,6 +77,6 @@ export class UsageController {
     @Param('id', { schema: SessionParam }) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<SessionUsageBody> {
-    return indexed(reply, await this.usage.session(city, id));
+    return fresh(reply, await this.usage.session(city, id));
   }
 }

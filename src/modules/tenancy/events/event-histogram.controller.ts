@@ -2,6 +2,7 @@ import { Controller, Get, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { CityNameParam } from '../cities/city-name.param.js';
 import { EventHistogramService } from './event-histogram.service.js';
@@ -32,9 +33,7 @@ export class EventHistogramController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<EventHistogramBody> {
-    const { head, body } = await this.histograms.city(cityName, query, caller);
-    void reply.header('x-svc-index', head).header('x-svc-cache-age-s', 0);
-    return body;
+    return fresh(reply, await this.histograms.city(cityName, query, caller));
   }
 
   @Operation({

@@ -29,7 +29,7 @@ let db: Db;
 const of = (limits: ListLimits): EventHistogramService =>
   new EventHistogramService(new EventHistogramRepository(db), new CityEventsRepository(db), limits);
 const city = async (query: object, limits: ListLimits = MANY): Promise<EventHistogramBody> =>
-  (await of(limits).city('alpha', CityHistogramQuery.parse(query), ANYBODY)).body;
+  (await of(limits).city('alpha', CityHistogramQuery.parse(query), ANYBODY)).value;
 const all = (query: object, limits: ListLimits = MANY, cities?: readonly string[]): Promise<EventHistogramBody> =>
   of(limits).supervisor(SupervisorHistogramQuery.parse(query), { ...ANYBODY, cities });
 const counts = ({ points }: EventHistogramBody): [string | undefined, number][] => points.map(({ of: what, count }) => [what, count]);

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import { bucketsOf, MOST_BUCKETS, type Buckets } from '../../../contract/buckets.js';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { CityEventsRepository } from './city-events.repository.js';
@@ -20,16 +21,12 @@ export class EventHistogramService {
   ) {}
 
   /** @throws ProblemError city_not_found, invalid_request */
-  async city(
-    name: string,
-    query: CityHistogramQuery,
-    caller: Principal,
-  ): Promise<{ readonly head: number; readonly body: EventHistogramBody }> {
+  async city(name: string, query: CityHistogramQuery, caller: Principal): Promise<Indexed<EventHistogramBody>> {
     const stream = maySee(caller, name) ? await this.streams.runningStream(name) : undefined;
     if (stream === undefined) throw cityNotRunning(name);
     const buckets = bucketsOf(query);
     const found = await this.repository.ofStreams([stream.id], this.#query(query, buckets, undefined));
-    return { head: stream.head, body: toBody(found, buckets, query.by) };
+    return { index: stream.head, value: toBody(found, buckets, query.by) };
   }
 
   /** @throws ProblemError invalid_request */

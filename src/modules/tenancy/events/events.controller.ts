@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { ListBodyWireEvent, SupervisorEventListOutputBody } from '../../../contract/events/envelopes.js';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import { CityNameParam } from '../cities/city-name.param.js';
@@ -52,9 +53,8 @@ export class EventsController {
     @Query({ schema: CityEventsQuery }) query: CityEventsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const page = await this.cityEvents.list(cityName, query, caller, clientGone(reply.raw, caller));
-    void reply.header('x-svc-index', String(page.head)).header('x-svc-cache-age-s', '0');
-    return page.json;
+    const { json, head } = await this.cityEvents.list(cityName, query, caller, clientGone(reply.raw, caller));
+    return fresh(reply, { value: json, index: head });
   }
 
   @Operation({

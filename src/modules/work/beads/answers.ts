@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { entityTag, isNamed } from '../../../platform/http/if-match.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { JsonText } from '../../../platform/http/json-text.js';
 import type { Changed } from './bead-changes.service.js';
 import type { CreatedBead } from './bead-creation.service.js';
@@ -7,8 +8,7 @@ import type { Answer } from './beads.service.js';
 
 /** How answers of this family look on the wire. */
 export function page(reply: FastifyReply, { json, index }: Answer): JsonText {
-  void reply.header('x-svc-index', String(index)).header('x-svc-cache-age-s', '0');
-  return new JsonText(json);
+  return fresh(reply, { value: new JsonText(json), index });
 }
 
 /** The bead, or 304 without a body when the client has it as it is. */
@@ -22,8 +22,8 @@ export function bead(reply: FastifyReply, answer: Answer & { revision: number },
 
 /** `body` is what the client reads of a write that has left `changed` behind. */
 export function changed<B>(reply: FastifyReply, { bead: { revision }, index }: Changed, body: B): B {
-  void reply.header('etag', entityTag(revision)).header('x-svc-index', String(index)).header('x-svc-cache-age-s', '0');
-  return body;
+  void reply.header('etag', entityTag(revision));
+  return fresh(reply, { value: body, index });
 }
 
 /** A bead that is new: where it is and what it looks like. */

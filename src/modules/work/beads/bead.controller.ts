@@ -5,6 +5,7 @@ import type { Principal } from '../../../contract/principal.js';
 import { OKResponseBody } from '../../../contract/scalars.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
 import { IfMatch, IfNoneMatch, type Expected } from '../../../platform/http/if-match.js';
+import { indexed } from '../../../platform/http/indexed.js';
 import type { JsonText } from '../../../platform/http/json-text.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { OperationSpec } from '../../../platform/http/operation.js';
@@ -190,9 +191,8 @@ export class BeadController {
     @Query({ schema: RemoveQuery }) query: RemoveQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OKResponseBody> {
-    const { status, index } = await this.changes.remove({ city, id, caller, expected }, query);
-    void reply.header('x-svc-index', String(index));
-    return { status };
+    const { status: value, index } = await this.changes.remove({ city, id, caller, expected }, query);
+    return { status: indexed(reply, { value, index }) };
   }
 
   @Operation({

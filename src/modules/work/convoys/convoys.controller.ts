@@ -4,11 +4,11 @@ import { ListBodyBead } from '../../../contract/beads.schemas.js';
 import type { Principal } from '../../../contract/principal.js';
 import { OKResponseBody } from '../../../contract/scalars.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import type { Done } from '../work/work.service.js';
 import { ConvoyReadsService } from './convoy-reads.service.js';
 import {
   ConvoyAddInputBody,
@@ -55,7 +55,7 @@ export class ConvoysController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return answer(reply, await this.reads.list(city, query, clientGone(reply.raw, caller)));
+    return fresh(reply, await this.reads.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({
@@ -78,7 +78,7 @@ export class ConvoysController {
     @Body({ schema: ConvoyCreateInputBody }) body: ConvoyCreateInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ConvoyCreateOutputBody> {
-    return answer(reply, await this.convoys.create(city, body, key, caller));
+    return fresh(reply, await this.convoys.create(city, body, key, caller));
   }
 
   @Operation({
@@ -98,7 +98,7 @@ export class ConvoysController {
     @Param('id', { schema: ConvoyIdParam }) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return answer(reply, await this.reads.get(city, id));
+    return fresh(reply, await this.reads.get(city, id));
   }
 
   @Operation({
@@ -117,7 +117,7 @@ export class ConvoysController {
     @Param('id', { schema: ConvoyIdParam }) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ConvoyCheckResponse> {
-    return answer(reply, await this.reads.check(city, id));
+    return fresh(reply, await this.reads.check(city, id));
   }
 
   @Operation({
@@ -141,7 +141,7 @@ export class ConvoysController {
     @Body({ schema: ConvoyAddInputBody }) body: ConvoyAddInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ConvoyAddOutputBody> {
-    return answer(reply, await this.convoys.add(city, id, body, caller));
+    return fresh(reply, await this.convoys.add(city, id, body, caller));
   }
 
   @Operation({
@@ -165,7 +165,7 @@ export class ConvoysController {
     @Body({ schema: ConvoyRemoveInputBody }) body: ConvoyRemoveInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    return answer(reply, await this.convoys.remove(city, id, body, caller));
+    return fresh(reply, await this.convoys.remove(city, id, body, caller));
   }
 
   @Operation({
@@ -187,7 +187,7 @@ export class ConvoysController {
     @Body({ schema: ConvoyCloseInputBody.optional() }) body: ConvoyCloseInputBody | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    return answer(reply, await this.convoys.close(city, id, body?.reason, caller));
+    return fresh(reply, await this.convoys.close(city, id, body?.reason, caller));
   }
 
   @Operation({
@@ -207,7 +207,7 @@ export class ConvoysController {
     @Param('id', { schema: ConvoyIdParam }) id: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    return answer(reply, await this.convoys.close(city, id, undefined, caller));
+    return fresh(reply, await this.convoys.close(city, id, undefined, caller));
   }
 
   @Operation({
@@ -230,11 +230,6 @@ export class ConvoysController {
     @Body({ schema: ConvoyLandInputBody.optional() }) body: ConvoyLandInputBody | undefined,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ConvoyLandResponse> {
-    return answer(reply, await this.convoys.land(city, id, body ?? {}, caller));
+    return fresh(reply, await this.convoys.land(city, id, body ?? {}, caller));
   }
-}
-
-function answer<T>(reply: FastifyReply, { value, index }: Done<T>): T {
-  void reply.header('x-svc-index', String(index)).header('x-svc-cache-age-s', '0');
-  return value;
 }

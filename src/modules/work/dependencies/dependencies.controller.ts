@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { OKResponseBody } from '../../../contract/scalars.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { fresh, indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
@@ -48,9 +49,7 @@ export class DependenciesController {
     @Query({ schema: DependenciesQuery }) query: DependenciesQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BeadDependenciesBody> {
-    const { value, index } = await this.dependencies.list(city, id, query);
-    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
-    return value;
+    return fresh(reply, await this.dependencies.list(city, id, query));
   }
 
   @Operation({
@@ -74,9 +73,7 @@ export class DependenciesController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BeadDependency> {
-    const { value, index } = await this.dependencies.add(city, id, body, caller);
-    void reply.header('x-svc-index', index);
-    return value;
+    return indexed(reply, await this.dependencies.add(city, id, body, caller));
   }
 
   @Operation({
@@ -97,8 +94,7 @@ export class DependenciesController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    const { index } = await this.dependencies.remove(city, id, dependsOnId, caller.actor);
-    void reply.header('x-svc-index', index);
+    indexed(reply, await this.dependencies.remove(city, id, dependsOnId, caller.actor));
     return { status: 'removed' };
   }
 
@@ -122,9 +118,7 @@ export class DependenciesController {
     @Param('rootID', ID) rootID: string,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const { value, index } = await this.graphs.graph(city, rootID);
-    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
-    return value;
+    return fresh(reply, await this.graphs.graph(city, rootID));
   }
 
   @Operation({
@@ -146,8 +140,6 @@ export class DependenciesController {
     @Query({ schema: NeighborhoodQuery }) query: NeighborhoodQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    const { value, index } = await this.graphs.around(city, id, query);
-    void reply.header('x-svc-index', index).header('x-svc-cache-age-s', 0);
-    return value;
+    return fresh(reply, await this.graphs.around(city, id, query));
   }
 }

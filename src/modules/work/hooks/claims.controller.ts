@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { OKResponseBody } from '../../../contract/scalars.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { CityNameParam } from '../../tenancy/cities/city-name.param.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
@@ -16,7 +17,6 @@ import {
   BeadReleaseInputBody,
 } from './claims.schemas.js';
 import { ClaimsService } from './claims.service.js';
-import { answer } from './answer.js';
 
 const ID = { schema: BeadIdParam };
 
@@ -44,7 +44,7 @@ export class ClaimsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<BeadClaimResponse> {
-    return answer(reply, await this.claims.claim(city, id, body, caller));
+    return indexed(reply, await this.claims.claim(city, id, body, caller));
   }
 
   @Operation({
@@ -66,7 +66,7 @@ export class ClaimsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    return answer(reply, await this.claims.release(city, id, body, caller));
+    return indexed(reply, await this.claims.release(city, id, body, caller));
   }
 
   @Operation({

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import { parseDuration, formatDuration } from '../../../contract/duration.js';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
@@ -18,12 +19,6 @@ import type {
 
 const DEFAULT_LEASE_MS = 600_000;
 
-export interface Answer<T> {
-  readonly body: T;
-  /** `X-SVC-Index` */
-  readonly index: number;
-}
-
 /** Taking a bead, keeping it and giving it back. */
 @Injectable()
 export class ClaimsService {
@@ -37,7 +32,7 @@ export class ClaimsService {
    * Takes a bead for `body.assignee`, or renews the lease when it has it already. Who loses the bead to another is on
    * record: the refusal is committed together with its event.
    */
-  async claim(city: string, id: string, body: BeadClaimInputBody, caller: Principal): Promise<Answer<BeadClaimResponse>> {
+  async claim(city: string, id: string, body: BeadClaimInputBody, caller: Principal): Promise<Indexed<BeadClaimResponse>> {
     if (!maySee(caller, city)) throw notRunning(city);
     const { assignee, session_id, session_name, force } = body;
     const decided = await this.committer.claim(city, {
@@ -55,7 +50,7 @@ export class ClaimsService {
       case 'existing': {
         const { bead, fence, lease_ms, lease_until } = decided.result;
         const claimed = decided.outcome !== 'existing';
-        return { index: decided.index, body: { bead, claimed, fence, lease: formatDuration(lease_ms), lease_until } };
+        return { index: decided.index, value: { bead, claimed, fence, lease: formatDuration(lease_ms), lease_until } };
       }
       case 'owned':
       case 'closed':
@@ -74,7 +69,7 @@ export class ClaimsService {
     id: string,
     { assignee, fence, reason }: BeadReleaseInputBody,
     caller: Principal,
-  ): Promise<Answer<{ status: string }>> {
+  ): Promise<Indexed<{ status: string }>> {
     const { index } = await this.work.run(city, caller.actor, async (work) => {
       const bead = await work.require(id);
       const isOwner = bead.assignee === assignee || bead.assignee === (await this.repository.claimant(work.tx, city.streamId, assignee));
@@ -82,7 +77,7 @@ export class ClaimsService {
         throw claimLost(id, bead, isOwner && bead.assignee !== null);
       await work.update(id, { status: 'open', assignee: null, metadata: reason === undefined ? {} : { release_reason: reason } });
     });
-    return { index, body: { status: 'released' } };
+    return { index, value: { status: 'released' } };
   }
 
   /** Extends the lease of a claim that still holds by its own length. */

@@ -2,11 +2,11 @@ import { Body, Controller, Get, Header, Param, Post, Query, Res } from '@nestjs/
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
+import { fresh, indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import { CityNameParam } from '../../tenancy/cities/city-name.param.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { answer } from './answer.js';
 import { HookClaimInputBody, HookClaimResponse, HookDemandResponse, HookQuery, HookResponse } from './hooks.schemas.js';
 import { HooksService } from './hooks.service.js';
 
@@ -32,7 +32,7 @@ export class HooksController {
     @Query({ schema: HookQuery }) query: HookQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return answer(reply.header('x-svc-cache-age-s', '0'), await this.hooks.read(city, query));
+    return fresh(reply, await this.hooks.read(city, query));
   }
 
   @Operation({
@@ -53,7 +53,7 @@ export class HooksController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<HookClaimResponse> {
-    return answer(reply, await this.hooks.claim(city, body, caller));
+    return indexed(reply, await this.hooks.claim(city, body, caller));
   }
 
   @Operation({
@@ -67,6 +67,6 @@ export class HooksController {
   })
   @Get('demand')
   async demand(@City() city: CityScope, @Res({ passthrough: true }) reply: FastifyReply): Promise<HookDemandResponse> {
-    return answer(reply.header('x-svc-cache-age-s', '0'), await this.hooks.demand(city));
+    return fresh(reply, await this.hooks.demand(city));
   }
 }

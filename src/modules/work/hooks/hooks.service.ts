@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import { formatDuration } from '../../../contract/duration.js';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ClaimCommitter } from './claim-committer.js';
-import { given, leaseMs, stampsOf, type Answer } from './claims.service.js';
+import { given, leaseMs, stampsOf } from './claims.service.js';
 import type { Held } from './claims.repository.js';
 import { HooksRepository } from './hooks.repository.js';
 import type { HookClaimInputBody, HookClaimResponse, HookDemandResponse, HookQuery } from './hooks.schemas.js';
@@ -22,7 +23,7 @@ export class HooksService {
   ) {}
 
   /** The hook of an agent, as JSON text: Postgres has made the items. @throws ProblemError agent_not_found */
-  async read(city: CityScope, query: HookQuery): Promise<Answer<string>> {
+  async read(city: CityScope, query: HookQuery): Promise<Indexed<string>> {
     const { agent, first, head, items } = await this.repository.hook(
       city.streamId,
       query.agent,
@@ -31,11 +32,11 @@ export class HooksService {
     );
     if (agent === null) throw unknownAgent(query.agent);
     const found = { action: first === null ? 'drain' : 'work', agent, reason: first === null ? 'no_work' : REASONS[first] };
-    return { index: head, body: `${JSON.stringify(found).slice(0, -1)},"items":${items}}` };
+    return { index: head, value: `${JSON.stringify(found).slice(0, -1)},"items":${items}}` };
   }
 
   /** Claims the first bead on the hook. @throws ProblemError agent_not_found */
-  async claim(city: string, body: HookClaimInputBody, caller: Principal): Promise<Answer<HookClaimResponse>> {
+  async claim(city: string, body: HookClaimInputBody, caller: Principal): Promise<Indexed<HookClaimResponse>> {
     if (!maySee(caller, city)) throw notRunning(city);
     const { agent, session, session_name, aliases = [] } = body;
     const decided = await this.committer.claim(city, {
@@ -49,7 +50,7 @@ export class HooksService {
       case 'claimed':
       case 'assigned':
       case 'existing':
-        return { index: decided.index, body: claimed(decided) };
+        return { index: decided.index, value: claimed(decided) };
       case 'unknown_agent':
         throw unknownAgent(agent);
       case 'none':
@@ -57,14 +58,14 @@ export class HooksService {
       case 'owned':
       case 'closed':
       case 'unready':
-        return { index: decided.index, body: { schema_version: '1', ok: true, command: 'hook', action: 'drain', reason: 'no_work' } };
+        return { index: decided.index, value: { schema_version: '1', ok: true, command: 'hook', action: 'drain', reason: 'no_work' } };
     }
   }
 
-  async demand(city: CityScope): Promise<Answer<HookDemandResponse>> {
+  async demand(city: CityScope): Promise<Indexed<HookDemandResponse>> {
     const { head, items, partial } = await this.repository.demand(city.streamId);
     const total = items.reduce((sum, { ready }) => sum + ready, 0);
-    return { index: head, body: { items, total, ...(partial ? { partial } : {}) } };
+    return { index: head, value: { items, total, ...(partial ? { partial } : {}) } };
   }
 }
 

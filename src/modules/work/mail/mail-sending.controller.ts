@@ -3,11 +3,11 @@ import type { FastifyReply } from 'fastify';
 import { Message } from '../../../contract/mail.schemas.js';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { ResponseHeader } from '../../../platform/http/operation.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { broadcasted, indexed } from './indexed.js';
 import { MailSendingService } from './mail-sending.service.js';
 import {
   MailBroadcastInputBody,
@@ -46,7 +46,7 @@ export class MailSendingController {
     @Body({ schema: MailSendInputBody }) body: MailSendInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Message> {
-    return indexed(reply, await this.mail.send(city, body, key, caller));
+    return fresh(reply, await this.mail.send(city, body, key, caller));
   }
 
   @Operation({
@@ -73,7 +73,10 @@ export class MailSendingController {
     @Body({ schema: MailBroadcastInputBody }) body: MailBroadcastInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MailBroadcastOutputBody> {
-    return broadcasted(reply, await this.mail.broadcast(city, body, key, caller));
+    const done = await this.mail.broadcast(city, body, key, caller);
+    // What goes on in the background is accepted.
+    if (done.value.request_id !== undefined) void reply.code(202);
+    return fresh(reply, done);
   }
 
   @Operation({
@@ -99,6 +102,6 @@ export class MailSendingController {
     @Body({ schema: MailReplyInputBody }) body: MailReplyInputBody,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Message> {
-    return indexed(reply, await this.mail.reply(city, id, query.rig, body, key, caller));
+    return fresh(reply, await this.mail.reply(city, id, query.rig, body, key, caller));
   }
 }

@@ -6,10 +6,10 @@ import { OKResponseBody } from '../../../contract/scalars.js';
 import { Caller } from '../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { ResponseHeader } from '../../../platform/http/operation.js';
+import { fresh } from '../../../platform/http/indexed.js';
 import { clientGone } from '../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import { indexed } from './indexed.js';
 import { MailReadingService } from './mail-reading.service.js';
 import {
   MailCountOutputBody,
@@ -60,7 +60,7 @@ export class MailController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return indexed(reply, await this.reading.list(city, query, clientGone(reply.raw, caller)));
+    return fresh(reply, await this.reading.list(city, query, clientGone(reply.raw, caller)));
   }
 
   @Operation({
@@ -80,7 +80,7 @@ export class MailController {
     @Query({ schema: MailCountQuery }) query: MailCountQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<MailCountOutputBody> {
-    return indexed(reply, await this.reading.count(city, query));
+    return fresh(reply, await this.reading.count(city, query));
   }
 
   @Operation({
@@ -101,7 +101,7 @@ export class MailController {
     @Query({ schema: MailThreadQuery }) query: MailThreadQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return indexed(reply, await this.reading.thread(city, id, query));
+    return fresh(reply, await this.reading.thread(city, id, query));
   }
 
   @Operation({
@@ -123,7 +123,7 @@ export class MailController {
     @Query(RIG) query: MailRigQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<string> {
-    return indexed(reply, await this.reading.get(city, id, query.rig));
+    return fresh(reply, await this.reading.get(city, id, query.rig));
   }
 
   @Operation({

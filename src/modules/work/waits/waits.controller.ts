@@ -2,10 +2,10 @@ import { Body, Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../contract/principal.js';
 import { Caller, IdempotencyKey } from '../../../platform/http/caller.decorator.js';
+import { fresh, indexed } from '../../../platform/http/indexed.js';
 import { Operation } from '../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { City } from '../../tenancy/cities/city.decorator.js';
-import type { Done } from '../work/work.service.js';
 import { WaitReadsService } from './wait-reads.service.js';
 import {
   WaitAcceptInputBody,
@@ -54,7 +54,7 @@ export class WaitsController {
     @Query({ schema: WaitsQuery }) query: WaitsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitListBody> {
-    return read(reply, await this.reads.list(city, query));
+    return fresh(reply, await this.reads.list(city, query));
   }
 
   @Operation({
@@ -79,7 +79,7 @@ export class WaitsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitView> {
-    return written(reply, await this.waits.create(city, body, key, caller));
+    return indexed(reply, await this.waits.create(city, body, key, caller));
   }
 
   @Operation({
@@ -94,7 +94,7 @@ export class WaitsController {
   })
   @Get('wait/:id')
   async get(@City() city: CityScope, @Param('id', ID) id: string, @Res({ passthrough: true }) reply: FastifyReply): Promise<WaitView> {
-    return read(reply, await this.reads.get(city, id));
+    return fresh(reply, await this.reads.get(city, id));
   }
 
   @Operation({
@@ -117,7 +117,7 @@ export class WaitsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitView> {
-    return written(reply, await this.waits.ready(city, id, key, caller));
+    return indexed(reply, await this.waits.ready(city, id, key, caller));
   }
 
   @Operation({
@@ -139,7 +139,7 @@ export class WaitsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitView> {
-    return written(reply, await this.waits.cancel(city, id, body ?? {}, caller));
+    return indexed(reply, await this.waits.cancel(city, id, body ?? {}, caller));
   }
 
   @Operation({
@@ -160,7 +160,7 @@ export class WaitsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitView> {
-    return written(reply, await this.waits.accept(city, id, body, caller));
+    return indexed(reply, await this.waits.accept(city, id, body, caller));
   }
 
   @Operation({
@@ -181,16 +181,6 @@ export class WaitsController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<WaitView> {
-    return written(reply, await this.waits.fail(city, id, body, caller));
+    return indexed(reply, await this.waits.fail(city, id, body, caller));
   }
-}
-
-function written<T>(reply: FastifyReply, { value, index }: Done<T>): T {
-  void reply.header('x-svc-index', index);
-  return value;
-}
-
-function read<T>(reply: FastifyReply, done: Done<T>): T {
-  void reply.header('x-svc-cache-age-s', 0);
-  return written(reply, done);
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
+import type { Indexed } from '../../../platform/http/indexed.js';
 import { preparing } from '../../../platform/turns/preparing.js';
 import { Transactions, type TransactionOptions, type Tx } from '../../../platform/database/transactions.js';
 import { eventsIn, type EventDraft } from '../../../platform/event-log/event-draft.js';
@@ -14,11 +15,8 @@ import { cancelClosedWait, failWaits, satisfyWaits } from './wait-satisfaction.j
 import { Work, type ChangedReaction, type ClosedReaction, type Reactions, type RemovedReaction, type WorkLimits } from './work.js';
 import { WorkRepository } from './work.repository.js';
 
-export interface Done<T> {
-  readonly value: T;
-  /** The position of the last event of the transaction, or the head that it saw: `X-SVC-Index`. */
-  readonly index: number;
-}
+/** What a transaction has done; without an event, the index is the head that it saw. */
+export type Done<T> = Indexed<T>;
 
 export interface WorkOptions extends TransactionOptions {
   /** What is written before the city is waited for; `Work.createAll` of the same lists takes it. What nothing of it is made of goes again. */

@@ -3,10 +3,10 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../../contract/principal.js';
 import { OKResponseBody } from '../../../../contract/scalars.js';
 import { Caller, IdempotencyKey } from '../../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../../platform/http/indexed.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
-import { listed } from '../reply.js';
 import {
   ExtMsgAdapterRegisterInputBody,
   ExtMsgAdapterRegisterOutputBody,
@@ -40,7 +40,7 @@ export class AdaptersController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyExtmsgAdapterInfo> {
-    return listed(reply, await this.adapters.list(city, caller));
+    return fresh(reply, await this.adapters.list(city, caller));
   }
 
   @Operation({

@@ -8,6 +8,7 @@ import { Db } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../../../platform/event-log/event.js';
+import type { Indexed } from '../../../../platform/http/indexed.js';
 import { Idempotency, type IdempotencyRef } from '../../../../platform/idempotency/idempotency.js';
 import { notRunning } from '../../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
@@ -110,10 +111,10 @@ export class AdaptersService {
     return { status: 'unregistered' };
   }
 
-  async list(city: CityScope, { adapter }: Principal): Promise<{ head: number; body: ListBodyExtmsgAdapterInfo }> {
+  async list(city: CityScope, { adapter }: Principal): Promise<Indexed<ListBodyExtmsgAdapterInfo>> {
     const head = await this.conversations.eventHead(this.db, city.streamId);
     const items = (await this.repository.list(this.db, city.streamId, adapter)).map(toAdapterInfo);
-    return { head, body: { items, total: items.length } };
+    return { index: head, value: { items, total: items.length } };
   }
 
   async #checked(body: ExtMsgAdapterRegisterInput, caller: Principal): Promise<Registration> {

@@ -2,11 +2,11 @@ import { Body, Controller, Get, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../../contract/principal.js';
 import { Caller } from '../../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../../platform/http/indexed.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
 import { CONVERSATION } from '../conversations/examples.js';
-import { listed } from '../reply.js';
 import {
   BindingsQuery,
   ExtMsgBindInputBody,
@@ -41,7 +41,7 @@ export class BindingsController {
     @Query({ schema: BindingsQuery }) query: BindingsQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodySessionBindingRecord> {
-    return listed(reply, await this.bindings.list(city, query));
+    return fresh(reply, await this.bindings.list(city, query));
   }
 
   @Operation({

@@ -6,6 +6,7 @@ import { Db } from '../../../../platform/database/database.js';
 import { heldItems } from '../../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { NewEvent } from '../../../../platform/event-log/event.js';
+import type { Indexed } from '../../../../platform/http/indexed.js';
 import { newId } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
@@ -153,7 +154,7 @@ export class BindingsService {
   }
 
   /** @throws ProblemError invalid_request without a session; invalid_cursor */
-  async list(city: CityScope, query: BindingsQuery): Promise<{ head: number; body: ListBodySessionBindingRecord }> {
+  async list(city: CityScope, query: BindingsQuery): Promise<Indexed<ListBodySessionBindingRecord>> {
     const text = query.session_id?.trim() ?? '';
     if (text === '') throw problem('invalid_request', 'session_id query parameter is required', { at: 'query.session_id' });
     const after = placeOf(query.cursor);
@@ -163,7 +164,7 @@ export class BindingsService {
     const most = rows.slice(0, PAGE).map(toBinding);
     const items = most.slice(0, heldItems(most));
     const next = rows.length > items.length ? { next_cursor: encodeToken({ k: 'binding', pk: rows[items.length - 1]!.pk }) } : {};
-    return { head, body: { items, total: items.length, ...next } };
+    return { index: head, value: { items, total: items.length, ...next } };
   }
 }
 

@@ -1,9 +1,9 @@
 import { Controller, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import { fresh } from '../../../../platform/http/indexed.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
-import { listed } from '../reply.js';
 import { DeliveriesQuery, DeliveryIdParam, ExtmsgDelivery, ListBodyExtmsgDelivery } from './deliveries.schemas.js';
 import { DeliveriesService } from './deliveries.service.js';
 
@@ -29,7 +29,7 @@ export class DeliveriesController {
     @Query({ schema: DeliveriesQuery }) query: DeliveriesQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyExtmsgDelivery> {
-    return listed(reply, await this.deliveries.list(city, query));
+    return fresh(reply, await this.deliveries.list(city, query));
   }
 
   @Operation({

@@ -3,6 +3,7 @@ import { problem } from '../../../../contract/problems.js';
 import { decodeToken, encodeToken } from '../../../../contract/token.js';
 import { Db } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
+import type { Indexed } from '../../../../platform/http/indexed.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import { notRunning } from '../../../tenancy/cities/cities.service.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
@@ -35,7 +36,7 @@ export class DeliveriesService {
   ) {}
 
   /** Newest first. @throws ProblemError invalid_cursor */
-  async list(city: CityScope, query: DeliveriesQuery): Promise<{ head: number; body: ListBodyExtmsgDelivery }> {
+  async list(city: CityScope, query: DeliveriesQuery): Promise<Indexed<ListBodyExtmsgDelivery>> {
     const before = placeOf(query.cursor);
     const head = await this.conversations.eventHead(this.db, city.streamId);
     const limit = query.limit === 0 ? USUAL : query.limit;
@@ -46,7 +47,7 @@ export class DeliveriesService {
       limit,
     });
     const next = more ? { next_cursor: encodeToken({ k: 'delivery', pk: rows.at(-1)!.pk }) } : {};
-    return { head, body: { items: rows.map(toDelivery), total: rows.length, ...next } };
+    return { index: head, value: { items: rows.map(toDelivery), total: rows.length, ...next } };
   }
 
   /**

@@ -3,11 +3,11 @@ import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../../contract/principal.js';
 import { OKResponseBody } from '../../../../contract/scalars.js';
 import { Caller } from '../../../../platform/http/caller.decorator.js';
+import { fresh } from '../../../../platform/http/indexed.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
 import { CONVERSATION } from '../conversations/examples.js';
-import { listed } from '../reply.js';
 import {
   ExtMsgTranscriptAckInputBody,
   ListBodyConversationTranscriptRecord,
@@ -39,7 +39,7 @@ export class ExtmsgTranscriptController {
     @Query({ schema: TranscriptQuery }) query: TranscriptQuery,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ListBodyConversationTranscriptRecord> {
-    return listed(reply, await this.transcript.list(city, query, caller));
+    return fresh(reply, await this.transcript.list(city, query, caller));
   }
 
   @Operation({

@@ -5,6 +5,7 @@ import type { OKResponseBody } from '../../../../contract/scalars.js';
 import { decodeToken, encodeToken } from '../../../../contract/token.js';
 import { Db } from '../../../../platform/database/database.js';
 import { Transactions } from '../../../../platform/database/transactions.js';
+import type { Indexed } from '../../../../platform/http/indexed.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import { notRunning } from '../../../tenancy/cities/cities.service.js';
@@ -34,11 +35,7 @@ export class TranscriptService {
   ) {}
 
   /** @throws ProblemError invalid_request for a conversation that cannot be one; validation_failed for who is no member; invalid_cursor */
-  async list(
-    city: CityScope,
-    query: TranscriptQuery,
-    caller: Principal,
-  ): Promise<{ head: number; body: ListBodyConversationTranscriptRecord }> {
+  async list(city: CityScope, query: TranscriptQuery, caller: Principal): Promise<Indexed<ListBodyConversationTranscriptRecord>> {
     const conversation = conversationOf(refOf(query), { as: 'invalid_request', at: 'query' });
     requireOwn(caller, conversation);
     const place = placeOf(query.cursor);
@@ -46,14 +43,14 @@ export class TranscriptService {
     const at = await this.conversations.find(this.db, city.streamId, conversation);
     const descending = query.order === 'desc';
     const member = query.session_id === undefined ? undefined : await this.#member(city, at, query.session_id, 'query.session_id');
-    if (at === undefined) return { head, body: { items: [], total: 0 } };
+    if (at === undefined) return { index: head, value: { items: [], total: 0 } };
     const after = Math.max(query.after_sequence ?? 0, 0, member === undefined ? 0 : unreadAbove(member), descending ? 0 : (place ?? 0));
     const before = descending && place !== undefined ? place : query.before_sequence;
     const limit = query.limit <= 0 ? USUAL : Math.min(query.limit, MOST);
     const page = await this.repository.page(this.db, at.pk, { after, before, descending, limit });
     const items = page.rows.map((row) => toEntry(row, at));
     const next = page.more ? { next_cursor: encodeToken({ k: 'entry', s: page.rows.at(-1)!.sequence }) } : {};
-    return { head, body: { items, total: items.length, ...next, earliest_sequence: at.earliest, latest_sequence: at.head } };
+    return { index: head, value: { items, total: items.length, ...next, earliest_sequence: at.earliest, latest_sequence: at.head } };
   }
 
   /** Never backwards. @throws ProblemError validation_failed */

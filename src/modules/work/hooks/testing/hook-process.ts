@@ -42,17 +42,17 @@ export function hookProcess(
     claims,
     hooks,
     sweeper: new LeaseSweeper(new LeaseRepository(db), work, {} as DueLooks, log),
-    claim: (id: string, body: BeadClaimInputBody) => claims.claim('alpha', id, body, ANYBODY).then((answer) => answer.body),
+    claim: (id: string, body: BeadClaimInputBody) => claims.claim('alpha', id, body, ANYBODY).then((answer) => answer.value),
     next: (body: HookClaimInputBody | string) =>
-      hooks.claim('alpha', typeof body === 'string' ? { agent: body } : body, ANYBODY).then((answer) => answer.body),
+      hooks.claim('alpha', typeof body === 'string' ? { agent: body } : body, ANYBODY).then((answer) => answer.value),
     hook: async (agent: string, session?: string[], limit = 100) =>
-      JSON.parse((await hooks.read(fixture.city, { agent, session, limit })).body) as {
+      JSON.parse((await hooks.read(fixture.city, { agent, session, limit })).value) as {
         action: string;
         agent: string;
         reason: string;
         items: { bead: { id: string }; tier: string }[];
       },
-    demand: () => hooks.demand(fixture.city).then((answer) => answer.body),
+    demand: () => hooks.demand(fixture.city).then((answer) => answer.value),
   };
 }
 
