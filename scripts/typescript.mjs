@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { createRequire, enableCompileCache, registerHooks } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { basename } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 
 const require = createRequire(import.meta.url);
 const swcrc = JSON.parse(readFileSync(new URL('../.swcrc', import.meta.url), 'utf8'));
@@ -111,6 +111,3 @@ export async function warm() {
   };
   await Promise.all(Array.from({ length: availableParallelism() }, compileNext));
 }
-
-/** For importers that want a file of this project by its path from the root. */
-export const fromRoot = (path) => pathToFileURL(fileURLToPath(new URL(`../${path}`, import.meta.url))).href;

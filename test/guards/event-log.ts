@@ -227,7 +227,7 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'One city does not take all places for operations.',
-    file: 'src/platform/operations/shares.ts',
+    file: 'src/platform/turns/shares.ts',
     find: 'return free > 0 && this.of(city) * (places - perCity) < perCity * free;',
     replace: 'return free > 0 && this.of(city) < places * perCity;',
     test: OPERATIONS,

@@ -3,7 +3,7 @@ import { AppConfig } from '../config/config.js';
 import { Transactions } from '../database/transactions.js';
 import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
-import { Shares } from './shares.js';
+import { Shares } from '../turns/shares.js';
 import { OperationTimings } from './timings.js';
 
 /** An operation of this process, and how its city's place is given back. */

@@ -12,7 +12,7 @@ import { WAIT_MS, type ClaimedOperation, type OperationContext, type OperationHa
 import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { OperationClaims, type Taken } from './operation-claims.js';
-import { Slots } from './slots.js';
+import { Semaphore } from './semaphore.js';
 import { OperationTimings } from './timings.js';
 
 type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };
@@ -23,7 +23,7 @@ type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknow
  */
 @Injectable()
 export class OperationRunner {
-  readonly #slots: Slots;
+  readonly #places: Semaphore;
   readonly #leases = new Set<Lease>();
   #stopping = false;
 
@@ -37,17 +37,17 @@ export class OperationRunner {
     private readonly timings: OperationTimings,
     private readonly log: AppLogger,
   ) {
-    this.#slots = new Slots(timings.concurrency);
+    this.#places = new Semaphore(timings.concurrency);
   }
 
   /** How many more operations may be taken now. */
   get free(): number {
-    return this.#stopping ? 0 : this.#slots.free;
+    return this.#stopping ? 0 : this.#places.free;
   }
 
   /** Something waits, says the queue: takes a place and works until nothing more is for it. Never throws. */
   async deliver(): Promise<void> {
-    const leave = await this.#slots.enter();
+    const leave = await this.#places.enter();
     await preparing(() => this.#serve(leave));
   }
 
@@ -58,7 +58,7 @@ export class OperationRunner {
 
   async #fill(): Promise<void> {
     while (this.free > 0) {
-      const leave = this.#slots.take();
+      const leave = this.#places.take();
       const taken = await this.#take(async () => (await this.claims.lost()) ?? (await this.claims.next(this.timings.pickupMs)));
       if (taken === undefined) return leave();
       void this.#serve(leave, taken);
@@ -67,7 +67,7 @@ export class OperationRunner {
 
   /** Runs an operation that is already claimed for this process, also when no place is free. Never throws. */
   async runClaimed(row: ClaimedRow): Promise<void> {
-    const leave = this.#slots.take();
+    const leave = this.#places.take();
     await preparing(() => this.#guarded(row)).finally(leave);
   }
 
@@ -75,7 +75,7 @@ export class OperationRunner {
   async stop(): Promise<void> {
     this.#stopping = true;
     for (const lease of this.#leases) lease.end('stopping');
-    await this.#slots.idle();
+    await this.#places.idle();
   }
 
   /** One operation after the other in one place: whose turn it is may have changed with each that ends. */

@@ -22,6 +22,7 @@ import type {
 import { RunnerWallsService } from '../../hosts/runner-list/runner-walls.service.js';
 import { CITY_FILE, filesOf } from '../config/documents.js';
 import { pageAfter } from '../config/page.js';
+import { inUse } from '../config/refusals.js';
 import { dropProvider, hasProvider, putProvider } from './provider-documents.js';
 import { usersOf } from './provider-users.js';
 
@@ -31,8 +32,6 @@ export interface ProviderChange {
   readonly name: string;
   readonly expected: Expected;
 }
-
-const USERS_NAMED = 10;
 
 /** The providers of a city: those of its files, and the builtin ones behind them. */
 @Injectable()
@@ -97,7 +96,7 @@ export class CityProvidersService {
       const files = await definingFiles(draft, name);
       if (files.length === 0) throw notOfTheFiles(draft, name);
       const users = usersOf(draft.current, name);
-      if (users.length > 0) throw problem('conflict', `provider ${name} is used by ${listed(users)}`);
+      if (users.length > 0) throw inUse(`provider ${name}`, users);
       for (const file of files) await draft.edit(file, (document) => dropProvider(document, name));
       return { body: { status: 'deleted' } };
     });
@@ -123,9 +122,4 @@ function notOfTheFiles({ current }: Draft, name: string): Error {
 
 function notFound(name: string): Error {
   return problem('provider_not_found', `provider ${name} not found`);
-}
-
-function listed(users: readonly string[]): string {
-  const more = users.length - USERS_NAMED;
-  return users.slice(0, USERS_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -4,6 +4,7 @@ import { describeIssue, type Issue } from '../../files/composition/issue.js';
 
 const FIELDS = 50;
 const IN_DETAIL = 3;
+const USERS = 10;
 
 /** What is wrong with files, one field each: `location` is `<file>:<line>:<key>`. */
 export function fieldsOf(errors: readonly Issue[]): ProblemField[] {
@@ -32,6 +33,12 @@ export function refusalOf(after: readonly Issue[], before: readonly Issue[]): Er
 /** Equal for an error before and after an edit: lines move. */
 function sameAs({ line: _, ...issue }: Issue): string {
   return describeIssue(issue);
+}
+
+/** The answer to a removal of what others in the configuration are made with. */
+export function inUse(what: string, users: readonly string[]): Error {
+  const more = users.length > USERS ? ` and ${users.length - USERS} more` : '';
+  return problem('conflict', `${what} is used by ${users.slice(0, USERS).join(', ')}${more}`);
 }
 
 /** The answer to what was ended because of what it took. */

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
 import { Git } from '../../../platform/git/git.js';
-import { Shares } from '../../../platform/operations/shares.js';
+import { Shares } from '../../../platform/turns/shares.js';
 import { errorsOf, type Issue } from '../../files/composition/issue.js';
 import type { IsOthers } from '../../files/composition/packs/checkout-store.js';
 import { isOfAnotherCity } from '../../files/composition/packs/homes.js';

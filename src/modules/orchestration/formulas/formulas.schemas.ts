@@ -5,11 +5,11 @@ import { int64, text } from '../../../contract/scalars.js';
 
 export const FormulaNameParam = z.string().min(1).max(200).describe('The name of the formula.');
 
-const SCOPE = {
+/** Which city or rig a formula is asked for. */
+export const SCOPE = {
   scope_kind: demanded(queryText().describe('`city` or `rig`')),
   scope_ref: demanded(queryText().describe('The name of the city, or of the rig.')),
 };
-export const FormulaScopeQuery = z.strictObject(SCOPE);
 export const FormulasQuery = z.strictObject({ ...SCOPE, limit: queryInt({ min: 1, max: 500, default: 100 }), cursor: queryText() });
 export type FormulasQuery = z.infer<typeof FormulasQuery>;
 export const FormulaQuery = z.strictObject({ ...SCOPE, target: z.string().min(1).max(300).describe('An agent, or a bead.') });

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../contract/duration.js';
 import type { CityConfig, OrderConfig } from '../../files/composition/city-config.js';
+import { REQUIRED_BY_TRIGGER } from '../../files/composition/formats/order.format.js';
 
 export const TRIGGERS = ['cooldown', 'cron', 'condition', 'event', 'manual', 'webhook'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -65,13 +66,6 @@ const EXEC_MS = 300_000;
 const CHECK_MS = 10_000;
 /** Keys of an override that replace those of the file; `env` is added to. */
 const REPLACED = ['enabled', 'trigger', 'interval', 'schedule', 'check', 'on', 'pool', 'timeout', 'check_timeout', 'idempotent'] as const;
-const NEEDS: Readonly<Partial<Record<Trigger, string>>> = {
-  cooldown: 'interval',
-  cron: 'schedule',
-  condition: 'check',
-  event: 'on',
-  webhook: 'params',
-};
 
 export function scopedNameOf(name: string, rig: string): string {
   return rig === '' ? name : `${name}:rig:${rig}`;
@@ -204,7 +198,7 @@ function msOf(written: unknown): number | undefined {
 function errorsOf(members: Members, config: CityConfig, rig: string): string[] {
   const errors: string[] = [];
   const trigger = members.trigger as Trigger;
-  const needed = NEEDS[trigger];
+  const needed = REQUIRED_BY_TRIGGER[trigger];
   if (needed !== undefined && members[needed] === undefined) errors.push(`${needed} is required with trigger ${trigger}`);
   if (members.formula !== undefined) {
     const wanted = members.formula as string;

@@ -1,16 +1,12 @@
 import { z } from 'zod';
-import { queryInt, queryText } from '../../../contract/query.js';
-import { contract, demanded } from '../../../contract/registry.js';
+import { queryInt } from '../../../contract/query.js';
+import { contract } from '../../../contract/registry.js';
 import { int64 } from '../../../contract/scalars.js';
-import { FormulaRecentRunResponse } from '../formulas/formulas.schemas.js';
+import { FormulaRecentRunResponse, SCOPE } from '../formulas/formulas.schemas.js';
 
-const scope = {
-  scope_kind: demanded(queryText().describe('`city` or `rig`')),
-  scope_ref: demanded(queryText().describe('The name of the city, or of the rig.')),
-};
-export const FormulaRunsQuery = z.strictObject({ ...scope, limit: queryInt({ min: 0, max: 20, default: 3 }) });
+export const FormulaRunsQuery = z.strictObject({ ...SCOPE, limit: queryInt({ min: 0, max: 20, default: 3 }) });
 export type FormulaRunsQuery = z.infer<typeof FormulaRunsQuery>;
-export const FormulaFeedQuery = z.strictObject({ ...scope, limit: queryInt({ min: 0, max: 500, default: 50 }) });
+export const FormulaFeedQuery = z.strictObject({ ...SCOPE, limit: queryInt({ min: 0, max: 500, default: 50 }) });
 export type FormulaFeedQuery = z.infer<typeof FormulaFeedQuery>;
 
 export const FormulaRunsResponse = contract(

@@ -1,5 +1,5 @@
 import type { AppConfig } from '../../../platform/config/config.js';
-import type { ShareLimits } from '../../../platform/operations/shares.js';
+import type { ShareLimits } from '../../../platform/turns/shares.js';
 import type { Load } from './claims.repository.js';
 
 /**

@@ -1,4 +1,4 @@
-import { Shares, type ShareLimits } from '../../../platform/operations/shares.js';
+import { Shares, type ShareLimits } from '../../../platform/turns/shares.js';
 
 /**
  * The next `many` of the lines of some cities: always of the city that has the fewest places here, of those that may have one more;

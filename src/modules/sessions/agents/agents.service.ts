@@ -9,6 +9,7 @@ import type { AgentConfig, CityConfig } from '../../files/composition/city-confi
 import { ConfigEditsService, type EditAnswer } from '../../configuration/config/config-edits.service.js';
 import type { Draft } from '../../configuration/config/draft.js';
 import { CITY_FILE, filesOf, ROOT_PACK } from '../../configuration/config/documents.js';
+import { inUse } from '../../configuration/config/refusals.js';
 import { changeAgent, changeTable, dropTable, isOfAllRigs, uncover, type Changes } from './agent-documents.js';
 import { findMember } from './agent-members.js';
 import { patchAgent } from './agent-patching.js';
@@ -29,8 +30,6 @@ export interface AgentChange {
 
 /** What becomes of an agent that the city's own files do not define: it is refused, or patched. */
 export type Foreign = 'refuse' | 'patch';
-
-const USERS_NAMED = 10;
 
 /** Changes of the agents that a city's own files define: the files and the revision together. */
 @Injectable()
@@ -91,7 +90,7 @@ export class AgentsService {
     return this.edits.run({ city, caller, expected }, async (draft) => {
       const agent = requireAgent(draft.current, change);
       const users = usersOf(draft.current, await definedWith(draft, agent));
-      if (users.length > 0) throw problem('conflict', `agent ${agent.qualified_name} is used by ${listed(users)}`);
+      if (users.length > 0) throw inUse(`agent ${agent.qualified_name}`, users);
       if (agent.origin === 'folder') {
         await requireFolder(draft, agent);
         draft.remove(folderOf(agent.name));
@@ -168,9 +167,4 @@ function requireProvider({ providers }: CityConfig, provider: string): void {
   const names = Object.keys(providers).sort();
   const message = `must be a provider of the city (accepted: ${names.join(', ')})`;
   throw problem('validation_failed', 'validation failed', { errors: [{ location: 'body.provider', message }] });
-}
-
-function listed(users: readonly string[]): string {
-  const more = users.length - USERS_NAMED;
-  return users.slice(0, USERS_NAMED).join(', ') + (more > 0 ? ` and ${more} more` : '');
 }

@@ -12,7 +12,6 @@ export const WAIT_LABEL = 'gc:wait';
 
 export type LiveWaitState = 'pending' | 'ready';
 export type FinishedWaitState = 'closed' | 'failed' | 'expired' | 'canceled';
-export type WaitState = LiveWaitState | FinishedWaitState;
 
 export function isWait({ issue_type, labels }: Pick<BeadRecord, 'issue_type' | 'labels'>): boolean {
   return issue_type === WAIT_TYPE && labels.includes(WAIT_LABEL);

@@ -50,8 +50,8 @@ const has = (members: Members, key: string): boolean => members[key] !== undefin
 
 const isEmpty = (value: unknown): boolean => typeof value === 'object' && value !== null && Object.keys(value).length === 0;
 
-/** What each trigger cannot do without. */
-const NEEDS: Readonly<Record<string, string>> = {
+/** The key that each trigger cannot do without. */
+export const REQUIRED_BY_TRIGGER: Readonly<Record<string, string>> = {
   cooldown: 'interval',
   cron: 'schedule',
   condition: 'check',
@@ -78,7 +78,7 @@ const RULES: readonly (readonly [key: string, message: string, holds: (members: 
   ['pool', 'is for orders with formula only', (it) => !has(it, 'pool') || !has(it, 'exec')],
   ['trigger', 'is required', (it) => triggerOf(it) !== undefined],
   ['params', 'must name at least one for trigger webhook', (it) => triggerOf(it) !== 'webhook' || !isEmpty(it.params)],
-  ...Object.entries(NEEDS).map(
+  ...Object.entries(REQUIRED_BY_TRIGGER).map(
     ([kind, key]) => [key, `is required with trigger ${kind}`, (it: Members) => triggerOf(it) !== kind || has(it, key)] as const,
   ),
 ];
@@ -90,7 +90,7 @@ const SHAPE = {
     { required: ['formula'], not: { required: ['env'] } },
   ],
   anyOf: [{ required: ['trigger'] }, { required: ['gate'] }],
-  allOf: Object.entries(NEEDS).map(([kind, needed]) => ({
+  allOf: Object.entries(REQUIRED_BY_TRIGGER).map(([kind, needed]) => ({
     if: { properties: { trigger: { const: kind } }, required: ['trigger'] },
     then: { required: [needed] },
   })),

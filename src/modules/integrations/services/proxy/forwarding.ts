@@ -16,7 +16,7 @@ import { hasLeft, whenDisconnected } from '../../../../platform/http/leaving.js'
 import { hijack, principalOf, requestId } from '../../../../platform/http/request.js';
 import { takeUpgrade, wantsUpgrade, type Upgrade } from '../../../../platform/http/upgrades.js';
 import { AppLogger } from '../../../../platform/logging/logger.js';
-import { Shares, type ShareLimits } from '../../../../platform/operations/shares.js';
+import { Shares, type ShareLimits } from '../../../../platform/turns/shares.js';
 import { isAnswer, sayable } from '../../../../platform/outgoing/next-hop.js';
 import { keyEnded, KeyWatch } from '../../../../platform/streams/key-watch.js';
 import { forService, fromService } from './headers.js';

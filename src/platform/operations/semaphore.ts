@@ -1,5 +1,5 @@
 /** A counter of places. Deliveries wait for one; the sweeper takes only as many as are free. */
-export class Slots {
+export class Semaphore {
   #taken = 0;
   readonly #waiting: (() => void)[] = [];
   readonly #idle: (() => void)[] = [];
@@ -14,13 +14,13 @@ export class Slots {
   async enter(): Promise<() => void> {
     if (this.#taken >= this.limit) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#taken++;
-    return () => this.#leave();
+    return () => this.#release();
   }
 
   /** Takes a place at once, even beyond the limit. */
   take(): () => void {
     this.#taken++;
-    return () => this.#leave();
+    return () => this.#release();
   }
 
   /** Resolves once no place is taken. */
@@ -28,7 +28,7 @@ export class Slots {
     if (this.#taken > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  #leave(): void {
+  #release(): void {
     const next = this.#taken <= this.limit ? this.#waiting.shift() : undefined;
     if (next !== undefined) return next();
     this.#taken--;
