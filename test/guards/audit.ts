@@ -39,7 +39,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'A refused request leaves a record.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/route-hooks.ts',
     find: 'auditing.answered(request, reply, operation);',
     replace: 'if (reply.statusCode < 400) auditing.answered(request, reply, operation);',
     test: REQUESTS,
@@ -71,7 +71,7 @@ export const AUDIT: readonly Guard[] = [
   },
   {
     guard: 'What is changed in a service through its door leaves a record.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/route-hooks.ts',
     find: 'if (MUTATIONS.has(request.method)) auditing.awaits(request, operation);',
     replace: "if (request.method === 'NONE') auditing.awaits(request, operation);",
     test: 'test/e2e/service-proxy.e2e-spec.ts',

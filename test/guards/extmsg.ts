@@ -323,7 +323,7 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'Who takes publications away from others is on record.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/route-hooks.ts',
     find: 'isForwarded(route) || claims(route)',
     replace: 'isForwarded(route)',
     test: CONNECTED,

@@ -368,7 +368,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'Nothing is made of a query that is going to be refused for its parameters.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/fastify-instance.ts',
     find: 'querystringParser: parseQuery,',
     replace: 'querystringParser: (query) => ({ ...parseQuery(query), ...Object.fromEntries(new URLSearchParams(query)) }),',
     test: TARGET_SPEC,
@@ -396,14 +396,14 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'A body has a limit.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/fastify-instance.ts',
     find: 'bodyLimit: BODY_LIMIT,',
     replace: 'bodyLimit: 64 * BODY_LIMIT,',
     test: FRONT_DOOR,
   },
   {
     guard: 'Two Host or Authorization lines are no valid one.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/fastify-instance.ts',
     find: 'joinDuplicateHeaders: true',
     replace: 'joinDuplicateHeaders: false',
     test: FRONT_DOOR,
@@ -591,7 +591,7 @@ export const HTTP: readonly Guard[] = [
   },
   {
     guard: 'Nobody waits for the end of a body that does not come.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/fastify-instance.ts',
     find: "if (hasNoBody(request)) delete request.headers['content-type'];",
     replace: '',
     test: 'src/platform/http/http-app.spec.ts',

@@ -31,7 +31,7 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: 'What one turn of the event loop has answered is sent together.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/fastify-instance.ts',
     find: 'ServerResponse: BatchedResponse, ',
     replace: '',
     test: 'src/platform/http/http-app.spec.ts',
@@ -210,7 +210,7 @@ export const PLATFORM: readonly Guard[] = [
   },
   {
     guard: 'Operations that ask the same each time have it planned once.',
-    file: 'src/platform/http/http-app.ts',
+    file: 'src/platform/http/route-hooks.ts',
     find: '    planOnce(route);\n',
     replace: '',
     test: 'src/platform/http/http-app.spec.ts',
