@@ -52,7 +52,7 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: "Nothing of a rig's repository is borrowed from, or linked to, another one.",
     file: 'src/platform/git/own-repository.ts',
-    find: '    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;\n',
+    find: '    for (const each of new Set([gitDir, common])) if (!(await isWhole(each))) return undefined;\n',
     replace: '',
     test: 'src/modules/sessions/rigs/rig-git.spec.ts',
   },

@@ -61,6 +61,10 @@ async function said(line: string, places: readonly Place[], remote?: Remote, run
     expect(await said(look, [], REMOTE)).toBe('.: .netrc\nrefused\n');
     expect(await said(look, [], { ...REMOTE, signIn: undefined })).toBe('.:\nrefused\n');
     expect(await said('test -d /etc/ssl/certs && echo there', [])).toBe('there\n');
+    // The first two lines are titles.
+    const network = 'tail -n +3 /proc/net/dev | cut -d: -f1 | xargs';
+    expect(await said(network, [])).toBe('lo\n');
+    expect(await said(network, [], REMOTE)).toBe(execFileSync('sh', ['-c', network], { encoding: 'utf8' }));
     const source: Remote = { url: `file://${own}`, transport: 'file', host: '', port: undefined };
     expect(await said(`cat ${own}/file; touch ${own}/x 2>/dev/null || echo refused; ls -A ~`, [], source)).toBe('own\nrefused\n');
     expect(process.env.HOME).toBe(homedir());

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
+import { chmod, chown, lstat, open, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
@@ -22,6 +22,8 @@ export interface Place {
 export interface WalledRun extends GitRun {
   /** All that git sees beside programs and certificates, where a wall is. */
   readonly places: readonly Place[];
+  /** A folder of the service's that says how git works on the first place (`withOwnSettings`): whoever git runs as may read it. */
+  readonly settings?: string | undefined;
   /** Who is called: git signs in there as it says, and sees the files of one on disk. */
   readonly remote?: Remote | undefined;
 }
@@ -42,8 +44,8 @@ const LOOK = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * Runs git for repositories that users name, in a sandbox of its own where this host has them: git sees the places that it
- * works on, an empty home, and nothing else of this host, whatever is wrong with git. The network is the host's: `outgoing`
- * says where git calls.
+ * works on, an empty home, and nothing else of this host, whatever is wrong with git. The network is the host's where it calls somebody:
+ * `outgoing` says whom; otherwise it has none.
  */
 @Injectable()
 export class GitRunner {
@@ -90,6 +92,10 @@ export class GitRunner {
     const group = isLook ? await this.isolation.groupOf(place.at) : undefined;
     if (group === undefined)
       throw new GitFailure('unavailable', 'no session of the city has had this place yet, so that nobody may look at it');
+    if (run.settings !== undefined) {
+      await chown(run.settings, -1, group);
+      await chmod(run.settings, 0o750);
+    }
     return this.#lent({ folders: [], group }, (sandbox) => lentRun(sandbox!, run));
   }
 
@@ -103,10 +109,14 @@ export class GitRunner {
   }
 
   async #walled(run: WalledRun): Promise<GitExit> {
-    const { remote } = run;
-    const places = [...run.places, ...sourceOf(remote)];
+    const { remote, settings } = run;
+    const places: Place[] = [
+      ...run.places,
+      ...(settings === undefined ? [] : [{ at: settings, mode: 'read' } as const]),
+      ...sourceOf(remote),
+    ];
     const calls = remote?.transport === 'ssh';
-    const sandbox = await this.#sandbox([...home(calls ? [] : await signsIn(remote)), ...places]);
+    const sandbox = await this.#sandbox([...home(calls ? [] : await signsIn(remote)), ...places], remote === undefined);
     // What lies in the home of the service's user is nobody's who is to sign in otherwise.
     if (sandbox === undefined)
       return called(
@@ -127,8 +137,8 @@ export class GitRunner {
     }
   }
 
-  async #sandbox(mounts: readonly Mount[]): Promise<Sandbox | undefined> {
-    return this.isolation.sandbox(mounts).catch((error: unknown) => {
+  async #sandbox(mounts: readonly Mount[], isAlone = false): Promise<Sandbox | undefined> {
+    return this.isolation.sandbox(mounts, isAlone ? 'none' : undefined).catch((error: unknown) => {
       throw new GitFailure('unavailable', 'git cannot be isolated here', { cause: error });
     });
   }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { closeSync, constants, openSync } from 'node:fs';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, expect, it } from '@jest/globals';
@@ -9,7 +9,7 @@ import { textOf } from './own-repository.js';
 let base: string;
 let pipe: string;
 beforeEach(async () => {
-  base = await mkdtemp(path.join(tmpdir(), 'own-repository-'));
+  base = await realpath(await mkdtemp(path.join(tmpdir(), 'own-repository-')));
   pipe = path.join(base, 'pipe');
   execFileSync('mkfifo', [pipe]);
 });
@@ -24,7 +24,9 @@ it('reads what it has found for a file of git only where that is one by then', a
   const file = path.join(base, 'config');
   await writeFile(file, '[core]\n');
   await symlink(file, path.join(base, 'link'));
+  await symlink(base, path.join(base, 'folder'));
   expect(await textOf(file)).toBe('[core]\n');
   await expect(textOf(path.join(base, 'link'))).rejects.toThrow('ELOOP');
+  await expect(textOf(path.join(base, 'folder/config'))).rejects.toThrow('behind one');
   await expect(textOf(pipe)).rejects.toThrow('it is no file');
 });

@@ -1,26 +1,34 @@
 import { lstat, open, readdir, readlink, realpath, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { FILE } from '../isolation/held.js';
+import { liesAt } from '../runtime/preparation/held-folder.js';
 
 const MAX_TEXT = 1024 * 1024;
 const MAX_NAME = 1_024;
 const MAX_ENTRIES = 20_000;
 const LOOSE = /^[0-9a-f]{2}$/;
 
+export interface OwnRepository {
+  /** Git's directory of this tree. */
+  readonly gitDir: string;
+  /** That which it may share with other trees of the repository; the same one where it does not. */
+  readonly common: string;
+}
+
 /**
- * Git's directory of the repository that lies in `directory` with all it consists of; undefined when there is none. A `.git` that
+ * Git's directories of the repository that lies in `directory` with all it consists of; undefined when there is none. A `.git` that
  * points elsewhere, a shared or borrowed store of objects, links, and settings that include other files would have git read, and
  * tell of, another's repository: such a one counts as none. What changes between this look and git's leads
  * nowhere where git has a sandbox; git's own words about a rig are shown to nobody.
  */
-export async function ownRepository(directory: string): Promise<string | undefined> {
+export async function ownRepository(directory: string): Promise<OwnRepository | undefined> {
   try {
     const root = await realpath(directory);
     const gitDir = await gitDirOf(root);
     if (gitDir === undefined) return undefined;
-    const common = await pointed(gitDir, 'commondir', root);
-    for (const each of new Set([gitDir, common ?? gitDir])) if (!(await isWhole(each))) return undefined;
-    return gitDir;
+    const common = (await pointed(gitDir, 'commondir', root)) ?? gitDir;
+    for (const each of new Set([gitDir, common])) if (!(await isWhole(each))) return undefined;
+    return { gitDir, common };
   } catch {
     return undefined;
   }
@@ -75,6 +83,7 @@ async function isWhole(gitDir: string): Promise<boolean> {
 export async function textOf(file: string): Promise<string> {
   const handle = await open(file, FILE);
   try {
+    if (!liesAt(handle, file)) throw new Error('it is a link, or lies behind one');
     const found = await handle.stat();
     if (!found.isFile()) throw new Error('it is no file');
     if (found.size > MAX_TEXT) throw new Error('the file is too large');

@@ -1,12 +1,13 @@
-import { execFileSync } from 'node:child_process';
-import { appendFile, chmod, cp, mkdir, mkdtemp, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../../test/support/git-server.js';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../../test/support/user-numbers.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
-import { GitRunner } from '../../../platform/git/git-runner.js';
+import type { GitExit } from '../../../platform/git/git-process.js';
+import { GitRunner, type WalledRun } from '../../../platform/git/git-runner.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { isolationOf } from '../../../platform/isolation/testing/isolation.js';
@@ -35,6 +36,27 @@ const one = (): Omit<Clone, 'into'> => ({ url: server.url('one'), city: 'alpha',
 function gitFor(allowed: string, runner = gitRunner(base)): RigGit {
   const config = new AppConfig(loadConfig({ SVC_ALLOWED_TARGETS: allowed, SVC_DATA_DIR: base }, '/') as Config);
   return new RigGit(new Git(new OutgoingGuard(config), noCredentials, runner), runner, config);
+}
+
+const exists = (at: string): Promise<boolean> =>
+  stat(at).then(
+    () => true,
+    () => false,
+  );
+
+/** Sets all that git might start for a look. */
+async function setPrograms(at: string, ran: string): Promise<void> {
+  const hooks = path.join(at, '.git/hooks');
+  const program = `touch ${ran}`;
+  for (const name of ['post-index-change', 'fsmonitor-watchman', 'reference-transaction']) {
+    await writeFile(path.join(hooks, name), `#!/bin/sh\n${program}\n`);
+    await chmod(path.join(hooks, name), 0o755);
+  }
+  const keys = ['core.fsmonitor', 'core.sshCommand', 'core.pager', 'core.gitProxy', 'core.editor', 'core.alternateRefsCommand'];
+  keys.push('diff.external', 'gpg.program', 'pager.status', 'interactive.diffFilter', 'diff.x.command', 'diff.x.textconv', 'alias.status');
+  for (const key of keys) execFileSync('git', ['config', key, program], { cwd: at });
+  for (const [key, value] of Object.entries({ 'core.hooksPath': hooks, 'core.untrackedCache': 'true', 'status.submoduleSummary': 'true' }))
+    execFileSync('git', ['config', key, value], { cwd: at });
 }
 
 const codeOf = async (work: Promise<unknown>): Promise<string | undefined> => {
@@ -66,27 +88,117 @@ describe('git for rigs', () => {
     expect(await rigs.status(into, forever)).toMatchObject({ branch: 'HEAD' });
   });
 
-  it('runs nothing that a repository names, whatever the name of its filter', async () => {
-    const into = path.join(base, 'evil');
-    await mkdir(into);
+  // Guard: of a rig's settings only those count that name no program.
+  it.each([
+    ['a=b.c', '* filter=a=b.c'],
+    ['', '* filter='],
+  ])('runs nothing that a repository names, whatever the name of its filter: "%s"', async (name, attributes) => {
+    const into = await mkdtemp(path.join(base, 'evil-'));
+    const ran = path.join(into, 'ran');
     const git = (...args: string[]): void => void execFileSync('git', args, { cwd: into });
     git('init', '-q');
-    await writeFile(path.join(into, '.gitattributes'), '* filter=a=b.c\n');
+    await writeFile(path.join(into, '.git/info/exclude'), 'ran\n');
+    await writeFile(path.join(into, '.gitattributes'), `${attributes}\n`);
     await writeFile(path.join(into, 'x'), '1');
     git('add', 'x');
     await writeFile(path.join(into, 'x'), '2');
-    for (const key of ['clean', 'process']) git('config', `filter.a=b.c.${key}`, `touch ${path.join(base, 'ran')}`);
-    git('config', 'filter.a=b.c.required', 'true');
-    git('config', 'core.fsmonitor', `touch ${path.join(base, 'ran')}`);
-    // The settings do run it otherwise, or this would prove nothing.
-    expect(await rigs.status(into, forever)).toMatchObject({ clean: false });
-    expect(() => execFileSync('ls', [path.join(base, 'ran')], { stdio: 'ignore' })).toThrow();
-    try {
-      execFileSync('git', ['status'], { cwd: into, stdio: 'ignore' });
-    } catch {
-      // The filter that is required has failed.
+    for (const key of ['clean', 'process']) git('config', `filter.${name}.${key}`, `touch ${ran}`);
+    git('config', `filter.${name}.required`, 'true');
+    await setPrograms(into, ran);
+    for (const wanted of ['auto', 'none']) {
+      expect(await gitFor('', new GitRunner(isolationOf(base, wanted))).status(into, forever)).toMatchObject({ clean: false });
+      expect(await exists(ran)).toBe(false);
     }
-    execFileSync('ls', [path.join(base, 'ran')], { stdio: 'ignore' });
+    // The settings do run them otherwise, or this would prove nothing. A filter that is required fails.
+    for (const off of [{ 'core.fsmonitor': 'false', 'core.hooksPath': '/dev/null' }, { [`filter.${name}.required`]: 'false' }]) {
+      spawnSync('git', [...Object.entries(off).flatMap(([key, value]) => ['-c', `${key}=${value}`]), 'status'], { cwd: into });
+      expect(await exists(ran)).toBe(true);
+      await rm(ran);
+    }
+  });
+
+  it('runs nothing that is set in a module, or for one of several trees', async () => {
+    const into = await mkdtemp(path.join(base, 'evil-'));
+    const ran = path.join(into, 'ran');
+    const git = (cwd: string, ...args: string[]): void =>
+      void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', '-c', 'protocol.file.allow=always', ...args], {
+        cwd,
+      });
+    git(into, 'init', '-q');
+    git(into, 'submodule', '--quiet', 'add', path.join(base, 'one'), 'module');
+    git(into, 'commit', '-q', '-m', 'one');
+    git(into, 'config', 'extensions.worktreeConfig', 'true');
+    await writeFile(path.join(into, '.git/info/exclude'), 'ran\n.gitattributes\n');
+    const module = path.join(into, 'module');
+    for (const [at, settings, file, clean] of [
+      [module, '.git/modules/module/config', 'a', true],
+      [into, '.git/config.worktree', '.gitmodules', false],
+    ] as const) {
+      await writeFile(path.join(at, '.gitattributes'), '* filter=\n');
+      git(into, 'config', '--file', path.join(into, settings), 'filter..clean', `touch ${ran}; cat`);
+      // As long as before: otherwise git need not read it.
+      await writeFile(path.join(at, file), (await readFile(path.join(at, file), 'utf8')).replace(/.$/s, ' '));
+      for (const wanted of ['auto', 'none']) {
+        expect(await gitFor('', new GitRunner(isolationOf(base, wanted))).status(into, forever)).toMatchObject({ clean });
+        expect([file, await exists(ran)]).toEqual([file, false]);
+      }
+      git(into, 'status');
+      expect([file, await exists(ran)]).toEqual([file, true]);
+      await rm(ran);
+    }
+  });
+
+  // Guard: git looks at a rig with settings of the service's, which nobody changes meanwhile.
+  it('runs nothing that an agent sets while git is being asked', async () => {
+    const into = await mkdtemp(path.join(base, 'evil-'));
+    const ran = path.join(into, 'ran');
+    execFileSync('git', ['init', '-q'], { cwd: into });
+    await writeFile(path.join(into, '.gitattributes'), '* filter=late\n');
+    await writeFile(path.join(into, 'x'), '1');
+    execFileSync('git', ['add', 'x'], { cwd: into });
+    await writeFile(path.join(into, 'x'), '2');
+    const harmless = await readFile(path.join(into, '.git/config'), 'utf8');
+    for (const when of [1, 2]) {
+      let runs = 0;
+      let settings = '';
+      class Meanwhile extends GitRunner {
+        override async run(run: WalledRun): Promise<GitExit> {
+          const evil = `${harmless}[filter "late"]\n\tclean = touch ${ran}; cat\n`;
+          if (++runs === when) await writeFile(path.join(into, '.git/config'), evil);
+          settings = run.settings!;
+          return super.run(run);
+        }
+      }
+      const rig = gitFor('', new Meanwhile(isolationOf(base, 'none')));
+      expect(await rig.status(into, forever)).toMatchObject({ clean: false });
+      expect([await exists(ran), await exists(settings)]).toEqual([false, false]);
+      await writeFile(path.join(into, '.git/config'), harmless);
+    }
+  });
+
+  it('keeps what settings say of files and branches', async () => {
+    const into = await mkdtemp(path.join(base, 'set-'));
+    const git = (...args: string[]): void =>
+      void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.org', ...args], { cwd: into, stdio: 'ignore' });
+    git('init', '-q', '-b', 'a"b', '--object-format=sha256');
+    await writeFile(path.join(into, 'x'), 'x');
+    git('add', 'x');
+    git('commit', '-q', '-m', 'one');
+    git('branch', 'other\u2026"x');
+    git('commit', '-q', '--allow-empty', '-m', 'two');
+    git('branch', '--set-upstream-to', 'other\u2026"x');
+    git('config', 'core.fileMode', 'false');
+    await chmod(path.join(into, 'x'), 0o755);
+    expect(await rigs.status(into, forever)).toEqual({ branch: 'a"b', clean: true, changed_files: 0, ahead: 1, behind: 0 });
+    const tree = path.join(into, 'tree');
+    git('worktree', 'add', '-q', tree, 'other\u2026"x');
+    await writeFile(path.join(into, '.git/info/exclude'), 'tree\n');
+    git('config', 'extensions.worktreeConfig', 'true');
+    git('config', '--unset', 'core.fileMode');
+    git('config', '--worktree', 'core.fileMode', 'false');
+    expect(await rigs.status(into, forever)).toMatchObject({ clean: true, ahead: 1 });
+    git('config', '--worktree', '--unset', 'core.fileMode');
+    expect(await rigs.status(into, forever)).toMatchObject({ changed_files: 1 });
   });
 
   // Guard: git in a rig reads the rig's own repository only.

@@ -5,7 +5,8 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../../platform/git/git-environment.js';
 import { failureOf, GitFailure } from '../../../platform/git/git-failure.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
-import { branchNamed, ownRepository } from '../../../platform/git/own-repository.js';
+import { branchNamed, ownRepository, type OwnRepository } from '../../../platform/git/own-repository.js';
+import { withOwnSettings } from '../../../platform/git/own-settings.js';
 import { Git, type Limits } from '../../../platform/git/git.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { OutgoingRefused } from '../../../platform/outgoing/outgoing-guard.js';
@@ -25,18 +26,8 @@ export interface Clone {
   readonly signal: AbortSignal;
 }
 
-interface Place {
+interface Place extends OwnRepository {
   readonly cwd: string;
-  readonly gitDir: string;
-}
-
-type Settings = readonly (readonly [key: string, value: string])[];
-
-interface How {
-  /** They count before the repository's own. */
-  readonly settings?: Settings;
-  /** Codes that are no failure, beside 0. */
-  readonly fine?: readonly number[];
 }
 
 const LOOK_MS = 3_000;
@@ -92,36 +83,34 @@ export class RigGit {
     return (await ask('refs/remotes/origin/HEAD')) ?? (await ask('HEAD'));
   }
 
-  /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailure */
+  /** The state of the repository at `directory` itself; undefined when there is none. @throws GitFailure; Error as `withOwnSettings` */
   async status(directory: string, signal: AbortSignal): Promise<GitStatus | undefined> {
     const place = await placeOf(directory);
     if (place === undefined) return undefined;
     const args = ['status', '--porcelain=v2', '--branch', '--untracked-files=normal', '--ignore-submodules=all', '-z'];
-    return statusIn(await this.#look(place, args, signal, { settings: await this.#withoutFilters(place, signal) }));
+    // Settings name programs, filters for one: nothing that lies in a rig is run.
+    const list = (file: string, folder: string): Promise<string> =>
+      this.#look({ ...place, gitDir: folder }, ['config', '--file', file, '--null', '--list'], signal, folder);
+    const look = (folder: string): Promise<string> => this.#look(place, args, signal, folder);
+    return statusIn(await withOwnSettings(place, list, look));
   }
 
-  /** Filters are programs that a repository's own settings name: nothing that lies in a rig is run. */
-  async #withoutFilters(place: Place, signal: AbortSignal): Promise<Settings> {
-    const names = await this.#look(place, ['config', '--null', '--name-only', '--get-regexp', '^filter\\.'], signal, { fine: [1] });
-    const drivers = new Set(names.split('\0').flatMap((name) => /^(filter\..+)\.[^.]+$/s.exec(name)?.[1] ?? []));
-    return [...drivers].flatMap((driver) => [
-      [`${driver}.clean`, ''] as const,
-      [`${driver}.process`, ''] as const,
-      [`${driver}.required`, 'false'] as const,
-    ]);
-  }
-
-  /** Runs git in this very repository, wherever its settings say that its files lie. @throws GitFailure */
-  async #look({ cwd, gitDir }: Place, args: readonly string[], signal: AbortSignal, how: How = {}): Promise<string> {
-    const { settings = [], fine = [] } = how;
+  /**
+   * Runs git in this very repository, wherever its settings say that its files lie.
+   *
+   * @param settings folder of the settings that count in place of the repository's
+   * @throws GitFailure
+   */
+  async #look({ cwd, gitDir }: Place, args: readonly string[], signal: AbortSignal, settings?: string): Promise<string> {
     const { code, stdout, stderr } = await this.runner.run({
       args: [`--git-dir=${gitDir}`, `--work-tree=${cwd}`, ...args],
       cwd,
-      env: withSettings(settings),
+      env: { ...gitEnvironment(undefined), ...(settings !== undefined && { GIT_COMMON_DIR: settings }) },
       signal,
       places: [{ at: cwd, mode: 'read' }],
+      settings,
     });
-    if (code !== 0 && !fine.includes(code)) throw failureOf(stderr);
+    if (code !== 0) throw failureOf(stderr);
     return stdout.toString('utf8');
   }
 
@@ -131,21 +120,10 @@ export class RigGit {
   }
 }
 
-function withSettings(settings: Settings): Record<string, string> {
-  const env = gitEnvironment(undefined);
-  const before = Number(env.GIT_CONFIG_COUNT);
-  env.GIT_CONFIG_COUNT = String(before + settings.length);
-  settings.forEach(([key, value], n) => {
-    env[`GIT_CONFIG_KEY_${before + n}`] = key;
-    env[`GIT_CONFIG_VALUE_${before + n}`] = value;
-  });
-  return env;
-}
-
 /** A repository above the directory does not count, nor one that lies elsewhere in part. */
 async function placeOf(directory: string): Promise<Place | undefined> {
-  const gitDir = await ownRepository(directory);
-  return gitDir === undefined ? undefined : { cwd: directory, gitDir };
+  const own = await ownRepository(directory);
+  return own && { cwd: directory, ...own };
 }
 
 function statusIn(text: string): GitStatus {

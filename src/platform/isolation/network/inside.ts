@@ -14,6 +14,9 @@ export interface Inside {
   readonly prelude: string;
 }
 
+/** For what calls nobody. */
+export const NO_NETWORK: Inside = { args: ['--unshare-net'], env: {}, prelude: '' };
+
 const SOCKET = '/run/svc-network';
 const PROXY_PORT = 3_128;
 const OTHER_PORT = 3_129;
