@@ -1,6 +1,7 @@
 import type { Guard } from './guard.js';
 
 const ACP = 'src/platform/runtime/acp';
+const PTY = 'src/platform/runtime/pty';
 const BOUNDS = `${ACP}/bounds.spec.ts`;
 const UNSTORABLE = 'src/modules/runners/runners/unstorable.db-spec.ts';
 const STORE = 'src/modules/sessions/session-store/session-store.repository.ts';
@@ -270,5 +271,29 @@ export const RUNTIME: readonly Guard[] = [
     replace: '{ message: message.slice(-MESSAGE_MAX) }',
     test: UNSTORABLE,
     name: 'has ended',
+  },
+  {
+    guard: 'A program that does not read its terminal has no process of ours wait.',
+    file: `${PTY}/terminal.ts`,
+    find: 'return writeSync(fd, keys);',
+    replace: 'pty.write(keys.toString());\n    return fd < 0 ? 0 : keys.length;',
+    test: `${PTY}/console.spec.ts`,
+    name: 'has nobody wait',
+  },
+  {
+    guard: 'What a terminal answers by itself is bounded where nobody reads it.',
+    file: `${PTY}/keys.ts`,
+    find: 'if (this.waiting + Buffer.byteLength(keys) <= MAX_REPLIES) ',
+    replace: 'if (this.waiting <= 1e6 * MAX_REPLIES) ',
+    test: `${PTY}/console.spec.ts`,
+    name: 'are bounded',
+  },
+  {
+    guard: 'A message that a program does not take is not typed later.',
+    file: `${PTY}/typing.ts`,
+    find: '    keyboard.drop();\n',
+    replace: '',
+    test: `${PTY}/typing.spec.ts`,
+    name: 'is taken back',
   },
 ];

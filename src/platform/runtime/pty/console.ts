@@ -1,6 +1,7 @@
 import { constants } from 'node:os';
 import { endProcess, type EndingLimits } from '../ending.js';
 import { birthOf, markersOf } from '../process-table.js';
+import { Keys } from './keys.js';
 import { Screen } from './screen.js';
 import type { Sandbox } from '../port.js';
 import type { Opened } from './terminal.js';
@@ -20,6 +21,7 @@ export class Console {
   readonly screen: Screen;
   /** When the program has ended and all of its output is drawn; children of it may be left. */
   readonly ended: Promise<Ended>;
+  readonly #keys: Keys;
   #birth: Promise<string | undefined>;
   #drawing: Promise<void> = Promise.resolve();
   #pending = 0;
@@ -36,10 +38,12 @@ export class Console {
     const { pty, terminal, endedFor } = opened;
     this.screen = new Screen(terminal);
     this.#birth = birthOf(pty.pid);
-    this.screen.onReply((data) => this.press(data));
+    this.#keys = new Keys(opened.take);
+    this.screen.onReply((data) => this.#hasEnded || this.#keys.reply(data));
     this.ended = new Promise((resolve) => {
       pty.onExit(({ exitCode, signal }) => {
         this.#hasEnded = true;
+        this.#keys.drop();
         const name = nameOf(signal);
         const code = name === null ? exitCode : null;
         const why = code === 0 ? undefined : endedFor?.().catch(() => undefined);
@@ -77,7 +81,17 @@ export class Console {
   }
 
   press(keys: string): void {
-    if (!this.#hasEnded) this.opened.pty.write(keys);
+    if (!this.#hasEnded) this.#keys.press(keys);
+  }
+
+  /** Bytes of what was pressed that the program has not had room for yet. */
+  get waiting(): number {
+    return this.#keys.waiting;
+  }
+
+  /** Takes those back. */
+  drop(): void {
+    this.#keys.drop();
   }
 
   /**

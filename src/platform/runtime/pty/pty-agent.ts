@@ -52,6 +52,8 @@ interface Turn {
   cancelled: boolean;
   /** It ends without a key: nobody knows what a key would do. */
   abandoned: boolean;
+  /** The program has taken a part of the message only. */
+  cutOff: boolean;
 }
 
 interface OpenDialog extends Dialog {
@@ -141,7 +143,7 @@ export class PtyAgent implements RunningAgent {
     if (this.#turn !== undefined) throw new PromptError('refused', 'a turn is under way');
     const isFirst = ++this.#turns === 1;
     if (this.hasEnded && !(isFirst && this.hasFinished)) throw new PromptError('died', 'the agent has ended');
-    const turn = (this.#turn = { cancelled: false, abandoned: false });
+    const turn = (this.#turn = { cancelled: false, abandoned: false, cutOff: false });
     let accepted = false;
     const accept = (): void => {
       accepted = true;
@@ -155,7 +157,7 @@ export class PtyAgent implements RunningAgent {
     } finally {
       this.#endShown();
       this.#shown = this.#follow(`after-${this.#turns}`);
-      this.#clearFirst = turn.cancelled;
+      this.#clearFirst = turn.cancelled || turn.cutOff;
       this.#turn = undefined;
       await this.#queue.allRead();
     }
@@ -240,10 +242,15 @@ export class PtyAgent implements RunningAgent {
       this.console.press(this.family.clear);
       await this.#until(() => false, this.timing.pauseMs);
     }
-    const { screen } = this.console;
+    const { console } = this;
     const keyboard = {
-      press: (keys: string) => this.console.press(keys),
-      pastesAreBracketed: screen.pastesAreBracketed,
+      press: (keys: string) => console.press(keys),
+      drop: () => {
+        turn.cutOff = true;
+        console.drop();
+      },
+      waiting: () => console.waiting,
+      pastesAreBracketed: console.screen.pastesAreBracketed,
       text: () => this.#text,
       until: (condition: () => boolean, ms: number) => this.#until(condition, ms),
     };

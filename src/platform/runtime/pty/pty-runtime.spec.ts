@@ -309,14 +309,12 @@ described('a start', () => {
     });
     const open = async (given: StartSpec): Promise<Opened> => {
       const opened = await openTerminal(given);
-      const { pty } = opened;
       shown = () => new Screen(opened.terminal).tail(10).join('\n');
-      const write = pty.write.bind(pty);
-      pty.write = (data) => {
-        if (data === '\r') due = 'got a b';
-        write(data);
+      const take = (keys: Buffer): number => {
+        if (keys.toString() === '\r') due = 'got a b';
+        return opened.take(keys);
       };
-      return opened;
+      return { ...opened, take };
     };
     const over = { command: 'plain', readyPrefix: undefined, readyDelayMs: 100 };
     const agent = await start('', over, new PtyRuntime(timing, patient, clock, open));

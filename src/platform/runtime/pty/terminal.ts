@@ -1,4 +1,6 @@
+import { writeSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from '@lydell/node-pty';
 import { StartError, type Entered, type StartSpec } from '../port.js';
@@ -33,6 +35,8 @@ export async function loadLibraries(load: (name: string) => Promise<unknown> = (
 export interface Opened {
   readonly pty: IPty;
   readonly terminal: Terminal;
+  /** Gives the program as much of these keys as it has room for, and tells how many bytes those are. */
+  readonly take: (keys: Buffer) => number;
   readonly endedFor?: Entered['endedFor'];
 }
 
@@ -47,9 +51,25 @@ export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { command, args, cwd, env, endedFor } = await located({ ...spec, env: { ...spec.env, TERM } });
   const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
   try {
-    return { pty: spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env }), terminal, endedFor };
+    const pty = spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env });
+    return { pty, terminal, take: (keys) => taken(pty, keys), endedFor };
   } catch (cause) {
     throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
+  }
+}
+
+/**
+ * The library's own way of writing waits in the kernel until the program reads, and with it the whole process. The file itself does not
+ * wait. Once its socket has gone, its number may be another file's.
+ */
+function taken(pty: IPty, keys: Buffer): number {
+  const { fd, _socket } = pty as unknown as { readonly fd: number; readonly _socket: Socket };
+  if (_socket.destroyed) return keys.length;
+  try {
+    return writeSync(fd, keys);
+  } catch (error) {
+    // Nobody reads what is pressed when the program has ended.
+    return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : keys.length;
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { StartError } from '../port.js';
 import { loadLibraries } from './terminal.js';
-import { asPaste } from './typing.js';
+import { asPaste, type, type Keyboard } from './typing.js';
 
 describe('a paste', () => {
   it('cannot end itself or press keys', () => {
@@ -11,6 +11,22 @@ describe('a paste', () => {
   it('keeps lines and tabs, or makes one line where each would be sent by itself', () => {
     expect(asPaste('a\r\n\tb\nc', true)).toBe('\u001b[200~a\r\tb\rc\u001b[201~');
     expect(asPaste('a\r\n\tb\nc', false)).toBe('a b c');
+  });
+
+  it('that the program does not take is taken back, and has an end', async () => {
+    const pressed: string[] = [];
+    let left = 0;
+    const keyboard: Keyboard = {
+      press: (keys) => (left += pressed.push(keys)),
+      waiting: () => left,
+      drop: () => (left -= pressed.push('dropped')),
+      pastesAreBracketed: true,
+      text: () => '',
+      until: async (condition) => condition(),
+    };
+    const typing = type(keyboard, 'a', { typedMs: 1, pauseMs: 1, sentMs: 1 });
+    await expect(typing).rejects.toMatchObject({ cause_: 'refused', message: 'the program in the terminal does not take what is typed' });
+    expect(pressed).toEqual(['\u001b[200~a\u001b[201~', 'dropped', '\u001b[201~']);
   });
 });
 

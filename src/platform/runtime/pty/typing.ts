@@ -11,7 +11,12 @@ export interface TypingTiming {
 }
 
 export interface Keyboard {
+  /** Never waits. */
   press(keys: string): void;
+  /** Bytes of what was pressed that the program has not taken yet. */
+  waiting(): number;
+  /** Takes those back. */
+  drop(): void;
   readonly pastesAreBracketed: boolean;
   /** What is on the screen now. */
   text(): string;
@@ -20,6 +25,7 @@ export interface Keyboard {
 }
 
 const ENTER = '\r';
+const PASTE_ENDS = '\u001b[201~';
 const TRIES = 3;
 
 /**
@@ -36,6 +42,13 @@ export async function type(
 ): Promise<void> {
   const empty = keyboard.text();
   keyboard.press(asPaste(message, keyboard.pastesAreBracketed));
+  for (let left = keyboard.waiting(); left > 0; left = keyboard.waiting()) {
+    if (await keyboard.until(() => keyboard.waiting() < left, typedMs)) continue;
+    keyboard.drop();
+    // What the program has taken of it would have no end.
+    if (keyboard.pastesAreBracketed) keyboard.press(PASTE_ENDS);
+    throw new PromptError('refused', 'the program in the terminal does not take what is typed');
+  }
   if (!(await keyboard.until(() => keyboard.text() !== empty, typedMs)))
     throw new PromptError('refused', 'the terminal does not show what was typed');
   await keyboard.until(() => false, pauseMs);
@@ -55,5 +68,5 @@ export function asPaste(message: string, bracketed: boolean): string {
   // oxlint-disable-next-line no-control-regex -- they are what has to go
   const text = message.replace(/\r\n?/g, '\n').replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, '');
   // Terminals send the key of a new line, not its character.
-  return bracketed ? `\u001b[200~${text.replaceAll('\n', '\r')}\u001b[201~` : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ');
+  return bracketed ? `\u001b[200~${text.replaceAll('\n', '\r')}${PASTE_ENDS}` : text.replace(/\s*\n\s*/g, ' ').replaceAll('\t', ' ');
 }
