@@ -11,6 +11,14 @@ export const ROWS = 50;
 /** Lines that have left the screen and can still be read. */
 const SCROLLBACK = 1_000;
 
+/** What is done as often as a program says: scrolling, lines put in or taken out; the last character again, tabs. Nobody needs it more often. */
+const REPEATED = [
+  ['STLM', ROWS],
+  ['bIZ', COLUMNS],
+] as const;
+/** Titles, of up to ten million characters each, and links, which stay with their line for ever. */
+const KEPT = [0, 1, 2, 8];
+
 /** The libraries are optional: one of them is native, and not built for every kind of host. */
 interface Libraries {
   readonly spawn: typeof spawn;
@@ -49,13 +57,24 @@ export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { spawn, Terminal } = await loadLibraries();
   const { TERM = 'xterm-256color' } = spec.env;
   const { command, args, cwd, env, endedFor } = await located({ ...spec, env: { ...spec.env, TERM } });
-  const terminal = new Terminal({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true });
+  const terminal = boundedTerminal(Terminal);
   try {
     const pty = spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env });
     return { pty, terminal, take: (keys) => taken(pty, keys), endedFor };
   } catch (cause) {
     throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
   }
+}
+
+/** Of what it understands, all that takes longer, or is kept for longer, than what is on a screen is left out: its programs are anybody's. */
+export function boundedTerminal(Library: typeof Terminal): Terminal {
+  // It would log each byte that it does not understand.
+  const terminal = new Library({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true, logLevel: 'off' });
+  const { parser } = terminal;
+  for (const [finals, most] of REPEATED)
+    for (const final of finals) parser.registerCsiHandler({ final }, ([count]) => Number(count) > most);
+  for (const kept of KEPT) parser.registerOscHandler(kept, () => true);
+  return terminal;
 }
 
 /**
