@@ -509,4 +509,12 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/git-runner.spec.ts',
     name: 'has what its user signs in with',
   },
+  {
+    guard: 'What gives variables their names behind a wall uses no name that one of them may have.',
+    file: 'src/platform/isolation/given-names.ts',
+    find: 'for SVC__N in $0; do eval "export $SVC__N=\\\\"\\\\$SVC_OF_$SVC__N\\\\""; unset "SVC_OF_$SVC__N"; done; unset SVC__N; ',
+    replace: 'for n in $0; do eval "export $n=\\\\"\\\\$SVC_OF_$n\\\\""; unset "SVC_OF_$n"; done; ',
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'gives nothing that',
+  },
 ];

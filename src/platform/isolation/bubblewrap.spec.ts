@@ -52,6 +52,7 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
       .enter({ command: '/bin/true', args: [], cwd: path.join(root, 'own'), env });
     expect(Object.keys(outside).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
     expect(outside).toEqual({ SVC_CITY: 'port', SVC_OF_PATH: env.PATH, SVC_OF_LD_PRELOAD: env.LD_PRELOAD, SVC_OF_TOKEN: env.TOKEN });
+    expect(await output('echo "$n $Z ${SVC_OF_n-none} ${SVC__N-none}"', [own()], { n: 'a b', Z: '1' })).toBe('a b 1 none none\n');
     expect(args.filter((arg) => arg.includes(env.TOKEN) || arg.includes(env.LD_PRELOAD))).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import { etcArguments } from './etc.js';
+import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
 import type { Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
@@ -23,7 +24,7 @@ const SIGNALS = 'HUP,INT,QUIT,TERM';
  */
 const OUTSIDE = `trap '' ${SIGNALS.replaceAll(',', ' ')}; test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
 /** Inside, once GNU env has given the signals their meaning back: gives the variables their names. */
-const INSIDE = `for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
+const INSIDE = `${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 

@@ -84,6 +84,7 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
       .enter({ command: 'sh', args: [], cwd: '/', env: { PATH: '/bin', LD_PRELOAD: '/evil.so', SVC_CITY: 'port' } });
     expect(env).toMatchObject({ SVC_CITY: 'port', SVC_OF_PATH: '/bin', SVC_OF_LD_PRELOAD: '/evil.so' });
     expect(Object.keys(env).filter((name) => !name.startsWith('SVC_'))).toEqual([]);
+    expect(await said('echo "$n $Z ${SVC_OF_n-none} ${SVC__N-none}"', { n: 'a b', Z: '1' })).toBe('a b 1 none none\n');
     expect(await said('echo "$ODD ${SVC_OF_ODD-none}"', { ODD: `a'"$(id)` })).toBe(`a'"$(id) none\n`);
   });
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
 import { listProcesses, type TableEntry } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
+import { GIVE_NAMES } from './given-names.js';
 import type { HostRules, Range } from './host-file.js';
 import { hostLock } from './host-lock.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
@@ -23,7 +24,7 @@ type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 /** Outside, as root: goes into the group that limits all of it, where there is one. */
 const OUTSIDE = `test -z "$0" || echo 0 >"$0" || exit 126; exec "$@"`;
 /** Inside, as the session's user: gives the variables their names, and lets its city's group write what it makes. */
-const INSIDE = `umask 007; for n in $0; do eval "export $n=\\"\\$SVC_OF_$n\\""; unset "SVC_OF_$n"; done; exec "$@"`;
+const INSIDE = `umask 007; ${GIVE_NAMES}exec "$@"`;
 const OURS = /^SVC_/;
 const NAME = /^[A-Za-z_]\w*$/;
 /**
