@@ -444,8 +444,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Processes of runners that live are no leftovers.',
     file: 'src/modules/runners/runners/session-work.repository.ts',
-    find: 'where r.host = ${host}\n      union all',
-    replace: 'where r.host = ${host} and false\n      union all',
+    find: 'where s.id = any(${[...sessions]}::text[])',
+    replace: 'where s.id = any(${[...sessions]}::text[]) and false',
     test: FENCING,
     name: 'those of live runners are left alone',
   },
@@ -654,5 +654,21 @@ export const SESSIONS: readonly Guard[] = [
     replace: '',
     test: 'src/modules/runners/runners/ownership.db-spec.ts',
     name: 'tells once what a worker has done',
+  },
+  {
+    guard: 'What a live runner has is no leftover, however the host was called when it registered.',
+    file: 'src/modules/runners/runners/session-work.repository.ts',
+    find: 'where s.id = any(${[...sessions]}::text[])',
+    replace: 'where s.id = any(${[...sessions]}::text[]) and r.host = (select host from runners order by registered_at desc limit 1)',
+    test: FENCING,
+    name: 'before the host was renamed',
+  },
+  {
+    guard: 'What runs as the user of a session is no leftover where it is what a runner has started, however its host is called.',
+    file: 'src/modules/runners/runners/orphan-reaper.ts',
+    find: '(await this.processes.find({})).some((each) => keyOf(each) === idle.elsewhere)',
+    replace: '(await this.processes.find({})).length < 0',
+    test: FENCING,
+    name: 'before the host was renamed',
   },
 ];

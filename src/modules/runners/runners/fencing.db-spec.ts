@@ -2,13 +2,17 @@ import { hostname } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
-import type { Tx } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
+import type { Isolation } from '../../../platform/isolation/isolation.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
 import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { OrphanReaper } from './orphan-reaper.js';
+import { HostProcesses } from './ports.js';
 import { RunnerRepository } from './runner.repository.js';
 import type { RunnerTimings } from './runner-timings.js';
 import type { SessionActor } from './session-actor.js';
+import { SessionWorkRepository } from './session-work.repository.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
 import { TEST_TIMINGS, type RunnerProcess } from './testing/runner-process.js';
 
@@ -342,6 +346,27 @@ describe('leftovers', () => {
     await eventually(() => alive('al-999').length === 0);
     expect(alive(id)).toEqual(['1']);
     expect(stray).toBeDefined();
+  });
+
+  it('are not what a live runner has that registered before the host was renamed', async () => {
+    const [kept, moved] = [await a.create(fixture.city), await a.create(fixture.city)];
+    for (const { pk } of [kept, moved]) await fixture.until(pk, 'active');
+    await sql`update runners set host = 'before'`.execute(fixture.db);
+    const b = await fixture.runner('b');
+    expect(await b.get(OrphanReaper).end(hostname())).toBe(0);
+    expect([alive(kept.id), alive(moved.id)]).toEqual([['1'], ['1']]);
+    // What runs as the user of a session is told by the start that a runner elsewhere has of it: another one has gone from here.
+    const ended: number[] = [];
+    const running = new Set([kept.pk, moved.pk]);
+    const users = { running: async () => running, endSession: async (session: number) => void ended.push(session) };
+    const isolation = { found: async () => ({ users }) } as unknown as Isolation;
+    await sql`update sessions set generation = 2 where pk = ${moved.pk}`.execute(fixture.db);
+    const at = <T>(type: abstract new (...args: never[]) => T): T => b.get(type as never);
+    const reaper = new OrphanReaper(
+      ...([fixture.db, at(HostProcesses), at(SessionWorkRepository), isolation, at(Transactions), at(AppLogger)] as const),
+    );
+    await reaper.end(hostname());
+    expect([ended, alive(kept.id)]).toEqual([[moved.pk], ['1']]);
   });
 
   it('of a runner that is lost later are ended, though nobody starts its session again', async () => {

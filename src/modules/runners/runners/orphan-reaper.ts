@@ -26,14 +26,15 @@ export class OrphanReaper {
    */
   async end(host: string): Promise<number> {
     // First what nobody can forge: it may be what makes others look like leftovers.
-    return allOf([() => this.#endUsers(host), () => this.#endMarked(host)]);
+    return allOf([() => this.#endUsers(host), () => this.#endMarked()]);
   }
 
-  async #endMarked(host: string): Promise<number> {
+  async #endMarked(): Promise<number> {
     // In this order: a process that was seen had been claimed before it was started.
     const found = await this.processes.find({});
     if (found.length === 0) return 0;
-    const held = await this.repository.heldOnHost(this.db, host);
+    const sessions = found.flatMap(({ session }) => session ?? []);
+    const held = await this.repository.held(this.db, [...new Set(sessions)]);
     const left = new Map<string, ProcessMarkers>();
     for (const each of found) {
       const { city, session, generation } = each;
@@ -55,7 +56,10 @@ export class OrphanReaper {
     const held = await this.repository.heldNumbers(this.db, host, found);
     const endOne = async (tx: Tx, session: number): Promise<number> => {
       // Nobody starts it meanwhile: whatever runs as its user is left over.
-      if (!(await this.repository.holdIdle(tx, host, session))) return 0;
+      const idle = await this.repository.holdIdle(tx, host, session);
+      if (idle === undefined) return 0;
+      // Unless it is what the one who has it has started: this host had another name when that one registered.
+      if (idle.elsewhere !== undefined && (await this.processes.find({})).some((each) => keyOf(each) === idle.elsewhere)) return 0;
       this.log.warn({ session_pk: session }, 'ending what runs as the user of a session that nobody runs any more');
       await users.endSession(session);
       return 1;

@@ -130,10 +130,6 @@ export class SessionWorkRepository {
     return { id: session, city: { id: id ?? 0, name, path: path ?? '', stream: name, streamId } };
   }
 
-  /**
-   * Generations that are on a host, by `city/session/generation`. A runner has them until they are taken from it, whatever has
-   * become of its lease: if it only was slow, its process ending under it would look to it like a crash.
-   */
   /** Of these sessions those that a runner of the host has. */
   async heldNumbers(db: Kysely<Database>, host: string, sessions: readonly number[]): Promise<Set<number>> {
     const { rows } = await sql<{ pk: number }>`
@@ -142,21 +138,37 @@ export class SessionWorkRepository {
     return new Set(rows.map(({ pk }) => pk));
   }
 
-  /** Keeps everybody from taking a session until the end of the transaction; false when a runner of the host has it, or somebody is about to change it. */
-  async holdIdle(tx: Tx, host: string, session: number): Promise<boolean> {
-    const { rows } = await sql<{ held: boolean }>`
-      select exists (select from runners r where r.id = s.runner_id and r.host = ${host}) as held
-      from sessions s where s.pk = ${session} for no key update of s skip locked`.execute(tx);
-    if (rows[0] !== undefined) return !rows[0].held;
+  /**
+   * Keeps everybody from taking a session until the end of the transaction; undefined when a runner of the host has it, or somebody is about to
+   * change it.
+   *
+   * @returns `elsewhere`: what a runner that gives another host has of it, by `city/session/generation`
+   */
+  async holdIdle(tx: Tx, host: string, session: number): Promise<{ readonly elsewhere: string | undefined } | undefined> {
+    const { rows } = await sql<{ host: string | null; key: string }>`
+      select r.host, e.name || '/' || s.id || '/' || s.generation as key
+      from sessions s join event_streams e on e.id = s.stream_id left join runners r on r.id = s.runner_id
+      where s.pk = ${session} for no key update of s skip locked`.execute(tx);
+    if (rows[0] !== undefined) {
+      if (rows[0].host === host) return undefined;
+      return { elsewhere: rows[0].host === null ? undefined : rows[0].key };
+    }
     const { rows: there } = await sql`select from sessions where pk = ${session}`.execute(tx);
-    return there.length === 0;
+    return there.length === 0 ? { elsewhere: undefined } : undefined;
   }
 
-  async heldOnHost(db: Kysely<Database>, host: string): Promise<Set<string>> {
+  /**
+   * What somebody has, by `city/session/generation`: that names one start in the whole database, so that it is no matter how the host was called
+   * when it was taken. A runner has it until it is taken from it, whatever has become of its lease: if it only was slow, its process ending under
+   * it would look to it like a crash.
+   *
+   * @param sessions the ids of which this is asked
+   */
+  async held(db: Kysely<Database>, sessions: readonly string[]): Promise<Set<string>> {
     const { rows } = await sql<{ key: string }>`
       select e.name || '/' || s.id || '/' || s.generation as key
       from runners r join sessions s on s.runner_id = r.id join event_streams e on e.id = s.stream_id
-      where r.host = ${host}
+      where s.id = any(${[...sessions]}::text[])
       union all
       select e.name || '//' || f.id || '.' || f.attempts from order_firings f join event_streams e on e.id = f.stream_id
       where f.state <> 'done' and f.worker is not null
