@@ -78,6 +78,13 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/city-providers/provider-documents.spec.ts',
   },
   {
+    guard: 'An edit is refused that would leave a directory with more than may be read.',
+    file: 'src/modules/files/composition/trees/directory-entries.ts',
+    find: 'let count = added.size;',
+    replace: 'let count = added.size * 0;',
+    test: 'src/modules/files/composition/trees/overlay-tree.spec.ts',
+  },
+  {
     guard: 'Pipes and devices are not read as files.',
     file: DISK_TREE,
     find: '    checkKind(found, name);\n',
@@ -102,8 +109,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Directories have a limit.',
     file: 'src/modules/files/composition/trees/directory-entries.ts',
-    find: 'if (entries.length === MAX_ENTRIES) throw',
-    replace: 'if (entries.length === Infinity) throw',
+    find: 'if (count > MAX_ENTRIES) throw',
+    replace: 'if (count === Infinity) throw',
     test: TREE,
   },
   {
