@@ -12,6 +12,7 @@ const HOLDS_TEST = 'src/modules/configuration/config/config-edits.repository.db-
 const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
 const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
+const LEFT = 'src/modules/configuration/config/left-directories.db-spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
@@ -83,6 +84,34 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'let count = added.size;',
     replace: 'let count = added.size * 0;',
     test: 'src/modules/files/composition/trees/overlay-tree.spec.ts',
+  },
+  {
+    guard: 'Files of a directory that a city has left do not become its configuration.',
+    file: 'src/modules/configuration/config/config-reloads.service.ts',
+    find: '        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '        if (city.name === "") throw notRunning(city.name);\n',
+    test: LEFT,
+  },
+  {
+    guard: 'An edit does not begin in a directory that its city has left.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '          if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '',
+    test: LEFT,
+  },
+  {
+    guard: 'An edit does not end in a directory that its city has left meanwhile.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '\n        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '\n',
+    test: LEFT,
+  },
+  {
+    guard: 'What was read of one directory tells nothing of another one.',
+    file: 'src/modules/configuration/config/city-composer.ts',
+    find: 'JSON.stringify([citiesRoot, allowedPaths, dir])',
+    replace: 'JSON.stringify([citiesRoot, allowedPaths])',
+    test: LEFT,
   },
   {
     guard: 'Pipes and devices are not read as files.',

@@ -60,23 +60,23 @@ const KNOWN = 10_000;
 export class CityComposer {
   /** Directories whose last composing was more than may be done here, and how many characters it gave. */
   readonly #large = new Map<string, number>();
-  /** What a result depends on beside the files. */
-  readonly #basis: string;
 
   constructor(
     private readonly config: AppConfig,
     private readonly directories: DirectoriesService,
     private readonly threads: Threads,
-  ) {
-    const { citiesRoot, allowedPaths } = config;
-    this.#basis = `${VERSION} ${createHash('sha256')
-      .update(JSON.stringify([citiesRoot, allowedPaths]))
-      .digest('hex')}`;
-  }
+  ) {}
 
   /** What an earlier composing has read, as it was stored; undefined when the same files may be something else by now. */
-  ledgerOf(stored: string | undefined): Ledger | undefined {
-    return stored === undefined ? undefined : Ledger.from(stored, this.#basis);
+  ledgerOf(stored: string | undefined, dir: string): Ledger | undefined {
+    return stored === undefined ? undefined : Ledger.from(stored, this.#basis(dir));
+  }
+
+  /** What a result depends on beside the files: also whose they are, for what was read elsewhere says nothing of this city. */
+  #basis(dir: string): string {
+    const { citiesRoot, allowedPaths } = this.config;
+    const hash = createHash('sha256').update(JSON.stringify([citiesRoot, allowedPaths, dir]));
+    return `${VERSION} ${hash.digest('hex')}`;
   }
 
   /**
@@ -110,7 +110,7 @@ export class CityComposer {
 
   async #read(city: ComposedCity, { overlay, asking }: ComposeOptions, holding: Holding): Promise<Composing> {
     const { name, path: dir } = city;
-    const ledger = new Ledger(this.#basis);
+    const ledger = new Ledger(this.#basis(dir));
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
     try {

@@ -111,7 +111,7 @@ export class ConfigEditsService {
    *
    * @throws ProblemError conflict with both hashes when a file is changed on disk meanwhile, validation_failed naming
    * everything that the edit would break, wrong_state when the files do not compose as they are, revision_mismatch,
-   * unavailable when another edit does not end.
+   * unavailable when another edit does not end, city_not_found when the city runs elsewhere by now, or not at all.
    */
   async run<T>(request: EditRequest, work: (draft: Draft) => Promise<Edited<T>>): Promise<EditAnswer<T>> {
     const { city, key } = request;
@@ -158,6 +158,7 @@ export class ConfigEditsService {
           const stored = key && (await this.idempotency.guard(tx, key, id));
           if (stored !== undefined) return { body: stored.body, status: stored.status };
           if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, holdS))) return 'busy';
+          if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);
           if (key !== undefined) await this.idempotency.hold(tx, key, id, holdS * 1000);
           return undefined;
         },
@@ -228,7 +229,7 @@ export class ConfigEditsService {
         // A reload that had begun before the edit may have been committed since the edit asked.
         requireExpected(request.expected, state.revision);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
-        if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
+        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id, compared });
         const others = (await within?.(tx, committed.revision)) ?? [];
         if (key !== undefined) await this.idempotency.store(tx, key, { status, body });

@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ProblemError } from '../../../contract/problems.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -144,8 +145,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
       if (done === undefined) {
         // Somebody is changing it: not a reason to keep others waiting.
-        this.#paused.set(kept, performance.now() + PAUSE_MS);
-        this.#told.add(kept);
+        this.#pause(kept);
         return;
       }
       if (!this.#isKept(kept)) return;
@@ -154,14 +154,21 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       if ('errors' in done) this.log.warn({ city: kept.city.name, why: summaryOf(done.errors) }, 'changed files cannot be used');
       else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
     } catch (error) {
-      this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
+      // It was stopped, or registered elsewhere: the next renewal drops it, unless it runs here again by then.
+      if (error instanceof ProblemError && error.problem === 'city_not_found') this.#pause(kept);
+      else this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
     }
+  }
+
+  #pause(kept: Kept): void {
+    this.#paused.set(kept, performance.now() + PAUSE_MS);
+    this.#told.add(kept);
   }
 
   /** Whether the files are what they were when they were composed last, by this worker or by another. */
   async #isUnchanged(kept: Kept): Promise<boolean> {
     if (kept.ledger === undefined) {
-      const ledger = this.composer.ledgerOf(await this.repository.ledger(kept.city.streamId));
+      const ledger = this.composer.ledgerOf(await this.repository.ledger(kept.city.streamId), kept.city.path);
       if (ledger === undefined || !this.#isKept(kept)) return false;
       // Watched first: what changes after that is told.
       kept.watch.follow(ledger.paths());
