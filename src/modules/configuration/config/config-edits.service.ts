@@ -23,7 +23,7 @@ import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
-import { AnswerLost, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
+import { AnswerLost, editedMeanwhile, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
@@ -203,12 +203,7 @@ export class ConfigEditsService {
         if (performance.now() > deadline) throw tooSlow();
       });
     } catch (error) {
-      if (error instanceof EditConflict) {
-        const { path, expected, found } = error;
-        throw problem('conflict', `${path} was edited meanwhile: expected sha256 ${expected}, found ${found}; nothing was changed`, {
-          cause: error,
-        });
-      }
+      if (error instanceof EditConflict) throw editedMeanwhile(error.path, error.expected, error.found, { cause: error });
       throw ofDisk(error);
     }
     await this.failpoints.hit('config.after_write');
