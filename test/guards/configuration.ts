@@ -13,6 +13,8 @@ const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts
 const FILES = 'src/modules/configuration/config/edit-files.ts';
 const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
 const LEFT = 'src/modules/configuration/config/left-directories.db-spec.ts';
+const KEEPER = 'src/modules/configuration/config/config-keeper.ts';
+const KEEPER_TEST = 'src/modules/configuration/config/config-keeper.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
@@ -112,6 +114,43 @@ export const CONFIGURATION: readonly Guard[] = [
     find: 'JSON.stringify([citiesRoot, allowedPaths, dir])',
     replace: 'JSON.stringify([citiesRoot, allowedPaths])',
     test: LEFT,
+  },
+  {
+    guard: 'A disk that does not answer keeps one thread.',
+    file: 'src/platform/disk/answering.ts',
+    find: 'if (known !== undefined) return known;',
+    replace: 'if (known !== undefined && known.at < 0) return known;',
+    test: 'src/platform/disk/answering.spec.ts',
+  },
+  {
+    guard: 'A disk that does not answer keeps nobody from looking at the files of other cities.',
+    file: KEEPER,
+    find: '!(await this.#answers(kept)) || ',
+    replace: '(!(await this.#answers(kept)) && kept.city.name === "") || ',
+    test: KEEPER_TEST,
+  },
+  {
+    guard: 'Looks that have hung for long keep no other city waiting.',
+    file: KEEPER,
+    find: 'if (since > from) taken++;',
+    replace: 'if (since > 0 || from > 0) taken++;',
+    test: KEEPER_TEST,
+  },
+  {
+    guard: 'Who asks for files on a disk that does not answer hears so, and keeps no thread.',
+    file: 'src/modules/configuration/config/city-composer.ts',
+    find: '    await this.requireAnswer(city);\n',
+    replace: '',
+    test: 'src/modules/configuration/config/city-composer.spec.ts',
+    name: 'whose disk does not answer',
+  },
+  {
+    guard: 'No edit begins on a disk that does not answer.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '    await this.composer.requireAnswer(city);\n',
+    replace: '',
+    test: EDITS,
+    name: 'a disk that does not answer',
   },
   {
     guard: 'Pipes and devices are not read as files.',

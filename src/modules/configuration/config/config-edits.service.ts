@@ -117,6 +117,7 @@ export class ConfigEditsService {
     const { city, key } = request;
     const stored = key && (await this.idempotency.lookup(this.db, key));
     if (stored !== undefined) return { body: stored.body as T, status: stored.status };
+    await this.composer.requireAnswer(city);
     const id = newId('edit');
     const replay = await this.#begin(request, id).catch((error: unknown) => {
       if (error instanceof ProblemError) throw error;
