@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { HEAP, MALLOC } from '../../src/entry/memory-settings.js';
+import { HEAP, MALLOC, POOL } from '../../src/entry/memory-settings.js';
 import { Child, ROOT } from './child.js';
 import { freePort, SERVER_CORE, sleep } from './machine.js';
 
@@ -50,6 +50,7 @@ export class Service {
       tempDir: options.tempDir,
       env: {
         ...MALLOC,
+        ...POOL,
         NODE_ENV: 'production',
         SVC_ROLE: options.role ?? 'api',
         SVC_PORT: String(port),

@@ -12,6 +12,9 @@ const HOLDS_TEST = 'src/modules/configuration/config/config-edits.repository.db-
 const UNSTORABLE = 'src/modules/configuration/config/unstorable-files.db-spec.ts';
 const FILES = 'src/modules/configuration/config/edit-files.ts';
 const FILES_TEST = 'src/modules/configuration/config/edit-files.spec.ts';
+const LEFT = 'src/modules/configuration/config/left-directories.db-spec.ts';
+const KEEPER = 'src/modules/configuration/config/config-keeper.ts';
+const KEEPER_TEST = 'src/modules/configuration/config/config-keeper.spec.ts';
 const INSTALLER = 'src/modules/files/composition/packs/installer.spec.ts';
 const IMPORTS = 'src/modules/files/composition/packs/imports-of.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
@@ -71,6 +74,85 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/configuration/city-providers/provider-documents.spec.ts',
   },
   {
+    guard: 'A secret that is shown masked stays with its flag.',
+    file: 'src/modules/configuration/config/unmasked.ts',
+    find: '  if (values.size <= 1) return [...values][0];\n',
+    replace: '  if (values.size >= 0) return [...values][0];\n',
+    test: 'src/modules/configuration/city-providers/provider-documents.spec.ts',
+  },
+  {
+    guard: 'An edit is refused that would leave a directory with more than may be read.',
+    file: 'src/modules/files/composition/trees/directory-entries.ts',
+    find: 'let count = added.size;',
+    replace: 'let count = added.size * 0;',
+    test: 'src/modules/files/composition/trees/overlay-tree.spec.ts',
+  },
+  {
+    guard: 'Files of a directory that a city has left do not become its configuration.',
+    file: 'src/modules/configuration/config/config-reloads.service.ts',
+    find: '        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '        if (city.name === "") throw notRunning(city.name);\n',
+    test: LEFT,
+  },
+  {
+    guard: 'An edit does not begin in a directory that its city has left.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '          if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '',
+    test: LEFT,
+  },
+  {
+    guard: 'An edit does not end in a directory that its city has left meanwhile.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '\n        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);\n',
+    replace: '\n',
+    test: LEFT,
+  },
+  {
+    guard: 'What was read of one directory tells nothing of another one.',
+    file: 'src/modules/configuration/config/city-composer.ts',
+    find: 'JSON.stringify([citiesRoot, allowedPaths, dir])',
+    replace: 'JSON.stringify([citiesRoot, allowedPaths])',
+    test: LEFT,
+  },
+  {
+    guard: 'A disk that does not answer keeps one thread.',
+    file: 'src/platform/disk/answering.ts',
+    find: 'if (known !== undefined) return known;',
+    replace: 'if (known !== undefined && known.at < 0) return known;',
+    test: 'src/platform/disk/answering.spec.ts',
+  },
+  {
+    guard: 'A disk that does not answer keeps nobody from looking at the files of other cities.',
+    file: KEEPER,
+    find: '!(await this.#answers(kept)) || ',
+    replace: '(!(await this.#answers(kept)) && kept.city.name === "") || ',
+    test: KEEPER_TEST,
+  },
+  {
+    guard: 'Looks that have hung for long keep no other city waiting.',
+    file: KEEPER,
+    find: 'if (since > from) taken++;',
+    replace: 'if (since > 0 || from > 0) taken++;',
+    test: KEEPER_TEST,
+  },
+  {
+    guard: 'Who asks for files on a disk that does not answer hears so, and keeps no thread.',
+    file: 'src/modules/configuration/config/city-composer.ts',
+    find: '    await this.requireAnswer(city);\n',
+    replace: '',
+    test: 'src/modules/configuration/config/city-composer.spec.ts',
+    name: 'whose disk does not answer',
+  },
+  {
+    guard: 'No edit begins on a disk that does not answer.',
+    file: 'src/modules/configuration/config/config-edits.service.ts',
+    find: '    await this.composer.requireAnswer(city);\n',
+    replace: '',
+    test: EDITS,
+    name: 'a disk that does not answer',
+  },
+  {
     guard: 'Pipes and devices are not read as files.',
     file: DISK_TREE,
     find: '    checkKind(found, name);\n',
@@ -95,8 +177,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'Directories have a limit.',
     file: 'src/modules/files/composition/trees/directory-entries.ts',
-    find: 'if (entries.length === MAX_ENTRIES) throw',
-    replace: 'if (entries.length === Infinity) throw',
+    find: 'if (count > MAX_ENTRIES) throw',
+    replace: 'if (count === Infinity) throw',
     test: TREE,
   },
   {

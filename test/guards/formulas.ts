@@ -7,6 +7,13 @@ const HOSTILE = `${COMPILE}/hostile.spec.ts`;
 /** Formulas and what they become. */
 export const FORMULAS: readonly Guard[] = [
   {
+    guard: 'A formula that somebody has saved in an editor is not replaced by who has not seen it.',
+    file: 'src/modules/orchestration/formulas/formula-edits.service.ts',
+    find: 'if (found !== known) throw',
+    replace: 'if (found === "") throw',
+    test: 'src/modules/orchestration/formulas/formula-edits.db-spec.ts',
+  },
+  {
     guard: 'Of how many files a formula is made is bounded.',
     file: `${COMPILE}/limits.ts`,
     find: 'formulas: 64,\n  /** Characters',

@@ -32,6 +32,7 @@ export class ConfigProcess {
   readonly reads: ConfigReadsService;
   readonly reloads: ConfigReloadsService;
   readonly threads: Threads;
+  readonly composer: CityComposer;
 
   constructor(
     databaseUrl: string,
@@ -54,6 +55,7 @@ export class ConfigProcess {
     const idempotency = new Idempotency(new IdempotencyRepository());
     const log = new AppLogger(createLogger(process.env.SVC_LOG_LEVEL ?? 'silent', { process: processId }));
     this.db = db;
+    this.composer = composer;
     this.directories = directories;
     this.transactions = transactions;
     this.reads = new ConfigReadsService(config, repository, composer, threads);

@@ -39,6 +39,47 @@ describe('a provider in a document', () => {
     expect(() => putProvider({}, 'new', { args: ['********'] })).toThrow('a masked value stands for the one that is stored');
   });
 
+  const ARGS = ['--verbose', '--token', 'T', '--password', 'P'];
+  // Guard: a secret that is shown masked stays with its flag.
+  it.each([
+    ['with a flag in front', ['--fast', '--verbose', '--token', '********', '--password', '********'], ['--fast', ...ARGS]],
+    ['without another one', ['--verbose', '--password', '********'], ['--verbose', '--password', 'P']],
+    ['the other way round', ['--password', '********', '--token', '********'], ['--password', 'P', '--token', 'T']],
+    ['beside a new one', ['--token', 'N', '--password', '********'], ['--token', 'N', '--password', 'P']],
+  ])('keeps each masked secret with its flag when the list is sent back %s', (_, args, meant) => {
+    const document: Record<string, unknown> = { providers: { team: { args: [...ARGS] } } };
+    putProvider(document, 'team', { args });
+    expect(document.providers).toEqual({ team: { args: meant } });
+  });
+
+  it.each([
+    [
+      'in another place',
+      ['-q', '--key', '1', '--key', '2'],
+      ['--key', '********', '--key', '********', '-q'],
+      ['--key', '1', '--key', '2', '-q'],
+    ],
+    ['with a new one', ['--key=1', '--key=2'], ['--key=new', '--key=********'], ['--key=new', '--key=2']],
+    ['behind a new one', ['--key=1', '--key=2'], ['--key=new', '--key=********', '--key=********'], ['--key=new', '--key=1', '--key=2']],
+    ['one less of the same', ['--key', '1', '--key', '1'], ['--key', '********'], ['--key', '1']],
+  ])('takes secrets of flags that are said twice in their order: %s', (_, stored, args, meant) => {
+    const shown = (list: string[]): string[] => list.map((item) => item.replaceAll('key', 'api-key'));
+    const document: Record<string, unknown> = { providers: { team: { args: shown(stored) } } };
+    putProvider(document, 'team', { args: shown(args) });
+    expect(document.providers).toEqual({ team: { args: shown(meant) } });
+  });
+
+  it.each([
+    ['a flag that is not there', ARGS, ['--verbose', '--secret', '********']],
+    ['a flag that was said twice', ['--token', '1', '--token', '2'], ['--token', '********', '-x', '-y']],
+    ['a flag with its value', ['-v', '--token=1', '--token=2'], ['-v', '--token=********']],
+    ['nothing', ['ghp_abcdefghijklmnopqrst1', 'ghp_abcdefghijklmnopqrst2'], ['********']],
+  ])('refuses a masked secret that may be several ones, behind %s', (_, stored, args) => {
+    const document = { providers: { team: { args: [...stored] } } };
+    expect(() => putProvider(document, 'team', { args })).toThrow('there are several');
+    expect(document).toEqual({ providers: { team: { args: stored } } });
+  });
+
   it('is not looked for in what objects have by themselves', () => {
     const document: Record<string, unknown> = {};
     putProvider(document, 'constructor', { command: 'x' });

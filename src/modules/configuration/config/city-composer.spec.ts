@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
+import { Answering } from '../../../platform/disk/answering.js';
 import { ThreadOptions, Threads } from '../../../platform/threads/threads.js';
 import { compose } from '../../files/composition/compose/compose.js';
 import { DiskPackStore } from '../../files/composition/packs/disk-pack-store.js';
@@ -94,6 +95,23 @@ describe('composing', () => {
     await city('alpha', SMALL);
     expect(hashOf(await composeCity('alpha'))).toBe((await plainly('alpha')).hash);
     expect(asked).toEqual([]);
+  });
+
+  // Guard: who asks for files on a disk that does not answer hears so, and keeps no thread.
+  it('a city whose disk does not answer is not begun', async () => {
+    await city('alpha', SMALL);
+    const waited: [string, number][] = [];
+    const answering = new Answering();
+    answering.answers = (folder, ms) => {
+      waited.push([folder, ms]);
+      return Promise.resolve(false);
+    };
+    composer.answering = answering;
+    await expect(composeCity('alpha')).rejects.toMatchObject({
+      problem: 'unavailable',
+      detail: 'unavailable: the disk with the files of alpha does not answer',
+    });
+    expect(waited).toEqual([[path.join(root, 'alpha'), 10_000]]);
   });
 
   it('any other city lets the loop go on', async () => {

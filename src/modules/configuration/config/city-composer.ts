@@ -4,6 +4,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { VERSION } from '../../../contract/version.js';
 import { AppConfig } from '../../../platform/config/config.js';
+import { processAnswering } from '../../../platform/disk/answering.js';
 import { TooDear } from '../../../platform/threads/thread.js';
 import { Threads } from '../../../platform/threads/threads.js';
 import { sleep } from '../../../platform/time/clock.js';
@@ -49,6 +50,8 @@ interface Holding {
 /** Files that never rest are taken as they were found after this many readings. */
 const MOMENTS = 5;
 const BETWEEN_MS = 20;
+/** How long whoever asks for something waits for a file system that does not answer. */
+const ANSWER_MS = 10_000;
 /** Cities that are known to be large. */
 const KNOWN = 10_000;
 
@@ -60,38 +63,48 @@ const KNOWN = 10_000;
 export class CityComposer {
   /** Directories whose last composing was more than may be done here, and how many characters it gave. */
   readonly #large = new Map<string, number>();
-  /** What a result depends on beside the files. */
-  readonly #basis: string;
+
+  /** Replaced in tests. */
+  answering = processAnswering;
 
   constructor(
     private readonly config: AppConfig,
     private readonly directories: DirectoriesService,
     private readonly threads: Threads,
-  ) {
-    const { citiesRoot, allowedPaths } = config;
-    this.#basis = `${VERSION} ${createHash('sha256')
-      .update(JSON.stringify([citiesRoot, allowedPaths]))
-      .digest('hex')}`;
-  }
+  ) {}
 
   /** What an earlier composing has read, as it was stored; undefined when the same files may be something else by now. */
-  ledgerOf(stored: string | undefined): Ledger | undefined {
-    return stored === undefined ? undefined : Ledger.from(stored, this.#basis);
+  ledgerOf(stored: string | undefined, dir: string): Ledger | undefined {
+    return stored === undefined ? undefined : Ledger.from(stored, this.#basis(dir));
+  }
+
+  /** What a result depends on beside the files: also whose they are, for what was read elsewhere says nothing of this city. */
+  #basis(dir: string): string {
+    const { citiesRoot, allowedPaths } = this.config;
+    const hash = createHash('sha256').update(JSON.stringify([citiesRoot, allowedPaths, dir]));
+    return `${VERSION} ${hash.digest('hex')}`;
   }
 
   /**
    * Composes, and answers what `use` makes of the result. Large results take turns, one of a city at a time: `use` waits neither for
    * another composing nor in a transaction that somebody else needs for one.
    *
-   * @throws ProblemError unavailable when the disk fails, a file is being written all the time, or too many wait for their turn
+   * @throws ProblemError unavailable when the disk fails or does not answer, a file is being written all the time, or too many wait for their turn
    */
   async compose<T>(city: ComposedCity, options: ComposeOptions, use: (result: Composing) => Promise<T> | T): Promise<T> {
+    await this.requireAnswer(city);
     const holding: Holding = {};
     try {
       return await use(await this.#resting(city, options, holding));
     } finally {
       holding.share?.giveBack();
     }
+  }
+
+  /** Before the files of a city are read: each that is never answered keeps a thread of the process. @throws ProblemError unavailable */
+  async requireAnswer({ name, path: dir }: ComposedCity): Promise<void> {
+    if (await this.answering.answers(dir, ANSWER_MS)) return;
+    throw problem('unavailable', `the disk with the files of ${name} does not answer`);
   }
 
   async #resting(city: ComposedCity, options: ComposeOptions, holding: Holding): Promise<Composing> {
@@ -110,7 +123,7 @@ export class CityComposer {
 
   async #read(city: ComposedCity, { overlay, asking }: ComposeOptions, holding: Holding): Promise<Composing> {
     const { name, path: dir } = city;
-    const ledger = new Ledger(this.#basis);
+    const ledger = new Ledger(this.#basis(dir));
     const disk = new DiskTree(dir, '', ledger);
     const tree = overlay === undefined ? disk : new OverlayTree(disk, overlay);
     try {

@@ -7,6 +7,7 @@ import { HoldingGate } from '../../../../test/support/gate.js';
 import { eventually } from '../../../../test/support/sse.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { hashOf } from './edit-plan.js';
+import { Answering } from '../../../platform/disk/answering.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { DEEP } from '../../../../test/support/depth.js';
 
@@ -108,6 +109,17 @@ describe('one edit', () => {
     await expect(a.setVariable(city, 'ONE')).rejects.toMatchObject({ problem: 'wrong_state' });
     expect(before).toContain('moon');
     expect(await fixture.read()).toBe('[workspace\n');
+    await fixture.expectTidy();
+  });
+
+  // Guard: no edit begins on a disk that does not answer.
+  it('begins nothing on a disk that does not answer', async () => {
+    a.composer.answering = new Answering();
+    a.composer.answering.answers = () => Promise.resolve(false);
+    let looked = false;
+    const edit = a.change(city, () => void (looked = true));
+    await expect(edit).rejects.toMatchObject({ problem: 'unavailable', detail: expect.stringContaining('does not answer') });
+    expect(looked).toBe(false);
     await fixture.expectTidy();
   });
 

@@ -23,7 +23,7 @@ import { ConfigEditsRepository } from './config-edits.repository.js';
 import { ConfigReadsService } from './config-reads.service.js';
 import { ConfigRevisionsService, type Compared } from './config-revisions.service.js';
 import { Draft } from './draft.js';
-import { AnswerLost, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
+import { AnswerLost, editedMeanwhile, HoldLost, isOfDisk, ofDisk, tooSlow } from './edit-errors.js';
 import { applyPlan, EditConflict, forgetRemoved, undoPlan, withFolders } from './edit-files.js';
 import type { EditPlan } from './edit-plan.js';
 import { refusalOf } from './refusals.js';
@@ -111,12 +111,13 @@ export class ConfigEditsService {
    *
    * @throws ProblemError conflict with both hashes when a file is changed on disk meanwhile, validation_failed naming
    * everything that the edit would break, wrong_state when the files do not compose as they are, revision_mismatch,
-   * unavailable when another edit does not end.
+   * unavailable when another edit does not end, city_not_found when the city runs elsewhere by now, or not at all.
    */
   async run<T>(request: EditRequest, work: (draft: Draft) => Promise<Edited<T>>): Promise<EditAnswer<T>> {
     const { city, key } = request;
     const stored = key && (await this.idempotency.lookup(this.db, key));
     if (stored !== undefined) return { body: stored.body as T, status: stored.status };
+    await this.composer.requireAnswer(city);
     const id = newId('edit');
     const replay = await this.#begin(request, id).catch((error: unknown) => {
       if (error instanceof ProblemError) throw error;
@@ -158,6 +159,7 @@ export class ConfigEditsService {
           const stored = key && (await this.idempotency.guard(tx, key, id));
           if (stored !== undefined) return { body: stored.body, status: stored.status };
           if (!(await this.repository.take(tx, city.streamId, { id, owner: this.config.processId, dir: city.path }, holdS))) return 'busy';
+          if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);
           if (key !== undefined) await this.idempotency.hold(tx, key, id, holdS * 1000);
           return undefined;
         },
@@ -202,12 +204,7 @@ export class ConfigEditsService {
         if (performance.now() > deadline) throw tooSlow();
       });
     } catch (error) {
-      if (error instanceof EditConflict) {
-        const { path, expected, found } = error;
-        throw problem('conflict', `${path} was edited meanwhile: expected sha256 ${expected}, found ${found}; nothing was changed`, {
-          cause: error,
-        });
-      }
+      if (error instanceof EditConflict) throw editedMeanwhile(error.path, error.expected, error.found, { cause: error });
       throw ofDisk(error);
     }
     await this.failpoints.hit('config.after_write');
@@ -228,7 +225,7 @@ export class ConfigEditsService {
         // A reload that had begun before the edit may have been committed since the edit asked.
         requireExpected(request.expected, state.revision);
         if (!(await this.repository.end(tx, city.streamId, id))) throw new HoldLost();
-        if (!(await this.reads.isRunning(city, tx))) throw notRunning(city.name);
+        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);
         const committed = await this.revisions.commit(tx, city, state, composed, { cause: 'api', actor: caller.actor, edit: id, compared });
         const others = (await within?.(tx, committed.revision)) ?? [];
         if (key !== undefined) await this.idempotency.store(tx, key, { status, body });

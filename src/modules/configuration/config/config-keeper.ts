@@ -1,4 +1,5 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import { ProblemError } from '../../../contract/problems.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { repeat } from '../../../platform/health/repeat.js';
@@ -22,6 +23,12 @@ const CHECKS = { pauseMs: 5_000, pathsPerSecond: 2_000 };
 const RARE_CHECKS = { pauseMs: 60_000, pathsPerSecond: 150 };
 /** Cities that are composed at a time. */
 const AT_ONCE = 4;
+/** How long a look waits for a disk that does not answer, and keeps its place for what goes on: another disk may be in order. */
+const LIMITS = { answerMs: 5_000, placeMs: 30_000 };
+/** Files that one look asks for at a time. With those of all looks a disk that stops to answer takes no more than twelve threads of the process. */
+const FILES_AT_ONCE = 3;
+/** So many looks go on at the most, with those that have lost their place. */
+const LOOKS = 4 * AT_ONCE;
 /** How long a city is left alone that somebody else is changing. */
 const PAUSE_MS = 500;
 
@@ -41,7 +48,9 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #kept = new Map<number, Kept>();
   #cities: readonly KeptCity[] = [];
   /** Cities that are being looked at right now: one that hangs does not keep the others waiting. */
-  readonly #looks = new Map<Kept, Promise<void>>();
+  readonly #looks = new Map<Kept, { readonly since: number; readonly done: Promise<void> }>();
+  /** Streams of cities whose disk did not answer the last look. */
+  readonly #silent = new Set<number>();
   /** Cities of which the file system has told something, in that order. */
   readonly #told = new Set<Kept>();
   /** Until when cities are left alone. */
@@ -49,6 +58,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   readonly #checks = new DueLine<Kept>(CHECKS.pauseMs, CHECKS.pathsPerSecond);
   readonly #rareChecks = new DueLine<Kept>(RARE_CHECKS.pauseMs, RARE_CHECKS.pathsPerSecond);
   #checkNext = false;
+  /** Replaced in tests. */
+  limits = LIMITS;
   readonly #watches = new FileWatches();
   #renewAt = 0;
   #stopped = false;
@@ -72,7 +83,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     this.due.repeat({ name: 'abandoned edits', everyMs: RENEW_MS, due: this.edits.areOpen, work: recover });
     this.lifecycle.onStop('background', 'city files', async () => {
       this.#stopped = true;
-      await Promise.all(this.#looks.values());
+      await Promise.all(Array.from(this.#looks.values(), ({ done }) => done));
       for (const kept of this.#kept.values()) kept.watch.close();
       this.#kept.clear();
       await this.cities.release();
@@ -90,17 +101,22 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   }
 
   #fill(): void {
-    while (!this.#stopped && this.#looks.size < AT_ONCE) {
+    while (!this.#stopped && this.#hasPlace()) {
       const kept = this.#next();
       if (kept === undefined) return;
       this.#told.delete(kept);
       this.#checks.remove(kept);
       this.#rareChecks.remove(kept);
-      this.#looks.set(
-        kept,
-        this.#look(kept).finally(() => this.#done(kept)),
-      );
+      const done = this.#look(kept).finally(() => this.#done(kept));
+      this.#looks.set(kept, { since: performance.now(), done });
     }
+  }
+
+  #hasPlace(): boolean {
+    const from = performance.now() - this.limits.placeMs;
+    let taken = 0;
+    for (const { since } of this.#looks.values()) if (since > from) taken++;
+    return taken < AT_ONCE && this.#looks.size < LOOKS;
   }
 
   /** By turns one that the file system has told of and one whose check is due: who writes all the time keeps nobody waiting. */
@@ -132,7 +148,10 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   }
 
   #forget(kept: Kept): void {
-    if (this.#isKept(kept)) this.#kept.delete(kept.city.streamId);
+    if (this.#isKept(kept)) {
+      this.#kept.delete(kept.city.streamId);
+      this.#silent.delete(kept.city.streamId);
+    }
     kept.watch.close();
     for (const line of [this.#told, this.#paused]) line.delete(kept);
     for (const line of [this.#checks, this.#rareChecks]) line.remove(kept);
@@ -140,12 +159,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
 
   async #look(kept: Kept): Promise<void> {
     try {
-      if (await this.#isUnchanged(kept)) return;
+      if (!(await this.#answers(kept)) || (await this.#isUnchanged(kept))) return;
       const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
       if (done === undefined) {
         // Somebody is changing it: not a reason to keep others waiting.
-        this.#paused.set(kept, performance.now() + PAUSE_MS);
-        this.#told.add(kept);
+        this.#pause(kept);
         return;
       }
       if (!this.#isKept(kept)) return;
@@ -154,22 +172,43 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       if ('errors' in done) this.log.warn({ city: kept.city.name, why: summaryOf(done.errors) }, 'changed files cannot be used');
       else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
     } catch (error) {
-      this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
+      // It was stopped, or registered elsewhere: the next renewal drops it, unless it runs here again by then.
+      if (error instanceof ProblemError && error.problem === 'city_not_found') this.#pause(kept);
+      else this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
     }
+  }
+
+  /** Whether the disk of a city answers. One of this machine, whose every change is told, is not asked: that would cost more than the look. */
+  async #answers(kept: Kept): Promise<boolean> {
+    const { city, watch } = kept;
+    const isSilent = !watch.complete && !(await this.composer.answering.answers(city.path, this.limits.answerMs));
+    const wasSilent = this.#silent.has(city.streamId);
+    if (isSilent === wasSilent || !this.#isKept(kept)) return !isSilent;
+    if (isSilent) this.#silent.add(city.streamId);
+    else this.#silent.delete(city.streamId);
+    const where = { city: city.name, dir: city.path };
+    if (isSilent) this.log.warn(where, 'the disk with the files of a city does not answer; they are not looked at until it does');
+    else this.log.info(where, 'the disk with the files of a city answers again');
+    return !isSilent;
+  }
+
+  #pause(kept: Kept): void {
+    this.#paused.set(kept, performance.now() + PAUSE_MS);
+    this.#told.add(kept);
   }
 
   /** Whether the files are what they were when they were composed last, by this worker or by another. */
   async #isUnchanged(kept: Kept): Promise<boolean> {
     if (kept.ledger === undefined) {
-      const ledger = this.composer.ledgerOf(await this.repository.ledger(kept.city.streamId));
+      const ledger = this.composer.ledgerOf(await this.repository.ledger(kept.city.streamId), kept.city.path);
       if (ledger === undefined || !this.#isKept(kept)) return false;
       // Watched first: what changes after that is told.
       kept.watch.follow(ledger.paths());
-      if (await ledger.changed()) return false;
+      if (await ledger.changed(false, FILES_AT_ONCE)) return false;
       kept.ledger = ledger;
       return true;
     }
-    if (await kept.ledger.changed(kept.watch.complete)) return false;
+    if (await kept.ledger.changed(kept.watch.complete, FILES_AT_ONCE)) return false;
     if (this.#isKept(kept) && kept.watch.renew()) this.#told.add(kept);
     return true;
   }

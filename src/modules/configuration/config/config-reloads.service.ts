@@ -5,6 +5,7 @@ import { Transactions } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { Issue } from '../../files/composition/issue.js';
+import { notRunning } from '../../tenancy/cities/cities.service.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { CityComposer, type Composing } from './city-composer.js';
 import { ConfigRevisionsService, type ConfiguredCity } from './config-revisions.service.js';
@@ -42,7 +43,7 @@ export class ConfigReloadsService {
     private readonly transactions: Transactions,
   ) {}
 
-  /** @throws ProblemError unavailable when others keep changing the configuration */
+  /** @throws ProblemError unavailable when others keep changing the configuration, city_not_found when it runs elsewhere by now, or not at all */
   async reload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded> {
     for (let n = 0; n < TRIES; n++) {
       const done = await this.tryReload(city, cause, actor);
@@ -52,7 +53,7 @@ export class ConfigReloadsService {
     throw problem('unavailable', `the configuration of ${city.name} is being changed all the time; try again`);
   }
 
-  /** As `reload`, once: undefined while somebody else is changing the configuration. */
+  /** As `reload`, once: undefined while somebody else is changing the configuration. @throws ProblemError city_not_found */
   async tryReload(city: ReloadableCity, cause: ConfigCause, actor: string): Promise<Reloaded | undefined> {
     const before = await this.revisions.state(city);
     if (before.editing) return undefined;
@@ -68,6 +69,7 @@ export class ConfigReloadsService {
     return this.transactions.run(
       async (tx) => {
         const state = await this.revisions.lock(tx, city);
+        if (!(await this.revisions.isStillAt(tx, city))) throw notRunning(city.name);
         if (state.editing || state.attempt !== before.attempt) return undefined;
         const { ledger } = result;
         if ('errors' in result) {

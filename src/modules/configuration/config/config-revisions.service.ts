@@ -73,6 +73,14 @@ export class ConfigRevisionsService {
     return this.repository.lockState(tx, city.streamId);
   }
 
+  /**
+   * Whether the city still runs where its files were found: what was begun before it was registered elsewhere must not become what the
+   * one runs that has its name now. Asked behind `lock`, which whoever brings that one up takes as well: before, or after the commit.
+   */
+  isStillAt(tx: Tx, { streamId, path }: ConfiguredCity & { readonly path: string }): Promise<boolean> {
+    return this.repository.runsIn(tx, streamId, path);
+  }
+
   state(city: ConfiguredCity): Promise<ConfigStateRow> {
     return this.repository.state(city.streamId);
   }

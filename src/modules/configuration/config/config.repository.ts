@@ -89,6 +89,12 @@ export class ConfigRepository {
     return rows[0] ?? { revision: 0, attempt: 0, rejected: null, editing: false };
   }
 
+  /** Whether the city of this stream runs in this directory: under its name one may be registered elsewhere by now. */
+  async runsIn(tx: Tx, streamId: number, dir: string): Promise<boolean> {
+    const { rows } = await sql`select from cities where stream_id = ${streamId} and dir = ${dir} and running`.execute(tx);
+    return rows.length > 0;
+  }
+
   /** The state, locked until the transaction ends, after the writers of the city's work; the row is made when it is not there. */
   async lockState(tx: Tx, streamId: number): Promise<ConfigStateRow> {
     await sql`select begin_work(${streamId})`.execute(tx);

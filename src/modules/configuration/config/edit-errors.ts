@@ -19,6 +19,11 @@ export function ofDisk(error: unknown): unknown {
   return isOfDisk(error) ? problem('dependency_missing', `the city's files cannot be written: ${errnoOf(error)}`, { cause: error }) : error;
 }
 
+/** The answer to an edit of a file that somebody else has saved since; each of the two is a SHA-256, or what was there instead of a file. */
+export function editedMeanwhile(path: string, expected: string, found: string, options?: { cause: unknown }): Error {
+  return problem('conflict', `${path} was edited meanwhile: expected sha256 ${expected}, found ${found}; nothing was changed`, options);
+}
+
 /** The answer to an edit that has lost its time, or its hold. */
 export function tooSlow(): Error {
   return problem('unavailable', 'the change took too long; nothing was changed, try again');

@@ -5,9 +5,13 @@ import { problem } from '../../../contract/problems.js';
 import type { OKResponseBody } from '../../../contract/scalars.js';
 import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import type { CityConfig } from '../../files/composition/city-config.js';
+import type { CityConfig, FormulaConfig } from '../../files/composition/city-config.js';
 import { describeIssue, type Issue } from '../../files/composition/issue.js';
 import { ConfigEditsService, type EditAnswer } from '../../configuration/config/config-edits.service.js';
+import type { Draft } from '../../configuration/config/draft.js';
+import { editedMeanwhile } from '../../configuration/config/edit-errors.js';
+import { hashOf } from '../../configuration/config/edit-plan.js';
+import { NO_FILE } from '../../configuration/config/swap.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { fieldsOf, summaryOf } from '../../configuration/config/refusals.js';
 import type { Compiled } from './compile/compile.js';
@@ -49,7 +53,10 @@ export class FormulaEditsService {
         throw problem('invalid_request', `formula validation failed: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
       if (formula !== undefined && runsCommands(formula) && !may(caller, 'commands'))
         throw problem('forbidden', 'the API key may not say what is run (check): that needs the right "commands"');
-      await draft.write(ownFormula(draft.current, name)?.file ?? `formulas/${name}.toml`, text);
+      const own = ownFormula(draft.current, name);
+      const file = own?.file ?? `formulas/${name}.toml`;
+      await requireSeen(draft, file, own, expected);
+      await draft.write(file, text);
       return { body: { status: 'saved' } };
     });
   }
@@ -58,6 +65,7 @@ export class FormulaEditsService {
     return this.edits.run({ city, caller, expected }, async (draft) => {
       const own = ownFormula(draft.current, name);
       if (own === undefined) throw noneOfItsOwn(name);
+      await requireSeen(draft, own.file, own, expected);
       await draft.removeFile(own.file);
       return { body: { status: 'deleted' } };
     });
@@ -73,4 +81,17 @@ export class FormulaEditsService {
     const candidate = { name, file, sha256, text };
     return this.work.run(city, validating, { shelf: config, rig: '', candidate, name, compiler: hostOf(config) });
   }
+}
+
+/**
+ * Who names a revision has seen the text that it has. What somebody has saved since belongs to none yet, and a text is replaced as a whole.
+ *
+ * @throws ProblemError conflict with both hashes
+ */
+async function requireSeen(draft: Draft, file: string, seen: FormulaConfig | undefined, expected: Expected): Promise<void> {
+  if (typeof expected !== 'number') return;
+  const text = await draft.text(file);
+  const found = text === undefined ? NO_FILE : hashOf(text);
+  const known = seen?.sha256 ?? NO_FILE;
+  if (found !== known) throw editedMeanwhile(file, known, found);
 }

@@ -19,27 +19,37 @@ export interface Listed {
   readonly entries: DiskEntry[];
 }
 
+/** Names that an edit is about to put into a directory, and to take out of it. */
+export interface Change {
+  readonly added: ReadonlySet<string>;
+  readonly removed: ReadonlySet<string>;
+}
+
+const NOTHING: Change = { added: new Set(), removed: new Set() };
+
 /**
  * Everything in a directory, sorted by name, links as such.
  *
- * @param at its real path. @param name what a failure calls it.
+ * @param at its real path. @param name what a failure calls it. @param change with which it may hold so much, and no more
  * @throws TreeFailure when there is too much, or it lies behind a link by now
  */
-export async function readEntries(at: string, name: string): Promise<Listed> {
+export async function readEntries(at: string, name: string, change = NOTHING): Promise<Listed> {
   const handle = await openAt(at, name, FOLDER);
   try {
     const found = await handle.stat({ bigint: true });
-    return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size)) };
+    return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size), change) };
   } finally {
     await handle.close();
   }
 }
 
-async function entriesOf(at: string, name: string, bytes: number): Promise<DiskEntry[]> {
+async function entriesOf(at: string, name: string, bytes: number, { added, removed }: Change): Promise<DiskEntry[]> {
   const entries: DiskEntry[] = [];
   const found = bytes > SMALL_DIRECTORY_BYTES ? await opendir(at, { bufferSize: 256 }) : await readdir(at, { withFileTypes: true });
+  let count = added.size;
   for await (const entry of found) {
-    if (entries.length === MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
+    if (!added.has(entry.name) && !removed.has(entry.name)) count++;
+    if (count > MAX_ENTRIES) throw new TreeFailure(name, `it holds more than ${MAX_ENTRIES} entries`);
     // Devices and pipes count as files: reading them is what is refused.
     entries.push({ name: entry.name, kind: entry.isDirectory() ? 'directory' : 'file', isLink: entry.isSymbolicLink() });
   }

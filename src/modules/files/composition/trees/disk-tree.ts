@@ -1,7 +1,7 @@
 import { lstat, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
-import { digestOf, readEntries, type DiskEntry } from './directory-entries.js';
+import { digestOf, readEntries, type Change, type DiskEntry } from './directory-entries.js';
 import { processCache, type FileCache, type KnownFile } from './file-cache.js';
 import { checkKind, checkSize, readContent, type Content } from './file-content.js';
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
@@ -63,21 +63,24 @@ export class DiskTree implements FileTree {
     });
   }
 
-  async list(wanted: string): Promise<readonly TreeEntry[]> {
+  /** @param changeOf what an edit is about to change in a directory: it may hold so much with that. */
+  async list(wanted: string, changeOf?: ChangeOf): Promise<readonly TreeEntry[]> {
     const found = await this.#guarded(wanted, async (name) => {
       const at = await this.#locate(name);
       if (at === undefined) return [];
-      const entries = (await this.#entries(at, name)).filter((entry) => !/^[._]/.test(entry.name));
+      const entries = (await this.#entries(at, name, changeOf)).filter((entry) => !/^[._]/.test(entry.name));
       return Promise.all(entries.map(async (entry) => (entry.isLink ? this.#linkTarget(at, entry) : entry)));
     });
     return (found ?? []).flatMap((entry) => (entry === undefined ? [] : [{ name: entry.name, kind: entry.kind }]));
   }
 
+  /** @param changeOf as of `list`, for every directory in it. */
   async digests(
     wanted: string,
     allowance: Allowance = { files: Infinity, bytes: Infinity },
+    changeOf?: ChangeOf,
   ): Promise<readonly (readonly [path: string, sha256: string])[]> {
-    const walk: Walk = { found: [], bytes: 0, files: 0, allowance };
+    const walk: Walk = { found: [], bytes: 0, files: 0, allowance, changeOf };
     await this.#guarded(wanted, async (name) => {
       const at = await this.#locate(name);
       if (at !== undefined) await this.#walk(at, name, [], walk);
@@ -89,7 +92,7 @@ export class DiskTree implements FileTree {
   async #walk(at: string, name: string, above: readonly string[], walk: Walk): Promise<void> {
     relativePath(name);
     if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
-    const entries = (await this.#entries(at, name)).filter((entry) => !NOT_CONTENT.has(entry.name));
+    const entries = (await this.#entries(at, name, walk.changeOf)).filter((entry) => !NOT_CONTENT.has(entry.name));
     const files: [real: string, name: string][] = [];
     const folders: [real: string, name: string][] = [];
     for (const entry of entries) {
@@ -136,8 +139,8 @@ export class DiskTree implements FileTree {
   }
 
   /** Everything in a directory, sorted by name, links as such. */
-  async #entries(at: string, name: string): Promise<DiskEntry[]> {
-    const { found, entries } = await readEntries(at, name);
+  async #entries(at: string, name: string, changeOf?: ChangeOf): Promise<DiskEntry[]> {
+    const { found, entries } = await readEntries(at, name, changeOf?.(name));
     this.ledger.noteEntry(at, found, () => digestOf(entries));
     return entries;
   }
@@ -189,9 +192,12 @@ export class DiskTree implements FileTree {
   }
 }
 
+type ChangeOf = (folder: string) => Change;
+
 interface Walk {
   readonly found: [path: string, sha256: string][];
   readonly allowance: Allowance;
+  readonly changeOf: ChangeOf | undefined;
   bytes: number;
   files: number;
 }

@@ -130,10 +130,11 @@ export class Ledger {
    * `true` when reading again might see something else. Never fails: what cannot be looked at has changed.
    *
    * @param atHand the files are on a disk of this machine, and the kernel keeps them in mind: asking a thread for each takes ten times as long.
+   * @param most so many paths are asked for at a time.
    */
-  async changed(atHand = false): Promise<boolean> {
+  async changed(atHand = false, most = CONCURRENCY): Promise<boolean> {
     let differs = false;
-    await atOnce(CONCURRENCY, atHand ? await this.#doubtful() : this.#seen, async ([at, seen]) => {
+    await atOnce(most, atHand ? await this.#doubtful() : this.#seen, async ([at, seen]) => {
       if (!differs && !(await isStill(at, seen))) differs = true;
     });
     return differs;

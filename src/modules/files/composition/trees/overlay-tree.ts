@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Change } from './directory-entries.js';
+import type { DiskTree } from './disk-tree.js';
 import type { Allowance, FileTree, TreeEntry } from './file-tree.js';
 
 /** What an edit is about to do to a tree: new texts by path, and paths that go, each with everything below it. */
@@ -10,7 +12,7 @@ export interface Overlay {
 /** A tree as it will be after an edit. */
 export class OverlayTree implements FileTree {
   constructor(
-    private readonly base: FileTree,
+    private readonly base: DiskTree,
     private readonly overlay: Overlay,
   ) {}
 
@@ -28,7 +30,8 @@ export class OverlayTree implements FileTree {
     const entries = new Map<string, TreeEntry>();
     const below = path === '' ? '' : `${path}/`;
     if (!this.#isRemoved(path))
-      for (const entry of await this.base.list(path)) if (!this.#isRemoved(below + entry.name)) entries.set(entry.name, entry);
+      for (const entry of await this.base.list(path, this.#change))
+        if (!this.#isRemoved(below + entry.name)) entries.set(entry.name, entry);
     for (const name of this.#added(below)) {
       const [first, ...rest] = name.split('/');
       if (/^[._]/.test(first!)) continue;
@@ -40,7 +43,7 @@ export class OverlayTree implements FileTree {
   async digests(path: string, allowance?: Allowance): Promise<readonly (readonly [string, string])[]> {
     const below = path === '' ? '' : `${path}/`;
     const found = new Map(
-      this.#isRemoved(path) ? [] : (await this.base.digests(path, allowance)).filter(([file]) => !this.#isRemoved(file)),
+      this.#isRemoved(path) ? [] : (await this.base.digests(path, allowance, this.#change)).filter(([file]) => !this.#isRemoved(file)),
     );
     for (const name of this.#added(below)) {
       const text = this.overlay.texts.get(below + name)!;
@@ -48,6 +51,17 @@ export class OverlayTree implements FileTree {
     }
     return [...found].sort(([a], [b]) => (a < b ? -1 : 1));
   }
+
+  /** Directories have to be as small as they have to be after the edit: what is accepted here can be read from the disk then. */
+  readonly #change = (folder: string): Change => {
+    const below = folder === '' ? '' : `${folder}/`;
+    const namesOf = (paths: Iterable<string>): string[] =>
+      [...paths].filter((path) => path.startsWith(below)).map((path) => path.slice(below.length));
+    return {
+      added: new Set(namesOf(this.overlay.texts.keys()).map((name) => name.split('/', 1)[0]!)),
+      removed: new Set(namesOf(this.overlay.removed)),
+    };
+  };
 
   /** New texts below a directory, relative to it. */
   #added(below: string): string[] {

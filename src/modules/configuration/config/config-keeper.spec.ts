@@ -1,0 +1,87 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
+import { Answering } from '../../../platform/disk/answering.js';
+import { Lifecycle } from '../../../platform/health/lifecycle.js';
+import type { AppLogger } from '../../../platform/logging/logger.js';
+import { Ledger } from '../../files/composition/trees/ledger.js';
+import { ConfigKeeper } from './config-keeper.js';
+import type { KeptCity } from './config-keeper.repository.js';
+
+let lifecycle: Lifecycle;
+afterEach(() => lifecycle.stop());
+
+const FAR = [1, 2, 3, 4].map((n): KeptCity => ({ name: `far${n}`, path: `/far/${n}`, streamId: n }));
+const NEAR: KeptCity = { name: 'near', path: '/near/5', streamId: 5 };
+
+/** A keeper of four cities on a disk that does not answer, and of one on another. */
+function keeping({ ask, reload }: { ask: (folder: string) => Promise<unknown>; reload: (city: KeptCity) => Promise<unknown> }) {
+  const lines: [what: string, city: string][] = [];
+  const note = ({ city }: { city: string }, what: string): void => void lines.push([what, city]);
+  const log = { warn: note, info: note, error: note } as unknown as AppLogger;
+  const used: string[] = [];
+  const answering = new Answering();
+  answering.mountOf = (folder) => folder;
+  answering.ask = ask;
+  const all = [...FAR, NEAR];
+  lifecycle = new Lifecycle({ ...log, info: () => undefined, warn: () => undefined } as unknown as AppLogger);
+  const keeper = new ConfigKeeper(
+    { renew: () => Promise.resolve(all), release: () => Promise.resolve() } as never,
+    { ledger: () => Promise.resolve(undefined) } as never,
+    { answering, ledgerOf: () => undefined } as never,
+    {
+      tryReload: async (city: KeptCity) => {
+        await reload(city);
+        used.push(city.name);
+        return { ledger: new Ledger(), revision: 1, changed: true, keys: [], total: 0, warnings: [] };
+      },
+    } as never,
+    {} as never,
+    { repeat: () => undefined } as never,
+    log,
+    lifecycle,
+  );
+  return { keeper, lines, used };
+}
+
+describe('ConfigKeeper', () => {
+  // Guard: a disk that does not answer keeps nobody from looking at the files of other cities.
+  it('leaves cities alone whose disk does not answer, and says so once', async () => {
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    const far: string[] = [];
+    const { keeper, lines, used } = keeping({
+      ask: async (folder) => {
+        if (!folder.startsWith('/far/')) return;
+        far.push(folder);
+        await answered;
+      },
+      reload: () => Promise.resolve(),
+    });
+    keeper.limits = { answerMs: 10, placeMs: 60_000 };
+    keeper.onApplicationBootstrap();
+    await eventually(() => used.includes('near'));
+    expect(used).toEqual(['near']);
+    const silent = 'the disk with the files of a city does not answer; they are not looked at until it does';
+    expect(lines.filter(([what]) => what === silent).map(([, city]) => city)).toEqual(['far1', 'far2', 'far3', 'far4']);
+    expect(far).toHaveLength(4);
+    answer();
+    await eventually(() => used.length >= 5, 30_000);
+    expect(lines.filter(([what]) => what === silent)).toHaveLength(4);
+    expect(lines).toContainEqual(['the disk with the files of a city answers again', 'far1']);
+  });
+
+  // Guard: looks that have hung for long keep no other city waiting.
+  it('gives the places of looks that do not end to others', async () => {
+    let end = (): void => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const { keeper, used } = keeping({
+      ask: () => Promise.resolve(),
+      reload: (city) => (city === NEAR ? Promise.resolve() : ended),
+    });
+    keeper.limits = { answerMs: 60_000, placeMs: 10 };
+    keeper.onApplicationBootstrap();
+    await eventually(() => used.includes('near'), 15_000);
+    expect(used).toEqual(['near']);
+    end();
+  });
+});

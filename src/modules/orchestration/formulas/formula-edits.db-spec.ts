@@ -1,0 +1,68 @@
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ConfigFixture } from '../../../../test/support/config-fixture.js';
+import { FORMULA } from '../../../../test/support/config-examples-formulas.js';
+import { ANYBODY } from '../../../contract/principal.js';
+import { hashOf } from '../../configuration/config/edit-plan.js';
+import { FormulaEditsService, type FormulaEdit } from './formula-edits.service.js';
+import { FormulaWork } from './formula-work.js';
+
+const FILE = 'formulas/greet.toml';
+/** What a person saves while no worker has looked. */
+const THEIRS = FORMULA.replace('Say hello', 'Say good morning');
+const OURS = FORMULA.replace('Say hello', 'Say good night');
+
+let fixture: ConfigFixture;
+let edits: FormulaEditsService;
+
+beforeEach(async () => {
+  fixture = await ConfigFixture.open();
+  const { reads, threads, edits: files } = fixture.a;
+  edits = new FormulaEditsService(reads, files, new FormulaWork(reads, threads));
+});
+afterEach(() => fixture.close());
+
+const by = (expected?: FormulaEdit['expected']): FormulaEdit => ({ city: fixture.city, caller: ANYBODY, expected });
+const conflict = (expected: string, found: string): object => ({
+  problem: 'conflict',
+  detail: `conflict: ${FILE} was edited meanwhile: expected sha256 ${expected}, found ${found}; nothing was changed`,
+});
+
+// Guard: a formula that somebody has saved in an editor is not replaced by who has not seen it.
+describe('a formula of a revision that the caller names', () => {
+  it('is saved and deleted as long as the file is what the revision says', async () => {
+    expect(await edits.save(by(1), 'greet', FORMULA)).toMatchObject({ revision: 2 });
+    expect(await edits.save(by(2), 'greet', OURS)).toMatchObject({ revision: 3 });
+    expect(await fixture.read(FILE)).toBe(OURS);
+    expect(await edits.remove(by(3), 'greet')).toMatchObject({ revision: 4 });
+    await expect(fixture.read(FILE)).rejects.toThrow('ENOENT');
+  });
+
+  it('stays as somebody has saved it since', async () => {
+    await edits.save(by(), 'greet', FORMULA);
+    await fixture.write(FILE, THEIRS);
+    const refused = conflict(hashOf(FORMULA), hashOf(THEIRS));
+    await expect(edits.save(by(2), 'greet', OURS)).rejects.toMatchObject(refused);
+    await expect(edits.remove(by(2), 'greet')).rejects.toMatchObject(refused);
+    expect(await fixture.read(FILE)).toBe(THEIRS);
+    await rm(fixture.at(FILE));
+    await expect(edits.save(by(2), 'greet', OURS)).rejects.toMatchObject(conflict(hashOf(FORMULA), 'no file'));
+    await expect(fixture.read(FILE)).rejects.toThrow('ENOENT');
+    await fixture.expectTidy();
+  });
+
+  it('is not written over one that somebody has made since', async () => {
+    await fixture.write(FILE, THEIRS);
+    await expect(edits.save(by(1), 'greet', OURS)).rejects.toMatchObject(conflict('no file', hashOf(THEIRS)));
+    expect(await fixture.read(FILE)).toBe(THEIRS);
+  });
+
+  it('is replaced by who asks for no revision, or for any', async () => {
+    await fixture.write(FILE, THEIRS);
+    await edits.save(by(), 'greet', OURS);
+    expect(await fixture.read(FILE)).toBe(OURS);
+    await fixture.write(FILE, THEIRS);
+    await edits.save(by('*'), 'greet', OURS);
+    expect(await fixture.read(FILE)).toBe(OURS);
+  });
+});

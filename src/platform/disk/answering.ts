@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { lstat } from 'node:fs/promises';
+import { sleep } from '../time/clock.js';
+
+interface Asked {
+  readonly at: number;
+  readonly answer: Promise<void>;
+}
+
+/** For so long the list of mounts is taken as it was. */
+const MOUNTS_MS = 1_000;
+
+/**
+ * Whether file systems answer. One of another host may not, for as long as it likes, and keeps the thread of whoever asks: of these a process
+ * has few, for files, names of hosts and sign-ins at the database. So each file system is asked once at a time, whoever wants to know.
+ */
+export class Answering {
+  /** Replaced in tests. Any answer counts, also that nothing is there. */
+  ask = (folder: string): Promise<unknown> => lstat(folder);
+  /** Replaced in tests. */
+  mountOf = mountOf;
+  readonly #asked = new Map<string, Asked>();
+
+  /** False when the file system of a folder has not answered for `ms`, counted from when it was asked: often at once. */
+  async answers(folder: string, ms: number): Promise<boolean> {
+    const { at, answer } = this.#ask(folder);
+    const left = at + ms - performance.now();
+    // Nothing more hangs on an answer that may never come: many ask again and again.
+    if (left <= 0) return false;
+    const late = new AbortController();
+    return Promise.race([answer.then(() => true), sleep(left, late.signal).then(() => false)]).finally(() => late.abort());
+  }
+
+  #ask(folder: string): Asked {
+    const mount = this.mountOf(folder);
+    const known = this.#asked.get(mount);
+    if (known !== undefined) return known;
+    const answer = this.ask(folder).then(
+      () => void this.#asked.delete(mount),
+      () => void this.#asked.delete(mount),
+    );
+    const asked = { at: performance.now(), answer };
+    this.#asked.set(mount, asked);
+    return asked;
+  }
+}
+
+/** Those of this process: what one part of it waits for, no other asks. */
+export const processAnswering = new Answering();
+
+let mounts: readonly string[] = [];
+let mountsAt = -Infinity;
+
+/** Where the file system of a folder is mounted, without asking that; the folder itself where the system does not tell. */
+function mountOf(folder: string): string {
+  if (performance.now() - mountsAt > MOUNTS_MS) {
+    mounts = mountsNow();
+    mountsAt = performance.now();
+  }
+  let found: string | undefined;
+  for (const at of mounts) {
+    const isIn = folder === at || folder.startsWith(at.endsWith('/') ? at : `${at}/`);
+    if (isIn && (found === undefined || at.length > found.length)) found = at;
+  }
+  return found ?? folder;
+}
+
+function mountsNow(): string[] {
+  try {
+    const lines = readFileSync('/proc/self/mountinfo', 'latin1').split('\n');
+    return lines.flatMap((line) => line.split(' ')[4] ?? []).map(unescaped);
+  } catch {
+    return [];
+  }
+}
+
+/** Blanks and the like are written as three octal digits. */
+function unescaped(text: string): string {
+  const bytes = text.replace(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+  return Buffer.from(bytes, 'latin1').toString();
+}
