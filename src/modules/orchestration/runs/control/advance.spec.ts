@@ -250,6 +250,20 @@ describe('what follows in a run', () => {
     expect(round).toBe(68);
   });
 
+  it('units do not begin where the run has no characters left for them, and reports call it so', () => {
+    const item = `formula = "item"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "x"\ntitle = "X"\ndescription = "${'x'.repeat(9_000)}"\n`;
+    const ids = Array.from({ length: 20 }, (_, n) => `d${n}`);
+    const drains = ids.map((id) => `[[steps]]\nid = "${id}"\ntitle = "D"\ndrain = { formula = "item" }\n`).join('');
+    const run = new Case(drains, { 'formulas/item.toml': item });
+    const members = Array.from({ length: 100 }, (_, n) => `de-${n}`);
+    for (const id of ids) run.takes(`f.${id}`, members);
+    const acts = run.next();
+    expect(acts.filter((act) => act.startsWith('add '))).toHaveLength(18);
+    expect(acts.filter((act) => act.startsWith('close '))).toEqual(
+      ids.slice(18).map((id) => `close f.${id}: fail, the run has more than 16777216 characters (control_quarantined, limit_exceeded)`),
+    );
+  });
+
   it('a run gets no more characters than it may have, whatever begins at once', () => {
     const ids = Array.from({ length: 20 }, (_, n) => `a${n}`);
     const run = new Case(ids.map((id) => ANY.replace('id = "a"', `id = "${id}"`)).join(''), {

@@ -10,6 +10,8 @@ import { holds, type Asked, type Status } from './until.js';
 
 /** What keeps a unit from being begun, as reports say it. */
 const PREVIOUS = 'previous_item_failed';
+/** What keeps all of them from it. */
+const LIMIT_EXCEEDED = 'limit_exceeded';
 
 /**
  * Decides what follows from how a run stands: attempts and rounds that are due, scopes and controls that are over, steps that
@@ -195,7 +197,8 @@ class Run {
     if (units === undefined) {
       this.#waiting.add(step.id);
       this.#acts.push({ do: 'drain', control: step.id });
-    } else if (all.length === 0) this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room())), 'limit_exceeded');
+    } else if (all.length === 0)
+      this.#begin(node, () => this.#add(node, 1, unitsOf(step, control, units, this.#room()), LIMIT_EXCEEDED), LIMIT_EXCEEDED);
     else this.#units(node, units, all, control.on_item_failure === 'skip_remaining');
   }
 
@@ -248,14 +251,14 @@ class Run {
     return MAX_STEPS - this.#nodes.size - this.#coming;
   }
 
-  #add(node: Node, round: number, rounds: Rounds): void {
+  /** @param failure how reports call it that there is no room for them */
+  #add(node: Node, round: number, rounds: Rounds, failure?: string): void {
     const { id } = node.fact.step;
-    if (rounds.steps.length > this.#room())
-      return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, { disposition: 'control_quarantined' });
+    const refused = { disposition: 'control_quarantined', failure };
+    if (rounds.steps.length > this.#room()) return this.#close(node, 'fail', `the run has more than ${MAX_STEPS} steps`, refused);
     this.#characters ??= MAX_CHARACTERS - lengthOf({ steps: Array.from(this.#nodes.values(), ({ fact }) => fact.step) });
     const length = lengthOf({ steps: rounds.steps.map(({ step }) => step) });
-    if (length > this.#characters)
-      return this.#close(node, 'fail', `the run has more than ${MAX_CHARACTERS} characters`, { disposition: 'control_quarantined' });
+    if (length > this.#characters) return this.#close(node, 'fail', `the run has more than ${MAX_CHARACTERS} characters`, refused);
     this.#characters -= length;
     this.#waiting.add(id);
     this.#coming += rounds.steps.length;
