@@ -55,6 +55,14 @@ export const MAINTENANCE: readonly Guard[] = [
     name: 'takes sessions away that were closed long ago',
   },
   {
+    guard: 'A folder that is taken away is counted once.',
+    file: 'src/modules/sessions/launch/session-folders.ts',
+    find: 'if (fresh.length === 0) return removal.removed.then(() => 0);',
+    replace: 'if (fresh.length === 0) return removal.removed;',
+    test: 'src/modules/sessions/launch/session-folders.spec.ts',
+    name: 'take nothing away a second time',
+  },
+  {
     guard: 'A long transcript is removed in steps.',
     file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
     find: 'order by f.seq limit ${this.step}',
