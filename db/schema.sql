@@ -1160,6 +1160,7 @@ create table session_entries (
 CREATE INDEX session_entries_compaction_idx ON public.session_entries USING btree (session_pk, seq) WHERE (kind = 'compaction'::text);
 CREATE INDEX session_entries_parent_idx ON public.session_entries USING btree (session_pk, parent_tool_use_id, seq) WHERE (parent_tool_use_id IS NOT NULL);
 CREATE UNIQUE INDEX session_entries_rev_key ON public.session_entries USING btree (session_pk, rev);
+CREATE INDEX session_entries_tools_idx ON public.session_entries USING btree (session_pk, generation) WHERE ((status = 'partial'::text) AND (kind = 'tool'::text));
 
 create table session_interactions (
   pk bigint generated always as identity not null,

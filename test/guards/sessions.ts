@@ -536,6 +536,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'nor do the texts of all that wait',
   },
   {
+    guard: 'A tool of a process that is gone does not run for ever, whatever was said after it had begun.',
+    file: 'src/modules/sessions/transcripts/transcript-log.repository.ts',
+    find: "and w.generation = ${generation} and w.status = 'partial' and w.kind = 'tool' limit",
+    replace: "and w.generation = ${generation} and w.status = 'partial' and w.kind = 'plan' limit",
+    test: LOG_SPEC,
+    name: 'ends a tool also when much was said',
+  },
+  {
     guard: 'What is done outside of workers ends once.',
     file: 'src/platform/operations/operations.repository.ts',
     find: "where id = ${id} and kind = ${kind} and state in ('accepted', 'running')",
