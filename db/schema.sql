@@ -156,6 +156,7 @@ CREATE INDEX beads_terms_idx ON public.beads USING gin (bead_terms(stream_id, la
 CREATE INDEX beads_unclosed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC) INCLUDE (status, rig, priority, open_blockers) WHERE (status <> 'closed'::text);
 CREATE INDEX beads_unready_idx ON public.beads USING btree (stream_id, status, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, workable, open_blockers) WHERE ((status <> 'closed'::text) AND ((status <> 'open'::text) OR (NOT workable) OR (open_blockers <> 0)));
 CREATE INDEX beads_wait_expiry_idx ON public.beads USING btree (((metadata ->> 'expires_at'::text)) COLLATE "C", stream_id) WHERE ((issue_type = 'gate'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'expires_at'::text)) = 24));
+CREATE INDEX beads_waiters_idx ON public.beads USING btree (stream_id, ((metadata ->> 'registered_session'::text)) COLLATE "C") WHERE ((issue_type = 'gate'::text) AND (status <> 'closed'::text) AND (labels @> '{gc:wait}'::text[]) AND ((metadata ->> 'state'::text) = ANY (ARRAY['pending'::text, 'ready'::text])) AND (length((metadata ->> 'registered_session'::text)) <= 255));
 CREATE INDEX beads_words_idx ON public.beads USING gin (search_words(ARRAY[id], title)) WITH (gin_pending_list_limit='64');
 CREATE TRIGGER beads_gate_armed AFTER UPDATE OF status, open_blockers, issue_type ON beads FOR EACH ROW WHEN (old.run_id IS NOT NULL AND bead_is_gate(old.*) <> bead_is_gate(new.*)) EXECUTE FUNCTION arm_gate();
 CREATE TRIGGER beads_run_left AFTER DELETE ON beads REFERENCING OLD TABLE AS before_rows FOR EACH STATEMENT EXECUTE FUNCTION uncount_run_steps();
@@ -1159,6 +1160,7 @@ create table session_entries (
 CREATE INDEX session_entries_compaction_idx ON public.session_entries USING btree (session_pk, seq) WHERE (kind = 'compaction'::text);
 CREATE INDEX session_entries_parent_idx ON public.session_entries USING btree (session_pk, parent_tool_use_id, seq) WHERE (parent_tool_use_id IS NOT NULL);
 CREATE UNIQUE INDEX session_entries_rev_key ON public.session_entries USING btree (session_pk, rev);
+CREATE INDEX session_entries_tools_idx ON public.session_entries USING btree (session_pk, generation) WHERE ((status = 'partial'::text) AND (kind = 'tool'::text));
 
 create table session_interactions (
   pk bigint generated always as identity not null,

@@ -50,6 +50,14 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     test: DRAINS,
   },
   {
+    guard: 'A drain takes no waits for members.',
+    file: 'src/modules/orchestration/runs/drains/drains.service.ts',
+    find: 'if (wait !== undefined) return over(',
+    replace: "if (wait?.id === '') return over(",
+    test: DRAINS,
+    name: 'takes no wait for a member',
+  },
+  {
     guard: 'A drain takes no more members than it may.',
     file: 'src/modules/orchestration/runs/drains/drains.service.ts',
     find: 'if (ids.length > max) return',

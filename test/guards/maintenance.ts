@@ -1,5 +1,6 @@
 import type { Guard } from './guard.js';
 
+const DELETIONS = 'src/modules/sessions/sessions/session-retention.db-spec.ts';
 const CYCLES = 'src/modules/administration/maintenance/maintenance.db-spec.ts';
 const ROWS = 'src/modules/administration/maintenance/cycles.repository.ts';
 
@@ -52,6 +53,47 @@ export const MAINTENANCE: readonly Guard[] = [
     replace: 'and ${olderMs} > 0',
     test: CYCLES,
     name: 'takes sessions away that were closed long ago',
+  },
+  {
+    guard: 'A folder that is taken away is counted once.',
+    file: 'src/modules/sessions/launch/session-folders.ts',
+    find: 'if (fresh.length === 0) return removal.removed.then(() => 0);',
+    replace: 'if (fresh.length === 0) return removal.removed;',
+    test: 'src/modules/sessions/launch/session-folders.spec.ts',
+    name: 'take nothing away a second time',
+  },
+  {
+    guard: 'A long transcript is removed in steps.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: 'order by f.seq limit ${this.step}',
+    replace: 'order by f.seq limit ${this.step * 1_000_000}',
+    test: DELETIONS,
+    name: 'removes a long transcript in steps',
+  },
+  {
+    guard: 'Whoever comes second leaves what is long to the next turn.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: 'where e.session_pk = ${pk} offset ${this.step})',
+    replace: 'where e.session_pk = ${pk} offset ${this.step * 1_000_000})',
+    test: DELETIONS,
+    name: 'keeps the record while more is left than one statement removes',
+  },
+  {
+    guard: 'A session that cannot be deleted keeps none of the others.',
+    file: 'src/modules/sessions/sessions/session-retention.service.ts',
+    find: 'return eachAlone(pks, this.log, alone, (pk) => this.repository.delete(pk));',
+    replace: `void [eachAlone, this.log, alone];
+    return pks.reduce(async (sum, pk) => (await sum) + Number(await this.repository.delete(pk)), Promise.resolve(0));`,
+    test: DELETIONS,
+    name: 'goes on behind one that cannot be deleted',
+  },
+  {
+    guard: 'What was said in sessions that are gone goes in steps.',
+    file: 'src/modules/administration/maintenance/store-look.ts',
+    find: 'if (some.dropped < this.orphans || signal.aborted)',
+    replace: 'if (some.dropped >= 0 || signal.aborted)',
+    test: CYCLES,
+    name: 'lose what was said in sessions that are gone',
   },
   {
     guard: 'A cycle that leaves something is followed by the next within the hour.',

@@ -11,6 +11,30 @@ const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 /** Formulas that are carried out. */
 export const RUN_GUARDS: readonly Guard[] = [
   {
+    guard: 'A session launches no graph for work that another one has under way.',
+    file: 'src/modules/orchestration/sling/sling-dispatch.ts',
+    find: 'requireNotHeld(order, bead);',
+    replace: 'requireNotHeld({ session: undefined }, bead);',
+    test: BATCH,
+    name: 'is for no work that another one has under way',
+  },
+  {
+    guard: 'A batch that is left to a worker is that of the session which asked.',
+    file: 'src/modules/orchestration/sling/sling-batch.service.ts',
+    find: 'const by = order.session === undefined ? {} : { session: order.session };',
+    replace: 'const by = order.session === undefined ? {} : {};',
+    test: BATCH,
+    name: 'carries out its batch later',
+  },
+  {
+    guard: 'No formula is attached to a wait.',
+    file: `${RUNS}/launch/launch.service.ts`,
+    find: 'if (isWait(source)) throw',
+    replace: "if (isWait(source) && id === '') throw",
+    test: BATCH,
+    name: 'is for no wait, whoever asks',
+  },
+  {
     guard: 'A gate whose run has just ended is not ended again.',
     file: `${RUNS}/gates/gate-opening.service.ts`,
     find: "if ((await work.find(id))?.status === 'closed') return false;",

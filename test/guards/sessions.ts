@@ -14,6 +14,7 @@ const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
 const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
 const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
+const CLAIMS_OF_SESSIONS = 'src/modules/sessions/session-store/claims-of-sessions.service.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -123,6 +124,30 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'context.interactions.clear(changes, row, requestId));',
     test: 'src/modules/runners/runners/first-prompt.db-spec.ts',
     name: 'when that has gone by itself',
+  },
+  {
+    guard: 'The waits of a session end with it.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'for (const wait of await work.findAll(ids)) await endWait(work, wait.id, row.id);',
+    replace: 'await work.findAll(ids);',
+    test: WAIT_SPEC,
+    name: 'ends with it, in the same transaction',
+  },
+  {
+    guard: 'Waits of sessions whose end could not end them are ended later.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'if (await endWait(work, id, session)) released++;',
+    replace: "if (id === '' && session === '') released++;",
+    test: WAIT_SPEC,
+    name: 'is not that of the next one with its name',
+  },
+  {
+    guard: 'A wait keeps no session asleep that only has the name of the one it was registered for.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: "select coalesce(b.metadata ->> 'registered_session', b.metadata ->> 'session_id') as name from beads b",
+    replace: "select b.metadata ->> 'session_id' as name from beads b",
+    test: WAIT_SPEC,
+    name: 'is not that of the next one with its name',
   },
   {
     guard: 'A ready wait that somebody has written gets a nudge of its own, once.',
@@ -485,6 +510,38 @@ export const SESSIONS: readonly Guard[] = [
     find: 'and (not ${only.overdue ?? false}::boolean or m.expires_at <= clock_timestamp())',
     replace: '',
     test: MESSAGE_RACES,
+  },
+  {
+    guard: 'Nobody is given the texts of messages that end.',
+    file: QUEUE,
+    find: 'returning ${ENDED}`',
+    replace: 'returning ${ROW}`',
+    test: MESSAGES,
+    name: 'ends with its session, however long its texts are',
+  },
+  {
+    guard: 'Messages that were not delivered in time end in steps.',
+    file: 'src/modules/sessions/messages/message-queue.service.ts',
+    find: '{ overdue: true, first: EXPIRED_AT_ONCE }',
+    replace: '{ overdue: true, first: EXPIRED_AT_ONCE * 1_000 }',
+    test: MESSAGES,
+    name: 'expires in steps',
+  },
+  {
+    guard: 'What waits for a session has no more than so many bytes.',
+    file: 'src/modules/sessions/messages/message-gate.ts',
+    find: 'if (bytes + Buffer.byteLength(text) <= QUEUE_BYTES)',
+    replace: 'if (bytes + Buffer.byteLength(text) >= 0)',
+    test: MESSAGES,
+    name: 'nor do the texts of all that wait',
+  },
+  {
+    guard: 'A tool of a process that is gone does not run for ever, whatever was said after it had begun.',
+    file: 'src/modules/sessions/transcripts/transcript-log.repository.ts',
+    find: "and w.generation = ${generation} and w.status = 'partial' and w.kind = 'tool' limit",
+    replace: "and w.generation = ${generation} and w.status = 'partial' and w.kind = 'plan' limit",
+    test: LOG_SPEC,
+    name: 'ends a tool also when much was said',
   },
   {
     guard: 'What is done outside of workers ends once.',

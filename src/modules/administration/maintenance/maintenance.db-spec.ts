@@ -394,6 +394,8 @@ describe('the tables of the deployment', () => {
       );
     await entry(pk);
     await entry(pk + 7);
+    await entry(pk + 8);
+    kept.a.look.orphans = 4;
     await kept.a.look.look(new AbortController().signal);
     expect(await kept.fixture.sql('select distinct session_pk::int as pk from session_entries')).toEqual([{ pk }]);
     // What is said of dead rows depends on what other tests have left, and on when PostgreSQL counted it.

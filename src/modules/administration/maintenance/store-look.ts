@@ -9,6 +9,8 @@ const DEAD_SHARE = 0.3;
 /** Commands of sessions that are done are looked at by nobody. */
 const COMMAND_DAYS = 7;
 const COMMANDS = 10_000;
+/** Entries of sessions that are gone which one statement removes. */
+const ORPHANS = 5_000;
 
 /**
  * What is done for the tables, which all cities share: statistics that are behind are taken again, rows that belong to nothing go, and
@@ -17,6 +19,8 @@ const COMMANDS = 10_000;
 @Injectable()
 export class StoreLook {
   everyMs = EVERY_MS;
+  /** A test sets a smaller one. */
+  orphans = ORPHANS;
 
   constructor(
     private readonly repository: StoreRepository,
@@ -41,11 +45,19 @@ export class StoreLook {
       await this.repository.analyze(name);
     }
     await this.repository.dropCommands(COMMAND_DAYS, COMMANDS);
-    const { seen, dropped } = await this.repository.dropOrphans();
+    const { seen, dropped } = await this.#dropOrphans(signal);
     if (dropped > 0) this.log.info({ dropped }, 'what was said in sessions that are gone has been removed');
     const warnings = tables.flatMap(bloatOf);
     for (const warning of warnings) this.log.warn(warning);
     await this.repository.tell(warnings, seen);
+  }
+
+  async #dropOrphans(signal: AbortSignal): Promise<{ seen: number; dropped: number }> {
+    for (let dropped = 0; ;) {
+      const some = await this.repository.dropOrphans(this.orphans);
+      dropped += some.dropped;
+      if (some.dropped < this.orphans || signal.aborted) return { seen: some.seen, dropped };
+    }
   }
 }
 

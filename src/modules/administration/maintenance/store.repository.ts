@@ -128,8 +128,10 @@ export class StoreRepository {
   /**
    * Removes what was said in sessions that are gone: a last word may come while a session is deleted. Goes through some sessions at a
    * time, from where the look before has ended. Answers where this one has, from the beginning again at the end.
+   *
+   * @param most entries that it removes: when it has, more of these sessions may be left
    */
-  async dropOrphans(): Promise<{ seen: number; dropped: number }> {
+  async dropOrphans(most: number): Promise<{ seen: number; dropped: number }> {
     const { rows } = await sql<{ seen: number; dropped: number }>`
       with recursive at as (select entries_seen as pk from store_looks), walk (pk, n) as (
         (select e.session_pk, 1 from session_entries e where e.session_pk > (select pk from at) order by e.session_pk limit 1)
@@ -137,7 +139,10 @@ export class StoreRepository {
         select (select e.session_pk from session_entries e where e.session_pk > w.pk order by e.session_pk limit 1), w.n + 1
         from walk w where w.pk is not null and w.n < ${SPAN}
       ), gone as (
-        delete from session_entries e using walk w where e.session_pk = w.pk and not exists (select from sessions s where s.pk = w.pk)
+        delete from session_entries e using (
+          select o.session_pk, o.seq from walk w join session_entries o on o.session_pk = w.pk
+          where not exists (select from sessions s where s.pk = w.pk) limit ${most}) f
+        where e.session_pk = f.session_pk and e.seq = f.seq
         returning 1
       )
       select case when count(pk) = ${SPAN} then max(pk) else 0 end as seen, (select count(*) from gone) as dropped from walk`.execute(

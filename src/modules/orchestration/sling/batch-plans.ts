@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
+import type { SessionCaller } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Work } from '../../work/work/work.js';
 import { invalid, type SlingOrder } from './sling-order.js';
 import { SlingOrders } from './sling-orders.js';
-import { MAX_BATCH, type SlingBatchInputBody, type SlingOptions } from './sling.schemas.js';
+import { MAX_BATCH, type SlingBatchInputBody } from './sling.schemas.js';
+import type { Asked } from './sling-batches.repository.js';
 import { SlingRepository } from './sling.repository.js';
 
 /** What a batch is going to sling, in this order. */
@@ -28,9 +30,9 @@ export class BatchPlans {
    *
    * @throws ProblemError invalid_request, agent_not_found, rig_not_found or convoy_not_found
    */
-  async read(work: Work, body: SlingBatchInputBody, begun = false): Promise<BatchPlan> {
+  async read(work: Work, body: SlingBatchInputBody, session: SessionCaller | undefined, begun = false): Promise<BatchPlan> {
     const { beads, convoy } = body;
-    const order = await this.orders.read(work, body, () => {
+    const order = await this.orders.read(work, body, session, () => {
       if ((beads === undefined) === !convoy) throw invalid('exactly one of beads and convoy is required', 'body');
     });
     if (beads !== undefined) return { order, beads: [...new Set(beads)], skipped: [], convoy: undefined };
@@ -38,11 +40,8 @@ export class BatchPlans {
   }
 
   /** As `read`, for some beads of a batch that was read before. */
-  async again(
-    work: Work,
-    { asked, beads, convoy }: Pick<BatchPlan, 'beads' | 'convoy'> & { readonly asked: SlingOptions },
-  ): Promise<BatchPlan> {
-    const order = await this.orders.read(work, asked, () => undefined);
+  async again(work: Work, { asked, beads, convoy }: Pick<BatchPlan, 'beads' | 'convoy'> & { readonly asked: Asked }): Promise<BatchPlan> {
+    const order = await this.orders.read(work, asked, asked.session, () => undefined);
     return { order: convoy === undefined ? order : ofConvoy(order), beads, skipped: [], convoy };
   }
 

@@ -12,6 +12,7 @@ const REFUSALS: ReadonlySet<ProblemName> = new Set([
   'wrong_state',
   'invalid_request',
   'rig_not_found',
+  'forbidden',
 ]);
 
 /** The result of slinging one bead of a batch: a refusal is one too. @throws what is wrong with the whole batch */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import type { Principal } from '../../../contract/principal.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { hands, slings, type Shelf, type Slings } from './testing/slings.js';
 
@@ -215,5 +216,67 @@ describe('two processes with the same beads', () => {
       results: [{ changed: true, workflow_id: first[one] }, { changed: true }],
     });
     expect(await live()).toMatchObject(first);
+  });
+});
+
+/** A session works as `mayor`; `web/polecat` is another one's. */
+describe('a graph that a session launches', () => {
+  const asks = async (): Promise<Principal> => ({
+    ...{ actor: 'mayor', keyId: undefined, scope: 'read', rights: ['operate'], cities: ['alpha'] },
+    session: { id: 'al-7', pk: 7, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['al-7', 'mayor'] },
+  });
+  const formula = 'graph';
+  const begun = (assignee: string): Promise<string> => h.create({}, { status: 'in_progress', assignee });
+  const why = (bead: string): string => `bead ${bead} is being worked on by web/polecat`;
+
+  it('is for no work that another one has under way, and may be for its own', async () => {
+    const [others, own, open] = [await begun('web/polecat'), await begun('mayor'), await h.create()];
+    const caller = await asks();
+    const before = await everything();
+    await expect(a.sling({ target, formula, attached_bead_id: others }, undefined, caller)).rejects.toMatchObject({
+      problem: 'forbidden',
+      message: expect.stringContaining(why(others)),
+    });
+    expect(await everything()).toEqual(before);
+    for (const source of [own, open]) await a.sling({ target, formula, attached_bead_id: source }, undefined, caller);
+    expect(Object.keys(await live())).toEqual([own, open]);
+    // Who is no session is asked nothing.
+    await a.sling({ target, formula, attached_bead_id: others });
+  });
+
+  it('is refused so for single beads of a batch, and for all of one that is atomic', async () => {
+    const [others, own] = [await begun('web/polecat'), await begun('mayor')];
+    const body = { target, beads: [own, others], formula };
+    await expect(a.batch({ ...body, atomic: true }, undefined, await asks())).rejects.toMatchObject({
+      problem: 'sling_refused',
+      errors: [{ location: 'body.beads.1', message: expect.stringContaining(why(others)) }],
+    });
+    expect(await live()).toEqual({});
+    expect((await a.batch(body, undefined, await asks())).value.results).toMatchObject([
+      { bead: own, status: 'slung' },
+      { bead: others, status: 'refused', code: 'forbidden', detail: expect.stringContaining(why(others)) },
+    ]);
+    expect(Object.keys(await live())).toEqual([own]);
+  });
+
+  it('is refused so by a worker that carries out its batch later', async () => {
+    const later = slings(fixture, fixture.work, SHELF, { step: 2, most: 1 });
+    const [others, own] = [await begun('web/polecat'), await begun('mayor')];
+    const { value } = await later.batch({ target, beads: [own, others], formula }, undefined, await asks());
+    expect(await slings(fixture, fixture.another(), SHELF, { step: 2 }).carryOut(value.request_id!)).toMatchObject({ ok: true });
+    const { results } = await later.batches.get(fixture.city, value.request_id!, { limit: 10, cursor: undefined, status: undefined });
+    expect(results).toMatchObject([{ status: 'slung' }, { status: 'refused', code: 'forbidden' }]);
+    expect(Object.keys(await live())).toEqual([own]);
+  });
+
+  it.each(['graph', 'tree'])('is for no wait, whoever asks: %s', async (name) => {
+    const metadata = { state: 'pending', session_id: 'web/polecat' };
+    const wait = await h.create({ type: 'gate', labels: ['gc:wait'], metadata });
+    for (const caller of [undefined, await asks()])
+      await expect(a.sling({ target, formula: name, attached_bead_id: wait }, undefined, caller)).rejects.toMatchObject({
+        problem: 'wrong_state',
+        message: expect.stringContaining(`bead ${wait} is a wait, which is nobody's work; ${name} cannot be attached to it`),
+      });
+    expect((await h.bead(wait)).metadata).toEqual(metadata);
   });
 });

@@ -69,14 +69,14 @@ export class SlingBatchService {
   async sling(city: CityScope, body: SlingBatchInputBody, key: string | undefined, caller: Principal): Promise<Done<SlingBatchResponse>> {
     const dry = body.dry_run ?? false;
     const ref = dry ? undefined : idempotencyRef(caller, city.name, SLING_BATCH, key, body);
-    if (!dry && !body.atomic) return this.#eachForItself(city, body, ref, caller.actor);
-    const [read] = await Promise.allSettled([this.#readyTogether(city, body, caller.actor)]);
+    if (!dry && !body.atomic) return this.#eachForItself(city, body, ref, caller);
+    const [read] = await Promise.allSettled([this.#readyTogether(city, body, caller)]);
     const ready = read.status === 'fulfilled' ? read.value : undefined;
     // A repeat under a key is answered whatever has become of the formula.
     const together = async (w: Work): Promise<SlingBatchResponse> => {
       const sling = async (): Promise<{ status: number; body: SlingBatchResponse }> => {
         if (read.status === 'rejected') throw read.reason;
-        return { status: 200, body: await this.#together(w, body, dry, ready) };
+        return { status: 200, body: await this.#together(w, body, caller, dry, ready) };
       };
       return (await this.idempotency.run(w.tx, ref, sling)).body;
     };
@@ -84,23 +84,29 @@ export class SlingBatchService {
   }
 
   /** Members of a convoy are read twice: what their formula is for each is made ready outside of the transaction that slings them. */
-  async #readyTogether(city: CityScope, body: SlingBatchInputBody, actor: string): Promise<Ready | undefined> {
+  async #readyTogether(city: CityScope, body: SlingBatchInputBody, caller: Principal): Promise<Ready | undefined> {
     if (body.target.trim() === '') return undefined;
     const chosen = await this.formulas.choose(city, body);
     if (chosen === undefined) return undefined;
-    const { value: plan } = await this.work.run(city, actor, (work) => this.#planTogether(work, body), PREPARES);
+    const { value: plan } = await this.work.run(city, caller.actor, (work) => this.#planTogether(work, body, caller), PREPARES);
     const ready = await this.batch.ready(city, chosen, plan.beads, MAX_TOGETHER_STEPS);
     return this.batch.readyAhead(city, plan.beads, ready, plan.order.force);
   }
 
-  async #planTogether(work: Work, body: SlingBatchInputBody): Promise<BatchPlan> {
-    const plan = await this.plans.read(work, body);
+  async #planTogether(work: Work, body: SlingBatchInputBody, { session }: Principal): Promise<BatchPlan> {
+    const plan = await this.plans.read(work, body, session);
     if (plan.beads.length <= MAX_TOGETHER) return plan;
     throw invalid(`at most ${MAX_TOGETHER} beads can be slung with atomic or dry_run, not ${plan.beads.length}`, 'body');
   }
 
-  async #together(work: Work, body: SlingBatchInputBody, dry: boolean, ready: Ready | undefined): Promise<SlingBatchResponse> {
-    const plan = await this.#planTogether(work, body);
+  async #together(
+    work: Work,
+    body: SlingBatchInputBody,
+    caller: Principal,
+    dry: boolean,
+    ready: Ready | undefined,
+  ): Promise<SlingBatchResponse> {
+    const plan = await this.#planTogether(work, body, caller);
     const results = await this.batch.sling(work, plan.beads, plan, ready, dry);
     if (body.atomic) requireAll(results, body);
     return batchAnswer(plan, results, dry, dry ? eventsOf(work) : undefined);
@@ -114,7 +120,7 @@ export class SlingBatchService {
     city: CityScope,
     body: SlingBatchInputBody,
     ref: IdempotencyRef | undefined,
-    actor: string,
+    { actor, session }: Principal,
   ): Promise<Done<SlingBatchResponse>> {
     const owner = randomUUID();
     const begun = await this.work.run(
@@ -124,7 +130,7 @@ export class SlingBatchService {
         const stored = ref && (await this.idempotency.hold(work.tx, ref, owner, HOLD_MS));
         if (stored !== undefined) return { answer: stored.body as SlingBatchResponse };
         const before = ((ref && (await this.idempotency.kept(work.tx, ref))) ?? []) as SlingBatchResult[];
-        return { plan: await this.plans.read(work, body, before.length > 0), before };
+        return { plan: await this.plans.read(work, body, session, before.length > 0), before };
       },
       PREPARES,
     );
@@ -183,10 +189,11 @@ export class SlingBatchService {
       ...asked
     } = body;
     const { beads, skipped, convoy, order } = plan;
+    const by = order.session === undefined ? {} : { session: order.session };
     return this.work.run(city, actor, async (work) => {
       const stored = ref && (await this.idempotency.regain(work.tx, ref, owner));
       if (stored !== undefined) return stored.body as SlingBatchResponse;
-      const batch = { actor, asked: { ...asked, target: order.target.name }, formula: chosen, convoy, beads, skipped };
+      const batch = { actor, asked: { ...asked, target: order.target.name, ...by }, formula: chosen, convoy, beads, skipped };
       const answer = await this.batches.accept(work, batch);
       if (ref !== undefined) await this.idempotency.store(work.tx, ref, { status: 202, body: answer });
       return answer;

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
+import type { SessionCaller } from '../../../contract/principal.js';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -7,11 +8,13 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { ChosenFormula } from './sling-formulas.js';
 import type { SlingBatchResult, SlingOptions } from './sling.schemas.js';
 
+/** The options of a request, with the canonical name of the target, and the session that asked. */
+export type Asked = SlingOptions & { readonly session?: SessionCaller };
+
 /** A batch as it is accepted: what counts is what the request meant then. */
 export interface NewBatch {
   readonly actor: string;
-  /** The options of the request, with the canonical name of the target. */
-  readonly asked: SlingOptions;
+  readonly asked: Asked;
   readonly formula: ChosenFormula | undefined;
   readonly convoy: string | undefined;
   readonly beads: readonly string[];
@@ -21,7 +24,7 @@ export interface NewBatch {
 /** What comes next of a batch. */
 export interface Portion {
   readonly actor: string;
-  readonly asked: SlingOptions;
+  readonly asked: Asked;
   readonly formula: ChosenFormula | null;
   readonly convoy: string | null;
   readonly beads: readonly string[];

@@ -101,7 +101,7 @@ export class SlingFormulas {
     return formulas.map((formula, n) => ({ ...formula, ready: ready[n] }));
   }
 
-  /** @throws ProblemError sling_missing_bead, sling_cross_rig, and as `LaunchService.launch` and `SlingDispatch.sling` */
+  /** @throws ProblemError sling_missing_bead, sling_cross_rig, forbidden, and as `LaunchService.launch` and `SlingDispatch.sling` */
   async launch(work: Work, order: SlingOrder, formula: SlingFormula): Promise<SlungSomething> {
     const { recipe, source, asked } = formula;
     if (order.target.name !== formula.target) throw problem('unavailable', 'the agents of the city changed meanwhile; try again');

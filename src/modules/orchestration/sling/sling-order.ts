@@ -1,3 +1,4 @@
+import type { SessionCaller } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { SlingOptions } from './sling.schemas.js';
 import type { Target } from '../../configuration/roster/target.js';
@@ -10,6 +11,8 @@ export interface SlingOrder {
   readonly noConvoy: boolean;
   readonly reassign: boolean;
   readonly force: boolean;
+  /** The session that asks, if one does. */
+  readonly session: SessionCaller | undefined;
 }
 
 const MERGES: readonly string[] = ['direct', 'mr', 'local'];
@@ -26,7 +29,7 @@ export function rigContext({ scope_kind: kind, scope_ref: ref, rig }: SlingOptio
  *
  * @throws ProblemError invalid_request
  */
-export function toOrder(options: SlingOptions, target: Target, city: string): SlingOrder {
+export function toOrder(options: SlingOptions, target: Target, city: string, session: SessionCaller | undefined): SlingOrder {
   requireScope(options, city);
   if (options.owned && options.no_convoy) throw invalid('owned requires a convoy (cannot use with no_convoy)', 'body.owned');
   const merge = options.merge || undefined;
@@ -39,6 +42,7 @@ export function toOrder(options: SlingOptions, target: Target, city: string): Sl
     noConvoy: options.no_convoy ?? false,
     reassign: options.reassign ?? false,
     force: options.force ?? false,
+    session,
   };
 }
 

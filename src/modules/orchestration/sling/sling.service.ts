@@ -40,12 +40,18 @@ export class SlingService {
       return ready;
     };
     const work = async (w: Work): Promise<SlingResponse> =>
-      (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#sling(w, body, formula(), dry) }))).body;
+      (await this.idempotency.run(w.tx, ref, async () => ({ status: 200, body: await this.#sling(w, body, caller, formula(), dry) }))).body;
     return this.rehearsal.run(city, caller.actor, dry, work, { ahead: aheadOf([ready?.ready]) });
   }
 
-  async #sling(work: Work, body: SlingInputBody, formula: SlingFormula | undefined, dry: boolean): Promise<SlingResponse> {
-    const order = await this.orders.read(work, body, () => {
+  async #sling(
+    work: Work,
+    body: SlingInputBody,
+    { session }: Principal,
+    formula: SlingFormula | undefined,
+    dry: boolean,
+  ): Promise<SlingResponse> {
+    const order = await this.orders.read(work, body, session, () => {
       if (formula === undefined && !body.bead) throw invalid('bead or formula is required', 'body.bead');
     });
     const slung =

@@ -129,7 +129,7 @@ export class PoolPass {
     return checks.length === 0 ? new Map() : this.scales.answers(city, checks, poolSettings(config).patrolMs);
   }
 
-  /** What ended sessions hold, and the ends of sessions that hold something: behind the city's work lock. */
+  /** What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. */
   async #giveBack(city: PoolCity, pks: readonly number[]): Promise<void> {
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
@@ -137,7 +137,7 @@ export class PoolPass {
       for (const pk of [...pks].sort((a, b) => a - b)) {
         const row = await changes.lock(pk);
         if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
-        await this.claims.release(changes, work, row, 'orphaned');
+        await this.claims.end(changes, work, row, 'orphaned');
         await changes.close(row, 'orphaned');
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);

@@ -174,12 +174,12 @@ export class PoolStateRepository {
     return (await databaseTime(db)).getTime();
   }
 
-  /** Everything of the city that is not closed, by pk. */
+  /** Everything of the city that is not closed, by pk. A wait is that of the session it was registered for, and of no other which has its name then. */
   async sessions(tx: Tx, streamId: number): Promise<PoolRow[]> {
     const { rows } = await sql<PoolRow>`
       with waiting as materialized (
-        select b.metadata ->> 'session_id' as name from beads b
-        where ${isWaitIn(streamId, 'pending')} and coalesce(b.metadata ->> 'session_id', '') <> '')
+        select coalesce(b.metadata ->> 'registered_session', b.metadata ->> 'session_id') as name from beads b
+        where ${isWaitIn(streamId, 'pending')} and coalesce(b.metadata ->> 'registered_session', b.metadata ->> 'session_id', '') <> '')
       select s.pk, s.id, s.origin, s.kind, s.template, s.agent, s.agent_name, s.slot, s.rig, s.named_identity, s.session_name, s.alias, s.state,
         s.state_at, s.reason, s.generation, s.live, s.ready_at, s.last_woke_at, s.wake_request, s.stop_request, s.stop_reason,
         s.stop_requested_at, s.start_deadline, s.not_before, s.held_until, s.quarantined_until, s.churns, s.metadata, s.options, s.launch_hash,

@@ -194,6 +194,76 @@ describe('a wait that a session has written itself', () => {
   });
 });
 
+describe('the wait of a session that has ended', () => {
+  const canceled = { state: 'canceled', by: 'reconciler', why: expect.stringMatching(/^session al-\d+ has ended$/) };
+  const told = async (id: string): Promise<Record<string, unknown>> =>
+    (
+      await sql<Record<string, unknown>>`select metadata ->> 'state' as state, metadata ->> 'canceled_by' as by,
+        metadata ->> 'close_reason' as why from beads where id = ${id}`.execute(fixture.db)
+    ).rows[0]!;
+  const end = (row: SessionRow, how: 'end' | 'release'): Promise<unknown> =>
+    fixture.a.sessions.withWork(fixture.city, 'reconciler', async (changes, work) => {
+      const locked = await changes.require(row.pk, row.id);
+      await fixture.one.claims[how](changes, work, locked, 'closed');
+      if (how === 'end') await changes.close(locked, 'operator');
+    });
+
+  it('ends with it, in the same transaction, and not where the session only rests', async () => {
+    const other = await fixture.session('asleep');
+    const { id } = await wait();
+    const { id: ready, bead } = await wait();
+    await close(bead);
+    const { id: others } = await wait(other.id);
+    const { id: anybodys } = await wait('somebody');
+    await end(session, 'release');
+    expect(await told(id)).toMatchObject({ state: 'pending' });
+    await end(session, 'end');
+    expect([await told(id), await told(ready)]).toEqual([canceled, canceled]);
+    expect([await told(others), await told(anybodys)]).toMatchObject([{ state: 'pending' }, { state: 'pending' }]);
+  });
+
+  it('is not that of the next one with its name, which is woken for its work', async () => {
+    await fixture.set(session.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
+    const { id } = await wait('worker');
+    expect(
+      (await sql`select from beads where metadata @> ${JSON.stringify({ registered_session: session.id })}`.execute(fixture.db)).rows,
+    ).toHaveLength(1);
+    // As by a city that does not run: whoever ends the session has no work to change.
+    await fixture.close(session.pk);
+    const next = await fixture.session('asleep');
+    await fixture.set(next.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
+    const begun = await fixture.bead({ 'gc.session_id': next.id });
+    await sql`update beads set status = 'in_progress', assignee = 'worker' where id = ${begun}`.execute(fixture.db);
+    expect(await fixture.pass()).toMatchObject([{ do: 'wake', pk: next.pk, why: 'work' }]);
+    expect(await told(id)).toEqual(canceled);
+    expect(await fixture.one.claims.hasOrphaned(fixture.city.streamId)).toBe(false);
+  });
+
+  it('keeps its session asleep for as long as that is there', async () => {
+    await fixture.set(session.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
+    const { id } = await wait('worker');
+    const begun = await fixture.bead({ 'gc.session_id': session.id });
+    await sql`update beads set status = 'in_progress', assignee = 'worker' where id = ${begun}`.execute(fixture.db);
+    expect(await fixture.pass()).toEqual([]);
+    expect(await told(id)).toMatchObject({ state: 'pending' });
+  });
+
+  it('stays that of a name where nobody had it, also when no session is left', async () => {
+    const { id } = await wait('somebody');
+    await fixture.close(session.pk);
+    expect(await fixture.one.claims.hasOrphaned(fixture.city.streamId)).toBe(false);
+    expect(await told(id)).toMatchObject({ state: 'pending' });
+  });
+
+  it('ends in steps where there are many', async () => {
+    for (let n = 0; n < 3; n++) await wait();
+    await sql`update beads set metadata = metadata || '{"registered_session":"al-gone"}' where issue_type = 'gate'`.execute(fixture.db);
+    const { value } = await fixture.work.run(fixture.city, 'reconciler', (work) => fixture.one.claims.releaseOrphaned(work, 2));
+    expect(value).toBe(2);
+    expect(await fixture.one.claims.hasOrphaned(fixture.city.streamId)).toBe(true);
+  });
+});
+
 it('waits that cannot be told keep no pool standing, and are tried again', async () => {
   const { pass, repository, claims } = fixture.one;
   const waits = { deliver: () => Promise.reject(new Error('it fails')) } as unknown as WaitDelivery;

@@ -94,8 +94,10 @@ export class SessionExits {
     if (givesBack && !mayGiveBack) throw new NeedsWork();
     ended.also?.(changes, row);
     await this.repository.failCommands(changes.tx, row.pk);
-    if (givesBack && changes.work !== undefined)
-      await this.claims.release(changes, changes.work, row, decision.to === 'asleep' ? decision.reason : decision.to);
+    if (givesBack && changes.work !== undefined) {
+      if (decision.to === 'closed') await this.claims.end(changes, changes.work, row, decision.to);
+      else await this.claims.release(changes, changes.work, row, decision.to === 'asleep' ? decision.reason : decision.to);
+    }
     return move(changes, row, decision, ended);
   }
 }

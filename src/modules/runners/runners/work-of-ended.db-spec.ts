@@ -60,6 +60,22 @@ describe('what a session holds', () => {
     expect(events.filter(({ type }) => type === 'bead.dead_assignee_reopened')).toMatchObject([{ subject: bead }]);
   });
 
+  it.each([
+    ['it is closed', 'canceled'],
+    ['it is drained', 'pending'],
+  ])('where %s, its waits are %s', async (how, said) => {
+    const { session } = await holder();
+    const metadata = { state: 'pending', session_id: session.session_name, registered_session: session.id };
+    const { value } = await runner
+      .get(WorkService)
+      .run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'wait', type: 'gate', labels: ['gc:wait'], metadata }));
+    const [state, end] = ENDS[how]!;
+    await end(session.pk);
+    await fixture.until(session.pk, state);
+    const { rows } = await sql`select metadata ->> 'state' as state from beads where id = ${value.id}`.execute(fixture.db);
+    expect(rows).toEqual([{ state: said }]);
+  });
+
   it.each(['kill', 'sleep'] as const)('stays with it after a %s: it goes on with that when it is woken', async (wish) => {
     const { session, bead } = await holder();
     await stop(session.pk, wish);

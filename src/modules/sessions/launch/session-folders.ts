@@ -12,7 +12,7 @@ export const COMMANDS = '@commands';
 export interface Swept {
   /** Ids of the sessions that are not closed. */
   readonly open: readonly string[];
-  /** How many folders went, once they have. However much they hold, nobody has to wait for it. */
+  /** How many folders went that no sweep before it had begun with, once all have. However much they hold, nobody has to wait for it. */
   readonly removed: Promise<number>;
 }
 
@@ -20,7 +20,7 @@ export interface Swept {
 interface Removal {
   /** Names of folders that are being taken away, or are to be. */
   readonly names: Set<string>;
-  /** How many have gone by the last of them. */
+  /** How many the last sweep took away, once it has. */
   removed: Promise<number>;
 }
 
@@ -46,13 +46,13 @@ export class SessionFolders {
   #removed(city: string, over: readonly string[]): Promise<number> {
     const removal = this.#removals.get(city) ?? { names: new Set(), removed: Promise.resolve(0) };
     const fresh = over.filter((name) => !removal.names.has(name));
-    if (fresh.length === 0) return removal.removed;
+    if (fresh.length === 0) return removal.removed.then(() => 0);
     this.#removals.set(city, removal);
     for (const name of fresh) removal.names.add(name);
-    removal.removed = removal.removed.then(async (before) => {
+    removal.removed = removal.removed.then(async () => {
       const removed = await removedOf(city, fresh, removal.names);
       if (removal.names.size === 0) this.#removals.delete(city);
-      return before + removed;
+      return removed;
     });
     return removal.removed;
   }

@@ -5,6 +5,8 @@ import type { MessageIntent } from './message-row.js';
 
 /** A queue that nobody empties does not grow for ever. */
 export const QUEUE_LIMIT = 1000;
+/** Nor in bytes of what its messages say. */
+export const QUEUE_BYTES = 16 * 1024 * 1024;
 
 /** A process answers and is going to stay. */
 const present = (row: SessionRow): boolean => row.live && row.stop_request === null;
@@ -22,6 +24,13 @@ export function keptAsleep(row: SessionRow, suspension: string | undefined, now:
   if (row.held_until !== null && row.held_until > now) return until('on hold', row.held_until);
   if (row.state === 'quarantined') return `session ${row.id} is quarantined; wake it first`;
   return undefined;
+}
+
+/** Why the queue does not take another message with this text; undefined where it does. */
+export function full(row: SessionRow, text: string, { waiting, bytes }: QueueFacts): string | undefined {
+  if (waiting >= QUEUE_LIMIT) return `${QUEUE_LIMIT} messages wait for session ${row.id} already`;
+  if (bytes + Buffer.byteLength(text) <= QUEUE_BYTES) return undefined;
+  return `messages of ${bytes} bytes wait for session ${row.id} already, and with this one they would be more than ${QUEUE_BYTES}`;
 }
 
 /** Whether the session's process is known not to be able to do what the intent asks for now. */

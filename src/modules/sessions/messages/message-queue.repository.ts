@@ -3,12 +3,12 @@ import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { Dropped, MessageRow, MessageSource, MessageStatus, NewMessage } from './message-row.js';
+import type { Dropped, EndedMessage, MessageRow, MessageSource, MessageStatus, NewMessage } from './message-row.js';
 
-const rowWith = (
-  body: RawBuilder<string>,
-): RawBuilder<unknown> => sql`m.pk, m.stream_id, m.session_pk, m.id, m.intent, ${body} as body, m.source, m.reference, m.sender, m.epoch, m.request_id, m.status,
+/** What became of a message, without what it says. */
+const ENDED = sql`m.pk, m.stream_id, m.session_pk, m.id, m.intent, m.source, m.reference, m.sender, m.epoch, m.request_id, m.status,
   m.generation, m.attempts, m.error_code, m.error_message, m.created_at, m.deliver_after, m.expires_at, m.ended_at`;
+const rowWith = (body: RawBuilder<string>): RawBuilder<unknown> => sql`${ENDED}, ${body} as body`;
 const ROW = rowWith(sql`m.body`);
 const DAY_MS = 24 * 60 * 60 * 1000;
 const after = (ms: number): RawBuilder<Date> => sql<Date>`clock_timestamp() + ${ms / 1000}::float8 * interval '1 second'`;
@@ -21,6 +21,8 @@ export interface QueueFacts {
   readonly inTurn: boolean;
   /** Messages that wait or are being delivered. */
   readonly waiting: number;
+  /** How many bytes their texts have, which PostgreSQL knows without reading those that are long. */
+  readonly bytes: number;
   /** A question of the live process is open. */
   readonly asks: boolean;
 }
@@ -31,6 +33,8 @@ export interface Which {
   readonly sources?: readonly MessageSource[];
   /** Those whose time is over. */
   readonly overdue?: boolean;
+  /** No more than so many, the oldest. */
+  readonly first?: number;
 }
 
 /** A session with queued messages whose time is over. */
@@ -52,15 +56,17 @@ export class MessageQueueRepository {
     return rows[0]!;
   }
 
-  /** `limit` bounds how far `waiting` is counted. */
+  /** `limit` bounds how many are counted. */
   async facts(tx: Tx, session: { pk: number; stream_id: number; generation: number }, limit: number): Promise<QueueFacts> {
     const { rows } = await sql<QueueFacts>`
-      select s.head, clock_timestamp() as now, l.activity = 'in-turn' as "inTurn",
-        (select count(*)::int from (select from session_messages m where m.session_pk = l.session_pk and m.status in ('queued', 'in_flight')
-          limit ${limit}) w) as waiting,
+      select s.head, clock_timestamp() as now, l.activity = 'in-turn' as "inTurn", w.waiting, w.bytes,
         exists (select from session_interactions i where i.session_pk = l.session_pk and i.status = 'open'
           and i.generation = ${session.generation}) as asks
-      from session_logs l, event_streams s where l.session_pk = ${session.pk} and s.id = ${session.stream_id}`.execute(tx);
+      from session_logs l, event_streams s, lateral (
+        select count(*)::int as waiting, coalesce(sum(q.bytes), 0)::bigint as bytes from (
+          select octet_length(m.body) as bytes from session_messages m where m.session_pk = l.session_pk and m.status in ('queued', 'in_flight')
+          limit ${limit}) q) w
+      where l.session_pk = ${session.pk} and s.id = ${session.stream_id}`.execute(tx);
     return rows[0]!;
   }
 
@@ -92,15 +98,21 @@ export class MessageQueueRepository {
     return rows[0];
   }
 
-  /** Ends messages of a session that are in one of the states `from`, oldest first; `only` says which of them. */
-  async drop(tx: Tx, sessionPk: number, from: readonly MessageStatus[], to: Dropped, only: Which = {}): Promise<MessageRow[]> {
-    const { rows } = await sql<MessageRow>`
+  /**
+   * Ends messages of a session that are in one of the states `from`, oldest first; `only` says which of them. It answers no
+   * texts: a full queue has more of them than a process should hold.
+   */
+  async drop(tx: Tx, sessionPk: number, from: readonly MessageStatus[], to: Dropped, only: Which = {}): Promise<EndedMessage[]> {
+    const { rows } = await sql<EndedMessage>`
       update session_messages m set status = ${to.status}, error_code = ${to.code}, error_message = ${to.message}, ended_at = clock_timestamp()
-      where m.session_pk = ${sessionPk} and m.status = any(${[...from]}::text[])
-        and (${only.pk ?? null}::bigint is null or m.pk = ${only.pk ?? null}::bigint)
-        and (${only.sources === undefined} or m.source = any(${[...(only.sources ?? [])]}::text[]))
-        and (not ${only.overdue ?? false}::boolean or m.expires_at <= clock_timestamp())
-      returning ${ROW}`.execute(tx);
+      where m.pk = any(array(
+        select m.pk from session_messages m
+        where m.session_pk = ${sessionPk} and m.status = any(${[...from]}::text[])
+          and (${only.pk ?? null}::bigint is null or m.pk = ${only.pk ?? null}::bigint)
+          and (${only.sources === undefined} or m.source = any(${[...(only.sources ?? [])]}::text[]))
+          and (not ${only.overdue ?? false}::boolean or m.expires_at <= clock_timestamp())
+        order by m.pk limit ${only.first ?? null}::bigint))
+      returning ${ENDED}`.execute(tx);
     return rows.sort((a, b) => a.pk - b.pk);
   }
 

@@ -8,7 +8,7 @@ import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import { MessageQueueRepository, type Which } from './message-queue.repository.js';
-import type { Dropped, MessageRow, MessageStatus, NewMessage } from './message-row.js';
+import type { Dropped, EndedMessage, MessageRow, MessageStatus, NewMessage } from './message-row.js';
 import { wakeForMessage } from './message-wake.js';
 import { SessionMessage, SessionSubmit } from './messages.operations.js';
 
@@ -18,7 +18,7 @@ export type { Dropped, MessageRow, NewMessage } from './message-row.js';
 export type SettledReaction = (
   changes: SessionChanges,
   row: SessionRow,
-  message: MessageRow,
+  message: EndedMessage,
   outcome: 'delivered' | Dropped,
 ) => Promise<void>;
 
@@ -115,10 +115,10 @@ export class MessageQueue implements OnModuleInit {
     return (await this.#drop(changes, row, ['queued'], cancelled, { pk })).length === 1;
   }
 
-  /** Drops the queued messages whose time is over. Returns how many. */
+  /** Drops queued messages whose time is over, so many at once. Returns how many. */
   async expire(changes: SessionChanges, row: SessionRow): Promise<number> {
     const expired = { status: 'expired', code: 'expired', message: 'it could not be delivered in its time' } as const;
-    return (await this.#drop(changes, row, ['queued'], expired, { overdue: true })).length;
+    return (await this.#drop(changes, row, ['queued'], expired, { overdue: true, first: EXPIRED_AT_ONCE })).length;
   }
 
   async #drop(
@@ -127,14 +127,14 @@ export class MessageQueue implements OnModuleInit {
     from: readonly MessageStatus[],
     to: Dropped,
     only: Which = {},
-  ): Promise<readonly MessageRow[]> {
+  ): Promise<readonly EndedMessage[]> {
     const rows = await this.repository.drop(changes.tx, row.pk, from, to, only);
     for (const message of rows) await this.#settle(changes, row, message, to);
     return rows;
   }
 
   /** Ends the message's operation and tells what became of it. The row has ended already, once. */
-  async #settle(changes: SessionChanges, row: SessionRow, message: MessageRow, outcome: 'delivered' | Dropped): Promise<void> {
+  async #settle(changes: SessionChanges, row: SessionRow, message: EndedMessage, outcome: 'delivered' | Dropped): Promise<void> {
     if (outcome !== 'delivered') {
       const payload = { session_id: row.id, message_id: message.id, status: outcome.status, intent: message.intent, reason: outcome.code };
       changes.emit(event(SessionMessageDropped, { ...changes.facts(row), message: outcome.message, payload }));
@@ -144,7 +144,7 @@ export class MessageQueue implements OnModuleInit {
     if (!changes.touched.has(row.pk)) changes.touch(row);
   }
 
-  async #end(changes: SessionChanges, row: SessionRow, message: MessageRow, outcome: 'delivered' | Dropped): Promise<void> {
+  async #end(changes: SessionChanges, row: SessionRow, message: EndedMessage, outcome: 'delivered' | Dropped): Promise<void> {
     const { request_id: requestId, source, intent } = message;
     if (requestId === null) return;
     const session_id = row.id;
@@ -162,6 +162,8 @@ export class MessageQueue implements OnModuleInit {
     if (ended !== undefined) changes.emit(ended);
   }
 }
+
+const EXPIRED_AT_ONCE = 100;
 
 /** A process is there, and nobody wants it to end. */
 function takes({ state, live, stop_request }: SessionRow): boolean {

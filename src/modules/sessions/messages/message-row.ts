@@ -37,6 +37,9 @@ export interface MessageRow {
   readonly ended_at: Date | null;
 }
 
+/** A message that has ended, or is about to, without its text: it may have a megabyte, and a queue many of them. */
+export type EndedMessage = Omit<MessageRow, 'body'>;
+
 export interface NewMessage {
   readonly body: string;
   readonly source: MessageSource;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import { ProblemError } from '../../../contract/problems.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import { QUEUE_LIMIT } from './message-gate.js';
+import { QUEUE_BYTES, QUEUE_LIMIT } from './message-gate.js';
 import type { MessageIntent } from './message-row.js';
 import { MessagesQuery } from './messages.schemas.js';
 import { sessionFixture, type SessionFixture } from './testing/session-fixture.js';
@@ -298,6 +298,43 @@ describe('the queue', () => {
     );
     await fixture.send(session, 'the last');
     expect(await refusal(fixture.send(session, 'too many'))).toMatch(/^409 conflict: 1000 messages wait for session /);
+  });
+
+  const fill = (session: SessionRow, many: number, text: string, minutes = 60): Promise<unknown> =>
+    sql`insert into session_messages (stream_id, session_pk, id, intent, body, source, sender, expires_at)
+      select ${fixture.city.streamId}, ${session.pk}, ${session.id} || '-' || n, 'default', ${text}, 'nudge', 'x', now() + ${minutes}::int * interval '1 minute'
+      from generate_series(1, ${many}::int) n`.execute(fixture.db);
+
+  it('nor do the texts of all that wait, together', async () => {
+    const session = await fixture.session();
+    await fill(session, 16, 'é'.repeat(QUEUE_BYTES / 32 - 1));
+    await fixture.send(session, 'é'.repeat(16));
+    expect(await refusal(fixture.send(session, '!'))).toBe(
+      `409 conflict: messages of ${QUEUE_BYTES} bytes wait for session ${session.id} already, and with this one they would be more than ${QUEUE_BYTES}`,
+    );
+    await fixture.deliverNext(session.pk);
+    await fixture.send(session, '!');
+  });
+
+  // Guard: a full queue has a gigabyte of texts at the worst, which no process should be given at once.
+  it('ends with its session, however long its texts are: nobody is given them', async () => {
+    const session = await fixture.session();
+    await fill(session, 50, 'long '.repeat(200_000));
+    const told: object[] = [];
+    fixture.a.queue.onSettled((_changes, row, message) => Promise.resolve(void (row.pk === session.pk && told.push(message))));
+    await fixture.close(session.pk);
+    expect(told).toHaveLength(50);
+    for (const message of told) expect(message).not.toHaveProperty('body');
+  });
+
+  it('expires in steps', async () => {
+    const session = await fixture.session();
+    await fill(session, 150, 'late', -1);
+    await fill(await fixture.session(), 1, 'in time');
+    expect([await fixture.a.reconciler.sweep(), await fixture.b.reconciler.sweep(), await fixture.a.reconciler.sweep()]).toEqual([
+      100, 50, 0,
+    ]);
+    expect(new Set(await fixture.statuses(session.pk))).toEqual(new Set(['expired']));
   });
 
   it('takes a message once under a key, wherever and whenever it is sent again', async () => {

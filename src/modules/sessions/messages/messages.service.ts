@@ -13,7 +13,7 @@ import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import { endsQueued, keptAsleep, QUEUE_LIMIT, unsupported } from './message-gate.js';
+import { endsQueued, full, keptAsleep, QUEUE_LIMIT, unsupported } from './message-gate.js';
 import { MessageQueueRepository } from './message-queue.repository.js';
 import { MessageQueue, neverTakes } from './message-queue.service.js';
 import type { MessageIntent } from './message-row.js';
@@ -91,7 +91,8 @@ export class MessagesService {
     if (facts.asks) throw problem('pending_interaction', 'session has a pending interaction');
     const lacking = unsupported(row, intent, facts);
     if (lacking !== undefined) throw problem('unsupported', lacking);
-    if (facts.waiting >= QUEUE_LIMIT) throw problem('conflict', `${QUEUE_LIMIT} messages wait for session ${row.id} already`);
+    const crowded = full(row, body, facts);
+    if (crowded !== undefined) throw problem('conflict', crowded);
 
     const requestId = this.operations.newRequestId();
     const { message } = await this.queue.enqueue(changes, row, { body, source, intent, sender: caller.actor, requestId });

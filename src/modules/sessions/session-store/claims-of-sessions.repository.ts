@@ -9,7 +9,13 @@ function marked(streamId: number, key: string, value: RawBuilder<string>): RawBu
     and b.metadata ->> ${key} = ${value}`;
 }
 
-/** SQL about what sessions hold. */
+const WAITER = sql`(b.metadata ->> 'registered_session') collate "C"`;
+/** Waits that are not over, as the index by their sessions has them. */
+const waits = (streamId: number): RawBuilder<unknown> => sql`
+  beads b where b.stream_id = ${streamId} and b.issue_type = 'gate' and b.status <> 'closed' and b.labels @> '{gc:wait}'
+    and b.metadata ->> 'state' in ('pending', 'ready') and length(b.metadata ->> 'registered_session') <= 255`;
+
+/** SQL about what sessions hold, and what they wait for. */
 @Injectable()
 export class ClaimsOfSessionsRepository {
   constructor(private readonly db: Db) {}
@@ -23,6 +29,30 @@ export class ClaimsOfSessionsRepository {
       select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed'
       order by 1`.execute(db);
     return rows.map((row) => row.id);
+  }
+
+  /** Waits that are registered for a session and not over. */
+  async waits(db: Kysely<Database>, streamId: number, session: string, limit: number): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select b.id from ${waits(streamId)} and ${WAITER} = ${session} limit ${limit}`.execute(db);
+    return rows.map((row) => row.id);
+  }
+
+  /**
+   * Waits that are not over and were registered for a session which is: their ids by session. A city may have many waits, and
+   * all but a few are of sessions that are there: from session to session, without reading what each has.
+   */
+  async orphanedWaits(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
+    const next = (than: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`(select ${WAITER} as session from ${waits(streamId)} and ${WAITER} > ${than} order by ${WAITER} limit 1)`;
+    const { rows } = await sql<{ id: string; session: string }>`
+      with recursive waiters as (
+        ${next(sql`''`)} union all select n.session from waiters w cross join lateral ${next(sql`w.session`)} n)
+      select b.id, w.session from waiters w
+      cross join lateral (select b.id from ${waits(streamId)} and ${WAITER} = w.session limit ${limit}) b
+      where not exists (select from sessions s where s.stream_id = ${streamId} and s.id = w.session and s.state <> 'closed')
+      limit ${limit}`.execute(this.db);
+    return rows;
   }
 
   /** Begun work of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. */

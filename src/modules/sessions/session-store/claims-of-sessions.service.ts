@@ -3,17 +3,31 @@ import { BeadDeadAssigneeReopened } from '../../../contract/events/beads.events.
 import { event } from '../../../platform/event-log/event.js';
 import type { SessionChanges } from './session-changes.js';
 import type { SessionRow } from './session-row.js';
+import { expireWhenDue, finishWait, isLive, isWait } from '../../work/work/wait-states.js';
 import type { Work } from '../../work/work/work.js';
 import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
 
-/** The work that sessions hold: given back when they end, kept while they live. */
+/** Waits that the end of one session ends itself; those behind them `releaseOrphaned` finds. */
+const WAITS_AT_ONCE = 100;
+
+/** The work that sessions hold: given back when they end, kept while they live. So are their waits. */
 @Injectable()
 export class ClaimsOfSessions {
   constructor(private readonly repository: ClaimsOfSessionsRepository) {}
 
   /**
-   * Gives back what a session holds, in the transaction that ends it for good: begun work is open again and nobody's, with
-   * an event that names `reason`. To be called in `SessionChangesService.withWork`, before or after the session is closed.
+   * What `release` does, in the transaction that closes the session: nobody waits for anything any more, either. A wait that
+   * stayed would never be told, and whoever gets the name next would seem to wait.
+   */
+  async end(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<void> {
+    await this.release(changes, work, row, reason);
+    const ids = await this.repository.waits(changes.tx, changes.city.streamId, row.id, WAITS_AT_ONCE);
+    for (const wait of await work.findAll(ids)) await endWait(work, wait.id, row.id);
+  }
+
+  /**
+   * Gives back what a session holds, in the transaction that ends it, or lets it rest for long: begun work is open again and
+   * nobody's, with an event that names `reason`. To be called in `SessionChangesService.withWork`, before or after that.
    * Work that is assigned to a pool member's name stays assigned: its next session goes on with it. Returns how many.
    */
   async release(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<number> {
@@ -28,23 +42,34 @@ export class ClaimsOfSessions {
     return this.repository.held(row.stream_id, row.id);
   }
 
-  /** Gives back what ended sessions still hold, `limit` beads at once: whoever ended them could not. */
+  /** Gives back what ended sessions still hold, and ends their waits, `limit` beads of either at once: whoever ended them could not. */
   async releaseOrphaned(work: Work, limit: number): Promise<number> {
+    const { streamId } = work.city;
     let released = 0;
-    for (const { id, session } of await this.repository.orphaned(work.city.streamId, limit))
+    for (const { id, session } of await this.repository.orphaned(streamId, limit))
       if (await reopen(work, id, session, 'closed')) released++;
+    for (const { id, session } of await this.repository.orphanedWaits(streamId, limit)) if (await endWait(work, id, session)) released++;
     return released;
   }
 
   /** Whether there is something for `releaseOrphaned`, as it is committed. */
   async hasOrphaned(streamId: number): Promise<boolean> {
-    return (await this.repository.orphaned(streamId, 1)).length > 0;
+    return (await this.repository.orphaned(streamId, 1)).length > 0 || (await this.repository.orphanedWaits(streamId, 1)).length > 0;
   }
 
   /** Keeps the leases of all sessions that have a process. Returns how many it extended. */
   renew(): Promise<number> {
     return this.repository.renew();
   }
+}
+
+/** False when it is over, or another session's, by now: what is looked at is what the city's writers have left. */
+async function endWait(work: Work, id: string, session: string): Promise<boolean> {
+  const bead = await work.find(id);
+  if (bead === undefined || bead.status === 'closed' || !isWait(bead) || bead.metadata.registered_session !== session) return false;
+  const wait = await expireWhenDue(work, bead);
+  if (isLive(wait)) await finishWait(work, wait, 'canceled', { canceled_by: work.actor, close_reason: `session ${session} has ended` });
+  return true;
 }
 
 /** False when somebody else has it by now: what is looked at is what the city's writers have left. */

@@ -41,7 +41,7 @@ export class SessionClosing {
         const wish = { ...stopWish(before, 'close', { reason: 'operator' }), ...set, wake_request: null };
         return changes.patch(before, wish);
       }
-      await this.claims.release(changes, work, before, 'closed');
+      await this.claims.end(changes, work, before, 'closed');
       return changes.close(before, 'operator', { set });
     });
     const closed = await this.requests.confirmed(city, row, gone, ({ state }) => state === 'closed');

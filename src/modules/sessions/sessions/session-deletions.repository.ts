@@ -2,19 +2,35 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 
-const BATCH = 20;
+/** Entries that one statement removes: all of a long transcript would take longer than a statement may. */
+const STEP = 5_000;
+/** What one turn takes of one session. */
+const STEPS = 10;
 
 /** Removes the records of closed sessions that were asked to be deleted, with everything that was said in them. */
 @Injectable()
 export class SessionDeletionsRepository {
+  /** A test sets smaller ones. */
+  step = STEP;
+  steps = STEPS;
+
   constructor(private readonly db: Db) {}
 
   readonly isDue = sql<boolean>`exists (select from sessions where state = 'closed' and delete_pending)`;
 
-  /** True when it is gone, whoever did it. Its turns go with it: the sums of what its city has used say that they are not all. */
+  /**
+   * What was said goes in steps, then the record. True when it is gone, whoever did it; what is left of a long transcript the next
+   * turn goes on with. Its turns go with it: the sums of what its city has used say that they are not all.
+   */
   async delete(pk: number): Promise<boolean> {
+    let left = true;
+    for (let n = 0; left && n < this.steps; n++) left = (await this.#entries(pk)) === this.step;
+    if (left) return false;
+    // One that has waited for another worker's step has removed less than is left, perhaps: then the record stays.
     await sql`
-      with gone as (delete from sessions where pk = ${pk} and state = 'closed' and delete_pending returning pk),
+      with gone as (
+        delete from sessions where pk = ${pk} and state = 'closed' and delete_pending
+          and not exists (select from session_entries e where e.session_pk = ${pk} offset ${this.step}) returning pk),
       entries as (delete from session_entries e using gone g where e.session_pk = g.pk)
       insert into usage_cities as u (stream_id, removed_until)
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id
@@ -22,6 +38,17 @@ export class SessionDeletionsRepository {
         where u.removed_until is null or u.removed_until < excluded.removed_until`.execute(this.db);
     const { rows } = await sql`select 1 from sessions where pk = ${pk}`.execute(this.db);
     return rows.length === 0;
+  }
+
+  /** Removes the first entries of a session that is to be deleted; answers how many. */
+  async #entries(pk: number): Promise<number> {
+    const { numAffectedRows } = await sql`
+      delete from session_entries e using sessions s
+      where s.pk = ${pk} and s.state = 'closed' and s.delete_pending and e.session_pk = s.pk and e.seq <= (
+        select max(f.seq) from (select f.seq from session_entries f where f.session_pk = ${pk} order by f.seq limit ${this.step}) f)`.execute(
+      this.db,
+    );
+    return Number(numAffectedRows ?? 0n);
   }
 
   /** Has sessions of a city deleted that were closed so long ago. Answers which. */
@@ -35,14 +62,10 @@ export class SessionDeletionsRepository {
     return rows.map(({ pk }) => pk);
   }
 
-  async sweep(signal?: AbortSignal): Promise<number> {
+  /** Some that are to be deleted, others each time: those that cannot be, or take long, keep none of the others waiting. */
+  async pending(limit: number): Promise<number[]> {
     const { rows } = await sql<{ pk: number }>`
-      select pk from sessions where state = 'closed' and delete_pending limit ${BATCH}`.execute(this.db);
-    let deleted = 0;
-    for (const { pk } of rows) {
-      if (signal?.aborted === true) break;
-      if (await this.delete(pk)) deleted++;
-    }
-    return deleted;
+      select pk from sessions where state = 'closed' and delete_pending order by random() limit ${limit}`.execute(this.db);
+    return rows.map(({ pk }) => pk);
   }
 }

@@ -1,15 +1,32 @@
 import { Injectable } from '@nestjs/common';
+import { eachAlone } from '../../../platform/health/each-alone.js';
+import { AppLogger } from '../../../platform/logging/logger.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
 
-/** Forgets sessions that were closed long ago, with everything that was said in them. */
+const BATCH = 20;
+
+/** Forgets sessions that are to be deleted, or were closed long ago, with everything that was said in them. */
 @Injectable()
 export class SessionRetention {
-  constructor(private readonly repository: SessionDeletionsRepository) {}
+  constructor(
+    private readonly repository: SessionDeletionsRepository,
+    private readonly log: AppLogger,
+  ) {}
 
-  /** At most `limit` of a city, the oldest first. Answers how many; who dies in between leaves the rest to the sweep. */
+  /** At most `limit` of a city, the oldest first. Answers how many; what is left of them, for whatever reason, is left to the sweep. */
   async prune(streamId: number, olderMs: number, limit: number): Promise<number> {
     const marked = await this.repository.mark(streamId, olderMs, limit);
-    for (const pk of marked) await this.repository.delete(pk);
+    await this.#delete(marked);
     return marked.length;
+  }
+
+  /** Goes on with those that are to be deleted. Answers how many are gone. */
+  async sweep(signal?: AbortSignal): Promise<number> {
+    return this.#delete(await this.repository.pending(BATCH), signal);
+  }
+
+  #delete(pks: readonly number[], signal?: AbortSignal): Promise<number> {
+    const alone = { failed: 'a session could not be deleted', about: (session: number) => ({ session }), signal };
+    return eachAlone(pks, this.log, alone, (pk) => this.repository.delete(pk));
   }
 }

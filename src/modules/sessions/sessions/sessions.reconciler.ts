@@ -4,6 +4,7 @@ import { AppLogger } from '../../../platform/logging/logger.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
+import { SessionRetention } from './session-retention.service.js';
 import { SessionCreate } from './sessions.operations.js';
 
 const TICK_MS = 2_000;
@@ -15,6 +16,7 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly operations: Operations,
     private readonly repository: CreateEndingsRepository,
     private readonly deletions: SessionDeletionsRepository,
+    private readonly retention: SessionRetention,
     private readonly log: AppLogger,
     private readonly due: DueLooks,
   ) {}
@@ -32,7 +34,7 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
       name: 'deleted sessions',
       everyMs: TICK_MS,
       due: this.deletions.isDue,
-      work: (signal) => this.deletions.sweep(signal),
+      work: (signal) => this.retention.sweep(signal),
     });
   }
 }

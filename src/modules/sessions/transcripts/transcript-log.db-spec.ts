@@ -76,6 +76,21 @@ describe('the log of a session', () => {
     expect(await log(s)).toMatchObject({ head: 6 });
   });
 
+  it('ends a tool also when much was said after it had begun, and none of another process', async () => {
+    const s = await session();
+    const begun = { status: 'partial' as const, kind: 'tool' as const, role: 'tool' as const };
+    await a.append(write(s, [said('1.1', 'runs', begun), said('1.2', 'another one', begun), said('1.3', 'over')]));
+    await sql`update session_entries set generation = 7 where session_pk = ${s.pk} and entry_id = '1.2'`.execute(fixture.db);
+    const more = Array.from({ length: 600 }, (_, n) => said(`2.${n}`, 'x'));
+    await a.append(write(s, more));
+    await new Transactions(fixture.db, new Failpoints()).run((tx) =>
+      new TranscriptLogRepository(fixture.pool).settle(tx, s.pk, s.generation),
+    );
+    const first = (await entries(s)).slice(0, 4);
+    expect(first.map(({ rev, status }) => [rev, status])).toEqual([[604, 'unknown'], [2, 'partial'], [3, 'final'], [4, 'final']]); // prettier-ignore
+    expect(await log(s)).toMatchObject({ head: 604 });
+  });
+
   it('takes the last of two entries with one id in one write', async () => {
     const s = await session();
     await a.append(write(s, [said('1.1', 'a'), said('1.2', 'b'), said('1.1', 'aa')]));

@@ -9,7 +9,7 @@ export interface Appended {
   readonly head: number;
 }
 
-/** A turn has far fewer entries in the air. */
+/** A process has far fewer texts in the air, and half as many tool calls at the most. */
 const SETTLED_AT_MOST = 500;
 
 /** `append_session_logs` after `p_fenced`, as the migration declares it. */
@@ -41,15 +41,19 @@ export class TranscriptLogRepository {
 
   /**
    * Ends what a process that is gone had begun to say: text is what it is, of a tool nobody knows. What was said to it stays as
-   * it is. Only the newest entries are looked at: older ones ended long ago.
+   * it is. Of texts only the newest entries are looked at: older ones ended long ago. A tool may have run meanwhile.
    */
   async settle(tx: Tx, pk: number, generation: number): Promise<void> {
     await sql`
-      with begun as (
+      with newest as (
+        select w.seq, w.generation, w.status, w.role from session_entries w where w.session_pk = ${pk} order by w.seq desc limit ${SETTLED_AT_MOST}
+      ), begun as (
         select e.seq, row_number() over (order by e.seq) as n from (
-          select w.* from session_entries w where w.session_pk = ${pk} order by w.seq desc limit ${SETTLED_AT_MOST}
+          select w.seq from newest w where w.generation = ${generation} and w.status = 'partial' and w.role <> 'user'
+          union
+          (select w.seq from session_entries w
+            where w.session_pk = ${pk} and w.generation = ${generation} and w.status = 'partial' and w.kind = 'tool' limit ${SETTLED_AT_MOST})
         ) e
-        where e.generation = ${generation} and e.status = 'partial' and e.role <> 'user'
       ), moved as (
         update session_logs l set head = l.head + (select count(*) from begun)
         where l.session_pk = ${pk} and exists (select from begun) returning l.head - (select count(*) from begun) as before

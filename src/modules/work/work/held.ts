@@ -6,7 +6,7 @@ import type { BeadRecord } from './bead-record.js';
 export const isHold = (label: string): boolean => label.startsWith('hold:');
 
 /** What a session may not do to work that somebody else has under way, as it is once nobody else writes. @throws ProblemError forbidden */
-export function requireNotHeld({ session }: Principal, bead: BeadRecord): void {
+export function requireNotHeld({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
   const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
   if (why !== undefined) throw problem('forbidden', why);
 }

@@ -72,7 +72,7 @@ export class MaintenanceProcess {
     this.runs = new RunRetention(new RunsRepository(db), work);
     this.pruning = new Pruning(
       this.runs,
-      new SessionRetention(new SessionDeletionsRepository(db)),
+      new SessionRetention(new SessionDeletionsRepository(db), log),
       new SessionFolders(new LaunchRepository(db)),
     );
     this.db = db;

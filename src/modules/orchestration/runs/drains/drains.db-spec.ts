@@ -157,6 +157,19 @@ describe('a drain', () => {
     expect(made.map(({ title }) => title)).toEqual(['Weigh it', `Note it in ${convoy}`]);
   });
 
+  // Guard: its units would park the wait, so that nobody is told, and end it.
+  it.each([drain(), drain(EXCLUSIVE)])('takes no wait for a member: %#', async (text) => {
+    const { members } = await d.convoyOf(1);
+    const metadata = { state: 'pending', session_id: 'somebody' };
+    const wait = await d.work((work) => work.create({ rig: '', title: 'wait', type: 'gate', labels: ['gc:wait'], metadata }));
+    expect(await failed(text, await d.convoyAround(members[0]!, wait.id))).toEqual({
+      reason: `${wait.id} is a wait, which is nobody's work`,
+      code: 'unresolved_member',
+      beads: 2,
+    });
+    expect(await d.find(wait.id)).toMatchObject({ status: 'open', labels: ['gc:wait'], metadata });
+  });
+
   it('needs a convoy', async () => {
     const text = drain().replace('End of {{convoy_id}}', 'End');
     await expect(d.runs.launch({ recipe: recipeOf(text, {}, { item: ITEM }), target: 'polecat' })).rejects.toThrow(

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ConvoysService } from '../../../work/convoys/convoys.service.js';
 import type { BeadRecord } from '../../../work/work/bead-record.js';
+import { isWait } from '../../../work/work/wait-states.js';
 import type { Work } from '../../../work/work/work.js';
 import type { Outcome } from '../control/facts.js';
 import { append } from '../control/nodes.js';
@@ -45,6 +46,8 @@ export class DrainsService implements OnModuleInit {
     const members = await work.findAll(ids);
     const several = names.includes('issue') ? members.find(isConvoy) : undefined;
     if (several !== undefined) return over('unresolved_member', `${several.id} is a convoy: {{issue}} is no one bead of it`);
+    const wait = members.find(isWait);
+    if (wait !== undefined) return over('unresolved_member', `${wait.id} is a wait, which is nobody's work`);
     const held = access === 'exclusive';
     const reserved = held ? await this.#reserved(work, run, members) : undefined;
     if (reserved !== undefined) return over('drain_reservation', reserved);

@@ -7,6 +7,7 @@ import { ConvoysService } from '../../../work/convoys/convoys.service.js';
 import type { Recipe } from '../../formulas/compile/recipe.js';
 import { RosterService } from '../../../configuration/roster/roster.service.js';
 import type { BeadRecord } from '../../../work/work/bead-record.js';
+import { isWait } from '../../../work/work/wait-states.js';
 import type { Work } from '../../../work/work/work.js';
 import { RunControl } from '../control/run-control.js';
 import { RunEndings } from '../run-endings.service.js';
@@ -67,7 +68,7 @@ export class LaunchService {
    * Launches a recipe. A source has one live run of a formula: the same launch again answers that one. After a refusal the
    * transaction has to be given up, when `force` was given: what it ends is ended.
    *
-   * @throws ProblemError rig_not_found; bead_not_found, wrong_state when the source is closed; sling_source_conflict when it has another live run;
+   * @throws ProblemError rig_not_found; bead_not_found, wrong_state when the source is closed, or a wait; sling_source_conflict when it has another live run;
    * invalid_request for what has no place in beads, nobody to go to, or no input
    */
   async launch(work: Work, order: LaunchOrder): Promise<Launched> {
@@ -116,6 +117,8 @@ export class LaunchService {
       throw problem('wrong_state', compiler === 2 ? `formulas v2 target ${id} is closed` : `bead ${id} is closed; reopen it first`);
     if (source.run_id === source.id)
       throw problem('wrong_state', `bead ${id} is the root of a run of its own; ${formula} cannot be attached to it`);
+    // The end of the run would end it, before what it waits for has happened.
+    if (isWait(source)) throw problem('wrong_state', `bead ${id} is a wait, which is nobody's work; ${formula} cannot be attached to it`);
     return source;
   }
 

@@ -1,4 +1,4 @@
-import { ANYBODY } from '../../../../contract/principal.js';
+import { ANYBODY, type Principal } from '../../../../contract/principal.js';
 import { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import type { ClaimedOperation, OperationHandler, OperationOutcome } from '../../../../platform/operations/operation.js';
 import type { Operations } from '../../../../platform/operations/operations.js';
@@ -50,8 +50,8 @@ import {
 import { SlingService } from '../sling.service.js';
 
 export interface Slings {
-  sling(body: SlingInputBody, key?: string): Promise<Done<SlingResponse>>;
-  batch(body: SlingBatchInputBody, key?: string): Promise<Done<SlingBatchResponse>>;
+  sling(body: SlingInputBody, key?: string, caller?: Principal): Promise<Done<SlingResponse>>;
+  batch(body: SlingBatchInputBody, key?: string, caller?: Principal): Promise<Done<SlingBatchResponse>>;
   /** Batches that are left to workers. */
   readonly batches: SlingBatches;
   /** Carries one out as a worker does, up to its end; answers how that was told. */
@@ -139,8 +139,8 @@ export function slings(
   batch.step = reconciler.step = step;
   reconciler.onModuleInit();
   return {
-    sling: (body, key) => single.sling(fixture.city, body, key, ANYBODY),
-    batch: (body, key) => batch.sling(fixture.city, body, key, ANYBODY),
+    sling: (body, key, caller = ANYBODY) => single.sling(fixture.city, body, key, caller),
+    batch: (body, key, caller = ANYBODY) => batch.sling(fixture.city, body, key, caller),
     batches,
     carryOut: async (requestId) => {
       const input = { streamId: fixture.city.streamId, requestId };
