@@ -12,6 +12,7 @@ import type { McpServer, Talk } from './talk.js';
  * | `stream <n> [ms]` | n chunks, with a pause before each |
  * | `tool` | a tool call: pending, in progress, completed with output |
  * | `ask` | asks for permission (as the mode says) and says what was chosen |
+ * | `ask <path> <text>` | the same for a change of a file, which is told as a change and not as what the tool is given |
  * | `think [ms]` | a thought, then a message, that long after it |
  * | `plan` | a plan, then the same plan with a step done |
  * | `usage` | tokens, context and cost |
@@ -35,7 +36,8 @@ import type { McpServer, Talk } from './talk.js';
 const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => Promise<void>])[] = [
   [/^stream (\d+)(?: (\d+))?$/, stream],
   [/^tool$/, tool],
-  [/^ask$/, async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?' })}`)],
+  [/^ask$/, async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?', rawInput: {} })}`)],
+  [/^ask (\S+) (.+)$/s, askToWrite],
   [/^think(?: (\d+))?$/, think],
   [/^plan$/, plan],
   [/^usage$/, usage],
@@ -87,6 +89,13 @@ async function tool(talk: Talk): Promise<void> {
   const content = [{ type: 'content', content: { type: 'text', text: 'hello' } }];
   await talk.update({ sessionUpdate: 'tool_call_update', ...call, status: 'completed', content, rawOutput: { exit_code: 0 } });
   await talk.say('The tool said hello.');
+}
+
+/** As agents do that tell a change alone. */
+async function askToWrite(talk: Talk, path?: string, newText?: string): Promise<void> {
+  const content = [{ type: 'diff', path, oldText: null, newText }];
+  const call = { toolCallId: 'ask', title: 'May I write?', kind: 'edit', content, locations: [{ path }] };
+  await talk.say(`chosen: ${await talk.ask(call)}`);
 }
 
 async function think(talk: Talk, ms = '0'): Promise<void> {

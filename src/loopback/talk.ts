@@ -40,7 +40,7 @@ export class Talk {
   }
 
   /** Asks for permission, unless the mode has decided. The answer is an option's id, or `cancelled`. */
-  async ask(toolCall: { readonly toolCallId: string; readonly title: string }): Promise<string> {
+  async ask(toolCall: { readonly toolCallId: string; readonly title: string; readonly [member: string]: unknown }): Promise<string> {
     if (this.session.mode !== 'ask') return this.session.mode;
     const answer = await this.client.request<{ outcome: { outcome: string; optionId?: string } }>('session/request_permission', {
       sessionId: this.session.conversation.id,

@@ -162,6 +162,17 @@ described("the operator's page", () => {
     complaints.splice(0, complaints.length, ...complaints.filter((text) => !text.includes('409')));
   });
 
+  it('shows a change that an agent asks for beside what its tool is given', async () => {
+    await ask('ask notes.md all of it anew');
+    const page = await open('/ui/');
+    const card = page.locator('[data-ask]');
+    await card.locator('[data-change]').getByText('all of it anew').waitFor();
+    await card.getByText('File: notes.md').waitFor();
+    await card.getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
+    await card.waitFor({ state: 'detached' });
+    await close(page);
+  });
+
   it('shows a session while it streams, and goes on with it', async () => {
     const session = await ask('hello there');
     const page = await open(`/ui/c/alpha/sessions/${session}`);

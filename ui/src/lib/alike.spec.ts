@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Ask } from '../api/types.js';
-import { alike, textOf } from './alike.js';
+import { alike, sameCall, textOf } from './alike.js';
+import type { Call } from './approve.js';
 
 const ask = (request_id: string, more: Partial<Ask> = {}): Ask => ({
   city: 'alpha',
@@ -33,6 +34,24 @@ describe('questions that ask the same', () => {
   it('are none where the answer is a word of its own', () => {
     const one = ask('1', { choices: [] });
     expect(alike([one, ask('2', { choices: [] })], one)).toEqual([one]);
+  });
+
+  it('would do the same where all that is said of it is the same, and where something is', () => {
+    const call = (use: object, result?: object): Call =>
+      ({ use: { type: 'tool_use', id: 'call', name: 'edit', ...use }, result }) as unknown as Call;
+    const edit = (structured: object): Call => call({ file_path: 'a.md' }, { content: '', structured: { kind: 'edit', ...structured } });
+    const one = edit({ old_string: 'old', new_string: 'new' });
+    expect(sameCall(one, edit({ new_string: 'new', old_string: 'old' }))).toBe(true);
+    const others = [
+      edit({ old_string: 'old', new_string: 'newer' }),
+      { ...one, use: { ...one.use, file_path: 'b.md' } },
+      { ...one, use: { ...one.use, name: 'write' } },
+      { ...one, result: { ...one.result!, file_path: 'b.md' } },
+      { ...one, result: { ...one.result!, content: 'and more' } },
+      call({ file_path: 'a.md', input: { kind: 'text', text: 'new' } }, one.result),
+    ];
+    expect(others.map((other) => sameCall(one, other))).toEqual(others.map(() => false));
+    expect(sameCall(call({}), call({}))).toBe(false);
   });
 
   it('would do the same whatever the order in which it is written', () => {

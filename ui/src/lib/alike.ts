@@ -1,4 +1,5 @@
 import type { Ask } from '../api/types.js';
+import { whyUntold, type Call } from './approve.js';
 
 /** What a question asks, whoever asks it: the same words, about the same tool, with the same answers. What the tool would do is compared where it is shown. */
 const asks = ({ kind, prompt, choices, metadata }: Ask): string =>
@@ -18,3 +19,10 @@ export const textOf = (value: unknown): string =>
       ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
       : inner,
   ) ?? '';
+
+/** What a call would do, as one text: all of it that anybody may be shown. */
+const doing = ({ use, result }: Call): string =>
+  textOf([use.name, use.file_path, use.input, result?.file_path, result?.content, result?.structured]);
+
+/** Whether two calls would do the same. Of what says nothing nobody knows that. */
+export const sameCall = (one: Call, other: Call): boolean => whyUntold(one) === undefined && doing(one) === doing(other);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { findCall, onceMore, type Page } from './approve.js';
+import { findCall, onceMore, toldOf, whyUntold, type Call, type Page } from './approve.js';
 
 /** A transcript of so many pages, with the call in one of them, or in none. */
 function start(pages: number, at = -1) {
@@ -15,12 +15,76 @@ function start(pages: number, at = -1) {
   return { asked, found: findCall('wanted', read) };
 }
 
+/** As a transcript has it. */
+const call = (use: object, result?: object): Call =>
+  ({
+    use: { type: 'tool_use', id: 'wanted', name: 'edit', ...use },
+    result: result === undefined ? undefined : { type: 'tool_result', tool_call_id: 'wanted', ...result },
+  }) as unknown as Call;
+const edit = (new_string: string): object => ({ content: '', structured: { kind: 'edit', new_string } });
+
 describe('what is approved', () => {
+  it('is what its entry says, and not what an earlier call of that id has come to', async () => {
+    const result = { type: 'tool_result', tool_call_id: 'wanted', content: 'would write' };
+    const entries = [
+      {
+        blocks: [
+          { type: 'tool_use', id: 'wanted', name: 'old' },
+          { ...result, content: 'old' },
+        ],
+      },
+      { blocks: [{ type: 'tool_use', id: 'wanted', name: 'new' }] },
+    ];
+    const found = (blocks: readonly object[]): Promise<Call | undefined> =>
+      findCall('wanted', () => Promise.resolve({ structured_messages: blocks } as unknown as Page));
+    expect(await found(entries)).toEqual({ use: entries[1]!.blocks[0], result: undefined });
+    expect(await found([{ blocks: [entries[1]!.blocks[0], { ...result, tool_call_id: 'other' }, result] }])).toMatchObject({ result });
+  });
+
+  it('is shown as input, change and words, whichever of them there are', () => {
+    expect(toldOf(call({ file_path: 'a.md', input: { kind: 'command', command: 'ls', cwd: '', env: ['A'] } }))).toEqual({
+      files: ['a.md'],
+      input: [
+        ['command', 'ls'],
+        ['env', '[\n  "A"\n]'],
+      ],
+      change: undefined,
+      text: '',
+    });
+    expect(toldOf(call({ file_path: 'a.md' }, { file_path: '/etc/b', ...edit('new\n') }))).toEqual({
+      files: ['a.md', '/etc/b'],
+      input: [],
+      change: [{ sign: '+', text: 'new' }],
+      text: '',
+    });
+    expect(toldOf(call({}, { structured: { kind: 'bash', stdout: 'x' } })).text).toContain('"stdout": "x"');
+  });
+
+  it('is unknown where nothing says it, or what said it was left out', () => {
+    const silent = 'its agent does not say what it would do';
+    const shown: readonly (readonly [Call | undefined, string | undefined])[] = [
+      [undefined, 'what it would do is not in the newest entries of its transcript'],
+      [call({}), silent],
+      [call({ file_path: 'a.md' }), silent],
+      [call({ input: { kind: 'command', command: '' } }), silent],
+      [call({}, { content: ' \n' }), silent],
+      [call({}, { content: '', structured: { kind: 'edit', old_string: 'same', new_string: 'same' } }), silent],
+      [call({}, { content: '[a tool call of 600000 bytes was left out]' }), 'what it would do is too large to be shown'],
+      [call({}, edit('new')), undefined],
+      [call({}, { content: 'would write' }), undefined],
+      [call({ input: { kind: 'arguments', arguments: [] } }), undefined],
+    ];
+    expect(shown.map(([one]) => whyUntold(one))).toEqual(shown.map(([, why]) => why));
+  });
+
   it('is looked for a few pages back, as far as there are any', async () => {
     const near = start(9, 0);
-    expect([await near.found, near.asked]).toEqual([expect.objectContaining({ id: 'wanted' }), [[50, undefined]]]);
+    expect([await near.found, near.asked]).toEqual([
+      expect.objectContaining({ use: expect.objectContaining({ id: 'wanted' }) }),
+      [[50, undefined]],
+    ]);
     const far = start(9, 2);
-    expect(await far.found).toMatchObject({ id: 'wanted' });
+    expect(await far.found).toMatchObject({ use: { id: 'wanted' } });
     expect(far.asked).toEqual([
       [50, undefined],
       [200, 'm0'],

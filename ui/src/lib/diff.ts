@@ -1,3 +1,5 @@
+import type { Schemas } from '../api/types.js';
+
 /** A line of a change: what is gone, what is new, and what stands around them. `gap` is where lines were left out. */
 export interface DiffLine {
   readonly sign: '-' | '+' | ' ' | 'gap';
@@ -7,6 +9,21 @@ export interface DiffLine {
 const AROUND = 3;
 /** Cells of the table that finds what two texts have in common; beyond them all of the old stands before all of the new. */
 const MOST_CELLS = 250_000;
+
+/** What a tool has changed, where it says so: its own parts of it, or what two texts differ in. */
+export function changeOf(structured: Schemas['SessionStructuredToolResult'] | undefined): readonly DiffLine[] | undefined {
+  if (structured?.kind !== 'edit') return undefined;
+  const { patch_hunks: hunks, old_string: before, new_string: after } = structured;
+  if (hunks === undefined || hunks === null || hunks.length === 0)
+    return before === undefined && after === undefined ? undefined : diffOf(before ?? '', after ?? '');
+  return hunks.flatMap(({ lines }, i): DiffLine[] => [
+    ...(i === 0 ? [] : [{ sign: 'gap' as const, text: '' }]),
+    ...(lines ?? []).map((line): DiffLine => {
+      const sign = line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' ';
+      return { sign, text: line.slice(1) };
+    }),
+  ]);
+}
 
 /** What one text has that the other has not, line by line. */
 export function diffOf(before: string, after: string): readonly DiffLine[] {

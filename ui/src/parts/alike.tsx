@@ -2,15 +2,15 @@ import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { newKey } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
-import { textOf } from '../lib/alike.js';
-import { onceMore } from '../lib/approve.js';
+import { sameCall } from '../lib/alike.js';
+import { onceMore, whyUntold, type Call } from '../lib/approve.js';
 import { idOf } from '../lib/mutes.js';
 import { forEach } from '../lib/parallel.js';
 import { visible } from '../lib/text.js';
 import { askerOf, respond, whyNot } from './ask-card.js';
 import { Age, Button, Modal, State } from './basics.js';
-import { ToolInput } from './tool.js';
-import { readToolUse, type ToolUse } from './tool-use.js';
+import { ToolTold } from './tool.js';
+import { readCall } from './tool-use.js';
 
 const AT_ONCE = 4;
 const wordsOf = (why: unknown): string => (why instanceof Error ? why.message : 'it has failed');
@@ -23,19 +23,23 @@ type Known =
 
 interface Found {
   readonly ask: Ask;
-  readonly tool: ToolUse | undefined;
+  readonly call: Call | undefined;
   readonly why?: string;
 }
 
 async function look(ask: Ask): Promise<Found> {
   try {
-    const tool = await readToolUse(ask);
-    const lost = tool === undefined && ask.metadata?.tool_call_id !== undefined;
-    return { ask, tool, ...(lost ? { why: 'what it would do is not in its transcript: answer it by itself' } : {}) };
+    const call = await readCall(ask);
+    const untold = ask.metadata?.tool_call_id === undefined ? undefined : whyUntold(call);
+    return { ask, call, ...(untold === undefined ? {} : { why: `${untold}: answer it by itself` }) };
   } catch (error) {
-    return { ask, tool: undefined, why: wordsOf(error) };
+    return { ask, call: undefined, why: wordsOf(error) };
   }
 }
+
+/** Questions about no call ask what their words say, which are the same. */
+const isSame = (one: Call | undefined, other: Call | undefined): boolean =>
+  one === undefined || other === undefined ? one === other : sameCall(one, other);
 
 interface Props {
   /** Questions in the same words, about the same tool, with the same answers. */
@@ -48,7 +52,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   // What comes or goes meanwhile changes nothing of what was agreed to.
   const [asks] = useState(given);
   const [known, setKnown] = useState<ReadonlyMap<string, Known>>(() => new Map(asks.map((ask) => [idOf(ask), { at: 'reading' }])));
-  const [tool, setTool] = useState<ToolUse>();
+  const [call, setCall] = useState<Call>();
   const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
   const keys = useRef(new Map<string, string>());
   const forbidden = useForbidden('operate');
@@ -60,12 +64,11 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
       if (gone) return;
       const all = asks.map((ask) => found.get(idOf(ask))!);
       const first = all.find(({ why }) => why === undefined);
-      const same = textOf(first?.tool?.input);
-      setTool(first?.tool);
-      for (const { ask, tool: one, why } of all)
+      setCall(first?.call);
+      for (const { ask, call: one, why } of all)
         tell(
           ask,
-          why === undefined && textOf(one?.input) === same
+          why === undefined && isSame(first?.call, one)
             ? { at: 'same' }
             : { at: 'other', why: why ?? 'it would do something else: answer it by itself' },
         );
@@ -105,7 +108,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
       {first.metadata?.tool_name !== undefined && first.metadata.tool_name !== first.prompt && (
         <p className="text-sm text-muted">Tool: {visible(first.metadata.tool_name)}</p>
       )}
-      <ToolInput input={tool?.input} />
+      {call !== undefined && <ToolTold call={call} />}
       <ul aria-label="Who asks it" className="flex flex-col divide-y divide-line rounded-lg border border-line">
         {asks.map((ask) => (
           <li key={idOf(ask)} data-alike={ask.request_id} className="flex flex-wrap items-baseline gap-x-3 gap-y-0.5 px-3 py-2 text-sm">

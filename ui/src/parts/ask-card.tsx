@@ -3,29 +3,29 @@ import { useCallback, useEffect, useRef, useState, type ReactNode } from 'react'
 import { inCity, newKey, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
-import { onceMore } from '../lib/approve.js';
+import { onceMore, whyUntold, type Call } from '../lib/approve.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
-import { ToolInput } from './tool.js';
-import { readToolUse, type ToolUse } from './tool-use.js';
+import { ToolTold } from './tool.js';
+import { readCall } from './tool-use.js';
 
-type Detail = { kind: 'reading' } | { kind: 'known'; tool: ToolUse | undefined } | { kind: 'failed'; error: unknown };
+type Detail = { kind: 'reading' } | { kind: 'known'; call: Call | undefined } | { kind: 'failed'; error: unknown };
 
 /** Clicks this soon after something has moved were meant for what was there before. */
 const SETTLED_MS = 250;
 
 /** What the transcript says that the tool would do, where the question names a call. */
-function useToolUse(ask: Ask): { detail: Detail; again: () => void } {
+function useCall(ask: Ask): { detail: Detail; again: () => void } {
   const call = ask.metadata?.tool_call_id;
-  const [detail, setDetail] = useState<Detail>(call === undefined ? { kind: 'known', tool: undefined } : { kind: 'reading' });
+  const [detail, setDetail] = useState<Detail>(call === undefined ? { kind: 'known', call: undefined } : { kind: 'reading' });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
     if (call === undefined) return;
     const stop = new AbortController();
-    readToolUse(ask, stop.signal)
-      .then((tool) => setDetail({ kind: 'known', tool }))
+    readCall(ask, stop.signal)
+      .then((found) => setDetail({ kind: 'known', call: found }))
       .catch((error: unknown) => {
         if (!stop.signal.aborted) setDetail({ kind: 'failed', error });
       });
@@ -63,7 +63,7 @@ interface CardProps {
 
 /** One question of an agent: exactly what is approved, and one button for each answer. */
 export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: CardProps): ReactNode {
-  const { detail, again } = useToolUse(ask);
+  const { detail, again } = useCall(ask);
   const [sent, setSent] = useState<string>();
   const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
   const [error, setError] = useState<unknown>();
@@ -74,8 +74,8 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
   const choices = ask.choices ?? [];
   const not = forbidden ?? (detail.kind === 'known' ? undefined : 'what it would do is not read yet');
 
-  // It names a call, and the transcript does not have it: somebody would allow what nobody has shown him.
-  const unseen = ask.metadata?.tool_call_id !== undefined && detail.kind === 'known' && detail.tool === undefined;
+  // It names a call, and nothing says what that would do: somebody would allow what nobody has shown him.
+  const untold = ask.metadata?.tool_call_id !== undefined && detail.kind === 'known' ? whyUntold(detail.call) : undefined;
 
   useEffect(() => {
     if (focused && !bare) card.current?.scrollIntoView({ block: 'nearest' });
@@ -84,7 +84,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
   const answer = (action: string, kind = ''): void => {
     if (not !== undefined || sent !== undefined || action === '') return;
     if (movedAt !== undefined && performance.now() - movedAt.current < SETTLED_MS) return;
-    const why = onceMore(kind, unseen);
+    const why = onceMore(kind, untold !== undefined);
     if (why !== undefined && armed?.action !== action) return setArmed({ action, why });
     const key = keys.current.get(action) ?? newKey();
     keys.current.set(action, key);
@@ -101,7 +101,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
   );
 
   const name = askerOf(ask);
-  const tool = ask.metadata?.tool_name ?? (detail.kind === 'known' ? detail.tool?.name : undefined);
+  const tool = ask.metadata?.tool_name ?? (detail.kind === 'known' ? detail.call?.use.name : undefined);
   return (
     <article
       ref={card}
@@ -128,8 +128,8 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
       )}
       <p className="words text-base">{visible(ask.prompt ?? ask.kind)}</p>
       {tool !== undefined && tool !== ask.prompt && <p className="text-sm text-muted">Tool: {visible(tool)}</p>}
-      {detail.kind === 'known' && <ToolInput input={detail.tool?.input} />}
-      {unseen && <p className="text-sm text-warn">What it would do is not in the newest entries of its transcript.</p>}
+      {detail.kind === 'known' && detail.call !== undefined && <ToolTold call={detail.call} />}
+      {untold !== undefined && <p className="text-sm text-warn">{`${untold[0]!.toUpperCase()}${untold.slice(1)}.`}</p>}
       {detail.kind === 'reading' && <p className="text-sm text-muted">Reading what it would do …</p>}
       {detail.kind === 'failed' && <Problem error={detail.error} onRetry={again} />}
       {error !== undefined && <Problem error={error} />}

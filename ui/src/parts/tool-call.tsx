@@ -1,8 +1,9 @@
 import { useMemo, useState, type ReactNode } from 'react';
 import type { Schemas } from '../api/types.js';
+import { changeOf } from '../lib/diff.js';
 import { visible } from '../lib/text.js';
 import { Button, State } from './basics.js';
-import { Change, changeOf, sizeOf } from './change.js';
+import { Change, sizeOf } from './change.js';
 import { Code, outputOf, ToolInput } from './tool.js';
 
 type Use = Schemas['SessionStructuredBlockToolUse'];

@@ -1,25 +1,43 @@
 import type { ReactNode } from 'react';
 import type { Schemas } from '../api/types.js';
+import { inputOf, toldOf, type Call } from '../lib/approve.js';
 import { plain, visible } from '../lib/text.js';
+import { Change } from './change.js';
 
 type Input = Schemas['SessionStructuredToolInput'];
 
 /** Exactly what a tool would do: nothing left out, and what cannot be seen made visible. */
 export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
   if (input === undefined) return null;
-  const { kind: _, ...members } = input as unknown as Record<string, unknown> & { kind: string };
-  const shown = Object.entries(members).filter(([, value]) => value !== undefined && value !== null && value !== '');
   return (
     <dl className="flex flex-col gap-1.5">
-      {shown.map(([name, value]) => (
+      {inputOf(input).map(([name, value]) => (
         <div key={name}>
           <dt className="text-xs text-muted">{name.replaceAll('_', ' ')}</dt>
           <dd>
-            <Code>{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</Code>
+            <Code>{value}</Code>
           </dd>
         </div>
       ))}
     </dl>
+  );
+}
+
+/** Exactly what a call would do, for whoever is to allow it: on what, what it is given, and what it says beside that. */
+export function ToolTold({ call }: { call: Call }): ReactNode {
+  const { files, change, text } = toldOf(call);
+  return (
+    <>
+      {files.length > 0 && (
+        <p className="words text-sm">
+          <span className="text-muted">{files.length === 1 ? 'File: ' : 'Files: '}</span>
+          {files.map(visible).join(', ')}
+        </p>
+      )}
+      <ToolInput input={call.use.input} />
+      {change !== undefined && <Change lines={change} whole />}
+      {text.trim() !== '' && <Code>{text}</Code>}
+    </>
   );
 }
 
