@@ -108,6 +108,35 @@ described('the keyboard alone', () => {
     await page.locator('[data-role="assistant"]').getByText('hello keys').waitFor();
   });
 
+  it('answers nothing by a key that is held down', async () => {
+    const titles = ['Held one', 'Held two'];
+    for (const title of titles) {
+      const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title, message: 'ask' });
+      expect(made.status).toBe(202);
+    }
+    await press('Escape', 'g', 'i');
+    const cards = page.locator('[data-ask]');
+    await cards.nth(1).getByRole('button', { name: 'Allow', exact: true }).and(page.locator(':enabled')).waitFor();
+    const again = page.getByRole('button', { name: /^Again, it lasts/ });
+    /** Held for longer than a second press has to wait, and than a list has to stand still. */
+    const hold = async (key: string, first: () => Promise<unknown>): Promise<void> => {
+      await sleep(600);
+      await page.keyboard.down(key);
+      await first();
+      await sleep(600);
+      for (let n = 0; n < 3; n++) await page.keyboard.down(key);
+      await page.keyboard.up(key);
+    };
+    await hold('2', () => again.waitFor());
+    await hold('3', () => eventually(async () => (await cards.count()) === 1 || undefined));
+    await cards.getByRole('button', { name: 'Always allow' }).and(page.locator(':enabled')).focus();
+    await hold('Enter', () => again.waitFor());
+    await press('3');
+    await cards.waitFor({ state: 'detached' });
+    for (const { id } of (await a.get(`${city}/sessions`)).body.items.filter(({ title }: { title: string }) => titles.includes(title)))
+      await eventually(async () => (await a.get(`${city}/session/${id}/transcript`)).text.includes('chosen: deny') || undefined);
+  });
+
   it('reads the files of the city again, and looks where a value is written', async () => {
     await press('Escape');
     await press('g', 'x');

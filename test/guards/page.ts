@@ -114,6 +114,27 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/alike.spec.ts',
   },
   {
+    guard: 'A key that is held down answers no question after the one that was read.',
+    file: 'ui/src/lib/held.ts',
+    find: '!repeat || repeats === true',
+    replace: '!repeat || repeats !== null',
+    test: 'ui/src/lib/held.spec.ts',
+  },
+  {
+    guard: 'Enter that is held down on a button presses it once.',
+    file: 'ui/src/lib/held.ts',
+    find: "repeat && key === 'Enter' && enters",
+    replace: "repeat && key === '' && enters",
+    test: 'ui/src/lib/held.spec.ts',
+  },
+  {
+    guard: 'A double press is not the answer to why it is asked for again.',
+    file: 'ui/src/lib/held.ts',
+    find: 'now - first < READ_MS',
+    replace: 'now - first < READ_MS - READ_MS',
+    test: 'ui/src/lib/held.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
+import { isEnteredAgain, isMeant } from './held.js';
 
 /** One registry of keys: what a view binds is what `?` lists. */
 export interface Binding {
@@ -8,6 +9,8 @@ export interface Binding {
   readonly run: () => void;
   /** Also while somebody writes. */
   readonly inText?: boolean;
+  /** Again and again while the key is held down: for what walks, and for nothing that decides. */
+  readonly repeats?: boolean;
 }
 interface Group {
   readonly name: string;
@@ -15,6 +18,7 @@ interface Group {
 }
 
 const mac = /mac|iphone|ipad/i.test(navigator.platform);
+const PRESSED = 'button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"]';
 const SEQUENCE_MS = 1_200;
 const NAME = 'svc.keys';
 let groups: readonly Group[] = [];
@@ -77,9 +81,7 @@ const inText = (target: EventTarget | null): boolean =>
 
 /** What does something by itself when it is entered: there the key is not the view's. */
 const isPressed = ({ key, target }: KeyboardEvent): boolean =>
-  (key === 'Enter' || key === ' ') &&
-  target instanceof Element &&
-  target.closest('button, a[href], summary, [role="button"], [role="tab"], [role="menuitem"]') !== null;
+  (key === 'Enter' || key === ' ') && target instanceof Element && target.closest(PRESSED) !== null;
 
 function nameOf(event: KeyboardEvent): string {
   const key = event.key === ' ' ? 'Space' : event.key;
@@ -90,6 +92,8 @@ function nameOf(event: KeyboardEvent): string {
 
 export function listenForKeys(): void {
   document.addEventListener('keydown', (event) => {
+    // Also in a dialog: a browser presses a button, and sends a form, again and again while Enter is held down on it.
+    if (isEnteredAgain(event, isPressed(event) || event.target instanceof HTMLInputElement)) event.preventDefault();
     if (event.isComposing || event.altKey || event.defaultPrevented || blocked > 0 || isPressed(event)) return;
     const key = nameOf(event);
     const text = inText(event.target);
@@ -101,7 +105,7 @@ export function listenForKeys(): void {
     if (found !== undefined && (!text || found.inText === true)) {
       first = undefined;
       event.preventDefault();
-      found.run();
+      if (isMeant(event, found)) found.run();
       return;
     }
     // Out of a field, to where letters are keys again.

@@ -4,6 +4,7 @@ import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
 import { sameCall } from '../lib/alike.js';
 import { onceMore, whyUntold, type Call } from '../lib/approve.js';
+import { isTooSoon } from '../lib/held.js';
 import { idOf } from '../lib/mutes.js';
 import { forEach } from '../lib/parallel.js';
 import { visible } from '../lib/text.js';
@@ -53,7 +54,7 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const [asks] = useState(given);
   const [known, setKnown] = useState<ReadonlyMap<string, Known>>(() => new Map(asks.map((ask) => [idOf(ask), { at: 'reading' }])));
   const [call, setCall] = useState<Call>();
-  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
+  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string; readonly at: number }>();
   const keys = useRef(new Map<string, string>());
   const forbidden = useForbidden('operate');
   const tell = (ask: Ask, is: Known): void => setKnown((before) => new Map(before).set(idOf(ask), is));
@@ -84,7 +85,8 @@ export function Alike({ asks: given, onClose }: Props): ReactNode {
   const counted = (at: Known['at']): number => [...known.values()].filter((one) => one.at === at).length;
   const answer = (action: string, label: string, kind = ''): void => {
     const why = onceMore(kind, false);
-    if (why !== undefined && armed?.action !== action) return setArmed({ action, why });
+    if (why !== undefined && armed?.action !== action) return setArmed({ action, why, at: performance.now() });
+    if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;
     setArmed(undefined);
     for (const ask of open) tell(ask, { at: 'sending' });
     void forEach(open, AT_ONCE, async (ask) => {

@@ -4,6 +4,7 @@ import { inCity, newKey, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask } from '../api/types.js';
 import { onceMore, whyUntold, type Call } from '../lib/approve.js';
+import { isTooSoon } from '../lib/held.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
@@ -65,7 +66,7 @@ interface CardProps {
 export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: CardProps): ReactNode {
   const { detail, again } = useCall(ask);
   const [sent, setSent] = useState<string>();
-  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string }>();
+  const [armed, setArmed] = useState<{ readonly action: string; readonly why: string; readonly at: number }>();
   const [error, setError] = useState<unknown>();
   const [word, setWord] = useState('');
   const keys = useRef(new Map<string, string>());
@@ -85,7 +86,8 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
     if (not !== undefined || sent !== undefined || action === '') return;
     if (movedAt !== undefined && performance.now() - movedAt.current < SETTLED_MS) return;
     const why = onceMore(kind, untold !== undefined);
-    if (why !== undefined && armed?.action !== action) return setArmed({ action, why });
+    if (why !== undefined && armed?.action !== action) return setArmed({ action, why, at: performance.now() });
+    if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;
     const key = keys.current.get(action) ?? newKey();
     keys.current.set(action, key);
     setSent(action);

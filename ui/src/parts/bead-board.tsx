@@ -40,12 +40,12 @@ export function BeadBoard({ rows, status, open, onOpen, selection, onSelect }: B
     if (here !== undefined) mark(here, range);
   };
   useKeys('The board', [
-    { keys: 'j', label: 'below', run: () => move(0, 1) },
-    { keys: 'k', label: 'above', run: () => move(0, -1) },
-    { keys: 'ArrowDown', label: 'below', run: () => move(0, 1) },
-    { keys: 'ArrowUp', label: 'above', run: () => move(0, -1) },
-    { keys: 'ArrowRight', label: 'the next column', run: () => move(1, 0) },
-    { keys: 'ArrowLeft', label: 'the column before', run: () => move(-1, 0) },
+    { keys: 'j', label: 'below', repeats: true, run: () => move(0, 1) },
+    { keys: 'k', label: 'above', repeats: true, run: () => move(0, -1) },
+    { keys: 'ArrowDown', label: 'below', repeats: true, run: () => move(0, 1) },
+    { keys: 'ArrowUp', label: 'above', repeats: true, run: () => move(0, -1) },
+    { keys: 'ArrowRight', label: 'the next column', repeats: true, run: () => move(1, 0) },
+    { keys: 'ArrowLeft', label: 'the column before', repeats: true, run: () => move(-1, 0) },
     { keys: 'o', label: 'open', run: () => onOpen(here) },
     { keys: 'Enter', label: 'open', run: () => onOpen(here) },
     { keys: 'x', label: 'mark', run: markHere(false) },

@@ -84,20 +84,20 @@ export function BeadTable({ rows, ids, label, open, onOpen, selection, onSelect,
     if (above >= 0) move(above - at);
   };
   useKeys(label, [
-    { keys: 'j', label: 'next', run: () => move(1) },
-    { keys: 'k', label: 'previous', run: () => move(-1) },
+    { keys: 'j', label: 'next', repeats: true, run: () => move(1) },
+    { keys: 'k', label: 'previous', repeats: true, run: () => move(-1) },
     { keys: 'o', label: 'open', run: () => onOpen(here) },
     { keys: 'Enter', label: 'open', run: () => onOpen(here) },
     { keys: 'x', label: 'mark', run: () => (here === undefined ? undefined : mark.current(here, false)) },
     { keys: 'X', label: 'mark from the last mark to here', run: () => (here === undefined ? undefined : mark.current(here, true)) },
-    { keys: 'J', label: 'mark downwards', run: () => move(1, true) },
-    { keys: 'K', label: 'mark upwards', run: () => move(-1, true) },
+    { keys: 'J', label: 'mark downwards', repeats: true, run: () => move(1, true) },
+    { keys: 'K', label: 'mark upwards', repeats: true, run: () => move(-1, true) },
     { keys: 'mod+a', label: 'mark all of the list', run: () => onSelect({ ids: new Set(ids), anchor: ids[0] }) },
     ...(places === undefined
       ? []
       : [
-          { keys: 'ArrowRight', label: 'show what is below it', run: () => unfold() },
-          { keys: 'ArrowLeft', label: 'hide what is below it, or go to what it is part of', run: () => fold() },
+          { keys: 'ArrowRight', label: 'show what is below it', repeats: true, run: () => unfold() },
+          { keys: 'ArrowLeft', label: 'hide what is below it, or go to what it is part of', repeats: true, run: () => fold() },
         ]),
   ]);
   return (

@@ -18,8 +18,8 @@ export function useListKeys(
     if (open !== undefined) pick(next, true);
   };
   useKeys(name, [
-    { keys: 'j', label: 'next', run: () => move(1) },
-    { keys: 'k', label: 'previous', run: () => move(-1) },
+    { keys: 'j', label: 'next', repeats: true, run: () => move(1) },
+    { keys: 'k', label: 'previous', repeats: true, run: () => move(-1) },
     { keys: 'o', label: 'open', run: () => pick(order[at]) },
     { keys: 'Enter', label: 'open', run: () => pick(order[at]) },
     { keys: 'Escape', label: 'close it', run: () => pick(undefined) },

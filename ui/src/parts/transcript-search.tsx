@@ -53,11 +53,11 @@ export function useTranscriptSearch(
     ...(found.length === 0
       ? []
       : [
-          { keys: 'n', label: 'the one found before it', run: () => step('older') },
-          { keys: 'N', label: 'the one found after it', run: () => step('newer') },
+          { keys: 'n', label: 'the one found before it', repeats: true, run: () => step('older') },
+          { keys: 'N', label: 'the one found after it', repeats: true, run: () => step('newer') },
         ]),
-    { keys: 'j', label: 'next entry', run: () => move(1) },
-    { keys: 'k', label: 'entry before it', run: () => move(-1) },
+    { keys: 'j', label: 'next entry', repeats: true, run: () => move(1) },
+    { keys: 'k', label: 'entry before it', repeats: true, run: () => move(-1) },
   ]);
   return {
     open: asked || find !== '',

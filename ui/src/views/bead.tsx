@@ -25,8 +25,13 @@ export function BeadPage(): ReactNode {
   const show = (next: Tab): void => void navigate({ search: next === 'about' ? {} : { tab: next }, replace: true });
   useKeys('This bead', [
     { keys: 'u', label: 'back to the beads', run: () => void navigate({ to: '/c/$city/beads', params: { city }, search: {} }) },
-    { keys: '[', label: 'reading before', run: () => show(TABS[Math.max(0, TABS.findIndex(([one]) => one === tab) - 1)]![0]) },
-    { keys: ']', label: 'next reading', run: () => show(TABS[Math.min(2, TABS.findIndex(([one]) => one === tab) + 1)]![0]) },
+    {
+      keys: '[',
+      label: 'reading before',
+      repeats: true,
+      run: () => show(TABS[Math.max(0, TABS.findIndex(([one]) => one === tab) - 1)]![0]),
+    },
+    { keys: ']', label: 'next reading', repeats: true, run: () => show(TABS[Math.min(2, TABS.findIndex(([one]) => one === tab) + 1)]![0]) },
   ]);
   return (
     <div className="h-full overflow-auto">

@@ -100,8 +100,8 @@ export function Inbox(): ReactNode {
     if (groupOf(ask).length > 1) set({ alike: idOf(ask) }, false);
   };
   useKeys('Inbox', [
-    { keys: 'j', label: 'next', run: move(1) },
-    { keys: 'k', label: 'previous', run: move(-1) },
+    { keys: 'j', label: 'next', repeats: true, run: move(1) },
+    { keys: 'k', label: 'previous', repeats: true, run: move(-1) },
     {
       keys: 'o',
       label: focusedItem === undefined ? 'open its session' : 'open it',

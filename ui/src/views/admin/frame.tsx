@@ -31,8 +31,8 @@ export function Frame({ title, about, city, actions, tabs, wide = false, childre
     next?.scrollIntoView({ block: 'nearest' });
   };
   useKeys(title, [
-    { keys: 'j', label: 'next row', run: () => step(1) },
-    { keys: 'k', label: 'previous row', run: () => step(-1) },
+    { keys: 'j', label: 'next row', repeats: true, run: () => step(1) },
+    { keys: 'k', label: 'previous row', repeats: true, run: () => step(-1) },
     {
       keys: 'o',
       label: 'open the row',

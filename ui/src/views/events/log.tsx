@@ -51,8 +51,8 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
   useKeys('Events', [
     { keys: 'p', label: 'pause, go on', run: toggle },
     { keys: '/', label: 'filter', run: () => words.current?.focus() },
-    { keys: 'j', label: 'next event', run: () => step(1) },
-    { keys: 'k', label: 'previous event', run: () => step(-1) },
+    { keys: 'j', label: 'next event', repeats: true, run: () => step(1) },
+    { keys: 'k', label: 'previous event', repeats: true, run: () => step(-1) },
     { keys: 'o', label: 'all that it says', run: () => (document.activeElement as HTMLElement | null)?.click() },
     { keys: 'Escape', label: 'clear filters', run: () => onSearch({}, true) },
   ]);
