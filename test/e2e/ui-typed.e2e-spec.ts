@@ -94,6 +94,25 @@ described('what somebody has typed', () => {
     watched.forgive(/ERR_CONNECTION_RESET/);
   });
 
+  it('begins one session of an agent, however often its key is pressed, and when its answer was lost', async () => {
+    expect(outcome(await a.post(`${city}/agents`, { name: 'once', provider: 'loopback' }))).toBe(201);
+    const page = await open('/agents/once');
+    await page
+      .getByRole('button', { name: /^New session/ })
+      .and(page.locator(':enabled'))
+      .waitFor();
+    await page.route('**/sessions', loseAnswer, { times: 1 });
+    await page.keyboard.press('c');
+    await page.keyboard.press('c');
+    await page.getByText('the service cannot be reached').waitFor();
+    await page.keyboard.press('c');
+    await page.waitForURL(/\/sessions\/.+/);
+    const { items } = (await a.get(`${city}/sessions`)).body as { items: { id: string; template: string }[] };
+    expect(items.filter(({ template }) => template === 'once').map(({ id }) => id)).toEqual([page.url().split('/').at(-1)]);
+    await page.context().close();
+    watched.forgive(/ERR_CONNECTION_RESET/);
+  });
+
   it('to a session stands before what was written since when it was not taken', async () => {
     const page = await open(`/sessions/${await session()}`);
     const box = page.getByRole('textbox', { name: 'Message' });

@@ -135,6 +135,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/held.spec.ts',
   },
   {
+    guard: 'What a button has begun is not begun again by its key.',
+    file: 'ui/src/lib/wishes.ts',
+    find: 'if (this.#names.has(name)) return undefined;',
+    replace: '',
+    test: 'ui/src/lib/wishes.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

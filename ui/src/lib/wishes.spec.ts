@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { isDecided, newKey, Wishes } from './wishes.js';
+import { isDecided, newKey, UnderWay, Wishes } from './wishes.js';
 
 const refusal = (status: number, code = 'x'): Error => Object.assign(new Error(code), { status, code });
 
@@ -68,5 +68,28 @@ describe('a wish', () => {
     expect([refusal(0), refusal(500), refusal(503), new Error('lost'), refusal(409, 'idempotency-in-flight')].map(isDecided)).toEqual(
       Array(5).fill(false),
     );
+  });
+});
+
+describe('what is under way', () => {
+  it('is not begun again before its end, whatever that is', async () => {
+    const underWay = new UnderWay();
+    let begun = 0;
+    let end = (): void => undefined;
+    const work = (): Promise<void> => {
+      begun++;
+      return new Promise((_, reject) => (end = () => reject(new Error('refused'))));
+    };
+    const first = underWay.begin('one', work);
+    expect([underWay.begin('one', work), begun]).toEqual([undefined, 1]);
+    expect(await underWay.begin('other', () => Promise.resolve('done'))).toBe('done');
+    end();
+    await expect(first).rejects.toThrow('refused');
+    await expect(
+      underWay.begin('one', () => {
+        throw new Error('at once');
+      }),
+    ).rejects.toThrow('at once');
+    expect(await underWay.begin('one', () => Promise.resolve('again'))).toBe('again');
   });
 });

@@ -33,4 +33,17 @@ export class Wishes {
   }
 }
 
+/** What is under way is not begun again, however often somebody asks for it meanwhile. */
+export class UnderWay {
+  readonly #names = new Set<string>();
+
+  /** Undefined where it is under way. */
+  begin<T>(name: string, work: () => Promise<T>): Promise<T> | undefined {
+    if (this.#names.has(name)) return undefined;
+    this.#names.add(name);
+    // What throws at once is a refusal as well.
+    return new Promise<T>((begun) => begun(work())).finally(() => this.#names.delete(name));
+  }
+}
+
 export const useWishes = (): Wishes => useState(() => new Wishes())[0];

@@ -1,23 +1,29 @@
 import { useState, type ReactNode } from 'react';
 import { Refusal } from '../api/client.js';
+import { newKey, UnderWay } from '../lib/wishes.js';
 import { Button, Field, Modal } from './basics.js';
 
-/** What is done to a thing: its refusal stands where the thing does, and what somebody else has changed meanwhile is told as that. */
+/**
+ * What is done to a thing: its refusal stands where the thing does, and what somebody else has changed meanwhile is told as that. What has a
+ * name is not done again while it is under way, by a button or by a key.
+ */
 export function useActing(again?: () => void): {
   readonly failed: unknown;
   readonly busy: boolean;
-  readonly act: (work: () => Promise<unknown>, then?: () => void) => void;
+  readonly act: (work: () => Promise<unknown>, then?: () => void, name?: string) => void;
 } {
   const [failed, setFailed] = useState<unknown>();
   const [busy, setBusy] = useState(false);
+  const [underWay] = useState(() => new UnderWay());
   return {
     failed,
     busy,
-    act: (work, then) => {
+    act: (work, then, name = newKey()) => {
+      const done = underWay.begin(name, work);
+      if (done === undefined) return;
       setFailed(undefined);
       setBusy(true);
-      // What throws at once is a refusal as well.
-      new Promise((begun) => begun(work()))
+      done
         .then(
           () => then?.(),
           (refused: unknown) => {

@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
-import { get, inCity, newKey, part, post, request } from '../api/client.js';
+import { get, inCity, part, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { useCityRead, type Read } from '../live/use-read.js';
 import { useActing } from './acting.js';
 import { Age, Button, Problem, State } from './basics.js';
@@ -36,7 +37,8 @@ interface Props {
 
 /** Messages that wait to be read, the next one first; they can be taken back. */
 export function Queue({ city, id, queue }: Props): ReactNode {
-  const { failed, act } = useActing(queue.again);
+  const { failed, busy, act } = useActing(queue.again);
+  const wishes = useWishes();
   const not = useForbidden('operate');
   const path = inCity(city, `session/${part(id)}/messages`);
   const shown = (queue.data ?? []).filter(
@@ -64,8 +66,15 @@ export function Queue({ city, id, queue }: Props): ReactNode {
             {one.status === 'unconfirmed' && (
               <Button
                 not={not}
+                disabled={busy}
                 title="Its process was lost: the agent may have read it already, and would read it twice"
-                onClick={() => act(() => post(path, { message: one.message }, { idempotencyKey: newKey() }), queue.again)}
+                onClick={() =>
+                  act(
+                    () => wishes.send(one.id, (idempotencyKey) => post(path, { message: one.message }, { idempotencyKey })),
+                    queue.again,
+                    `send ${one.id}`,
+                  )
+                }
               >
                 Send again
               </Button>

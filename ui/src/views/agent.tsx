@@ -1,11 +1,12 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
-import { get, inCity, newKey, post, request } from '../api/client.js';
+import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
 import { useKeys } from '../lib/keys.js';
 import { plain, visible } from '../lib/text.js';
+import { useWishes } from '../lib/wishes.js';
 import { follow, whyOf } from '../live/operations.js';
 import { sessionsOf } from '../live/sessions.js';
 import { done } from '../live/undo.js';
@@ -42,6 +43,7 @@ export function AgentPage(): ReactNode {
     kinds('agent.', 'session.', 'config.', 'worker.operation'),
   );
   const { failed, busy, act } = useActing(again);
+  const wishes = useWishes();
   const [deleting, setDeleting] = useState(false);
   const not = useForbidden('operate');
   const configure = useForbidden('configure');
@@ -56,17 +58,19 @@ export function AgentPage(): ReactNode {
       },
     );
   const start = (): void =>
-    act(async () => {
-      const { request_id } = await post<{ request_id: string }>(
-        inCity(city, 'sessions'),
-        { kind: 'agent', name },
-        { idempotencyKey: newKey() },
-      );
-      const end = await follow(`Start a session of ${name}`, request_id);
-      if (end.type === 'request.failed') throw new Error(whyOf(end));
-      const { id } = end.payload.session as { id: string };
-      void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
-    });
+    act(
+      async () => {
+        const { request_id } = await wishes.send(['start', city, name], (idempotencyKey) =>
+          post<{ request_id: string }>(inCity(city, 'sessions'), { kind: 'agent', name }, { idempotencyKey }),
+        );
+        const end = await follow(`Start a session of ${name}`, request_id);
+        if (end.type === 'request.failed') throw new Error(whyOf(end));
+        const { id } = end.payload.session as { id: string };
+        void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
+      },
+      undefined,
+      `start ${city}/${name}`,
+    );
   useKeys('This agent', [
     { keys: 'c', label: 'new session of it', run: start },
     { keys: 'u', label: 'back to the agents', run: () => void navigate({ to: '/c/$city/agents', params: { city }, search: {} }) },
