@@ -113,6 +113,46 @@ described('what somebody has typed', () => {
     watched.forgive(/ERR_CONNECTION_RESET/);
   });
 
+  it('stays where it is while what was asked for before comes to its end', async () => {
+    const page = await open('/beads');
+    const title = page.getByLabel('Title', { exact: true });
+    const dialog = page.locator('dialog[open]');
+    const goTo = async (view: string): Promise<void> => {
+      await page.getByRole('link', { name: view, exact: true }).first().click();
+      await page.getByRole('heading', { name: view, exact: true }).waitFor();
+    };
+    /** Asks for it, leaves its dialog, and types elsewhere when it is there. */
+    const leave = async (view: string, field: string, action: string, path: string): Promise<string | null> => {
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      await page.route(path, async (route) => {
+        if (route.request().method() === 'POST') await held;
+        await route.continue();
+      });
+      await goTo(view);
+      await page.keyboard.press('c');
+      await dialog.getByLabel(field).fill('later');
+      await dialog.getByRole('button', { name: action }).and(page.locator(':enabled')).click();
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      await goTo('Beads');
+      await page.keyboard.press('c');
+      await title.fill('Begun meanwhile');
+      release();
+      const link = page.locator('[data-operation="done"] a');
+      await link.waitFor();
+      const [at, href] = [new URL(page.url()), await link.getAttribute('href')];
+      expect([at.pathname, at.search, await title.inputValue()]).toEqual(['/ui/c/alpha/beads', '?new=1', 'Begun meanwhile']);
+      await page.unroute(path);
+      await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await link.waitFor({ state: 'detached' });
+      return href;
+    };
+    expect(await leave('Cities', 'Directory', 'Create the city', '**/v0/city')).toBe('/ui/c/later/sessions?new=1');
+    expect(await leave('Sessions', 'First message', 'Start the session', '**/sessions')).toMatch(/^\/ui\/c\/alpha\/sessions\/.+/);
+    await page.context().close();
+  });
+
   it('to a session stands before what was written since when it was not taken', async () => {
     const page = await open(`/sessions/${await session()}`);
     const box = page.getByRole('textbox', { name: 'Message' });

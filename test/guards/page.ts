@@ -142,6 +142,20 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/wishes.spec.ts',
   },
   {
+    guard: 'The end of what was asked for takes nobody out of another view.',
+    file: 'ui/src/lib/still-there.ts',
+    find: 'address === asked && ',
+    replace: '',
+    test: 'ui/src/lib/still-there.spec.ts',
+  },
+  {
+    guard: 'What was asked for in a dialog that was left is told of by a card.',
+    file: 'ui/src/live/followed.ts',
+    find: '{ ...one, quiet: false } : one',
+    replace: '{ ...one, quiet: one.quiet === true } : one',
+    test: 'ui/src/live/followed.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

@@ -1,4 +1,6 @@
+import { Link, type LinkProps } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import type { LoggedEvent } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { dismiss, useOperations } from '../live/operations.js';
 import { forgetDone, takeBack, useUndoables } from '../live/undo.js';
@@ -16,7 +18,7 @@ export function Operations(): ReactNode {
       aria-label="What goes on"
       className="pointer-events-none fixed inset-x-3 bottom-16 z-30 flex flex-col items-end gap-2 md:bottom-4 md:left-auto md:w-96"
     >
-      {operations.map(({ requestId, label, state, detail }) => (
+      {operations.map(({ requestId, label, state, detail, event }) => (
         <li
           key={requestId}
           data-operation={state}
@@ -29,6 +31,7 @@ export function Operations(): ReactNode {
             </State>
             {detail !== undefined && <p className="words mt-1 max-h-32 overflow-auto text-sm text-muted">{detail}</p>}
           </div>
+          <OpenIt of={event} onOpen={() => dismiss(requestId)} />
           <Button look="quiet" onClick={() => dismiss(requestId)}>
             Dismiss
           </Button>
@@ -56,4 +59,24 @@ export function Operations(): ReactNode {
       ))}
     </ul>
   );
+}
+
+/** Who has gone on meanwhile is not taken away from where he is. */
+function OpenIt({ of: event, onOpen }: { of: LoggedEvent | undefined; onOpen: () => void }): ReactNode {
+  const place = placeOf(event);
+  if (place === undefined) return null;
+  return (
+    <Link {...place} onClick={onOpen} className="self-center px-2.5 text-sm text-accent underline">
+      Open it
+    </Link>
+  );
+}
+
+function placeOf(event: LoggedEvent | undefined): LinkProps | undefined {
+  const { name, session } = (event?.payload ?? {}) as { readonly name?: string; readonly session?: { readonly id: string } };
+  if (event?.type === 'request.result.city.create' && name !== undefined)
+    return { to: '/c/$city/sessions', params: { city: name }, search: { new: '1' } };
+  if (event?.type === 'request.result.session.create' && session !== undefined && event.city !== undefined)
+    return { to: '/c/$city/sessions/$id', params: { city: event.city, id: session.id } };
+  return undefined;
 }

@@ -41,6 +41,15 @@ function start(kept: readonly Operation[] = [], at = 0) {
 }
 
 describe('what was accepted', () => {
+  it('is told of by a card once nobody shows it in its place', () => {
+    const { followed } = start();
+    void followed.follow('Start', 'r1', true);
+    void followed.follow('Another', 'r2', true);
+    followed.settle(endOf('r1'));
+    followed.tell('r1');
+    expect(followed.snapshot().map(({ quiet }) => quiet)).toEqual([false, true]);
+  });
+
   it('is followed to its end, which is looked for since its acceptance only', async () => {
     const { followed, reads, waits, states, stored } = start();
     const end = followed.follow('Clone core', 'r1');

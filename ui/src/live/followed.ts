@@ -64,6 +64,11 @@ export class Followed {
     this.#set(this.#operations.filter((one) => one.requestId !== requestId));
   }
 
+  /** Whoever asked does not show it any more: a card does. */
+  tell(requestId: string): void {
+    this.#set(this.#operations.map((one) => (one.requestId === requestId ? { ...one, quiet: false } : one)));
+  }
+
   /** Shows what was accepted until its end, which it gives. */
   follow(label: string, requestId: string, quiet = false): Promise<LoggedEvent> {
     const others = this.#operations.filter((one) => one.requestId !== requestId);

@@ -2,6 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
+import { useHere } from '../lib/here.js';
 import { useWishes } from '../lib/wishes.js';
 import { follow } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
@@ -15,10 +16,12 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
   const navigate = useNavigate();
+  const here = useHere();
   const not = useForbidden('configure');
   const create = async (): Promise<void> => {
     setBusy(true);
     setError(undefined);
+    const isStillHere = here();
     try {
       const body = { dir: dir.trim(), provider };
       const { request_id } = await wishes.send(body, (idempotencyKey) =>
@@ -27,7 +30,7 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
       onDone?.();
       const end = await follow(`Create city ${dir.trim()}`, request_id);
       const name = end.payload.name;
-      if (end.type !== 'request.failed' && typeof name === 'string')
+      if (end.type !== 'request.failed' && typeof name === 'string' && isStillHere())
         void navigate({ to: '/c/$city/sessions', params: { city: name }, search: { new: '1' } });
       else setBusy(false);
     } catch (refused) {

@@ -3,8 +3,9 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { get, inCity, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
+import { useHere } from '../lib/here.js';
 import { useWishes } from '../lib/wishes.js';
-import { follow, whyOf } from '../live/operations.js';
+import { follow, tellOf, whyOf } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
 
 /** Who may be started: the agents of the city, and bare providers. */
@@ -39,12 +40,16 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
   const navigate = useNavigate();
+  const here = useHere();
   const not = useForbidden('operate');
   const value = chosen ?? (candidates?.[0] === undefined ? '' : `${candidates[0][0]} ${candidates[0][1]}`);
   const create = async (): Promise<void> => {
+    // Its keys send the form also while its button waits.
+    if (busy) return;
     const [kind, ...name] = value.split(' ');
     setBusy(true);
     setError(undefined);
+    const isStillHere = here();
     try {
       const body = {
         kind,
@@ -58,6 +63,7 @@ export function CreateSession({ city, onCancel }: { city: string; onCancel: () =
       const end = await follow(`Start a session of ${name.join(' ')}`, request_id, true);
       if (end.type === 'request.failed') throw new Error(whyOf(end));
       const { id } = end.payload.session as { id: string };
+      if (!isStillHere()) return tellOf(request_id);
       void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
     } catch (refused) {
       setError(refused);

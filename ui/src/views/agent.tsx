@@ -4,6 +4,7 @@ import { get, inCity, post, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { agentPath } from '../lib/agent-path.js';
+import { useHere } from '../lib/here.js';
 import { useKeys } from '../lib/keys.js';
 import { plain, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
@@ -44,6 +45,7 @@ export function AgentPage(): ReactNode {
   );
   const { failed, busy, act } = useActing(again);
   const wishes = useWishes();
+  const here = useHere();
   const [deleting, setDeleting] = useState(false);
   const not = useForbidden('operate');
   const configure = useForbidden('configure');
@@ -60,13 +62,14 @@ export function AgentPage(): ReactNode {
   const start = (): void =>
     act(
       async () => {
+        const isStillHere = here();
         const { request_id } = await wishes.send(['start', city, name], (idempotencyKey) =>
           post<{ request_id: string }>(inCity(city, 'sessions'), { kind: 'agent', name }, { idempotencyKey }),
         );
         const end = await follow(`Start a session of ${name}`, request_id);
         if (end.type === 'request.failed') throw new Error(whyOf(end));
         const { id } = end.payload.session as { id: string };
-        void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
+        if (isStillHere()) void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
       },
       undefined,
       `start ${city}/${name}`,
