@@ -28,6 +28,8 @@ export function MailForm({ city, to: first, onDone, onCancel }: Props): ReactNod
   const wishes = useWishes();
   const not = useForbidden('operate');
   const send = (): void => {
+    // Its keys send the form also while its button waits.
+    if (busy) return;
     setBusy(true);
     setError(undefined);
     const copies = cc.split(',').flatMap((one) => (one.trim() === '' ? [] : [one.trim()]));

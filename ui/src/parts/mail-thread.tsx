@@ -55,6 +55,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
         setBody('');
         again();
       },
+      `reply ${id}`,
     );
   return (
     <div className="flex min-h-full flex-col" data-thread={id}>
