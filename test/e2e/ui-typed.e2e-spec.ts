@@ -153,6 +153,39 @@ described('what somebody has typed', () => {
     await page.context().close();
   });
 
+  it('stays in a form while its city does not run', async () => {
+    const forms = await Promise.all(
+      (
+        [
+          ['/beads?new=1', 'Title'],
+          ['/mail?new=1', 'Subject'],
+          ['/rigs?new=1', 'Name'],
+        ] as const
+      ).map(async ([path, label]) => {
+        const page = await open(path);
+        const field = page.locator('dialog[open]').getByLabel(label, { exact: true });
+        await field.fill('Kept');
+        return { page, field };
+      }),
+    );
+    const stopped = ({ page }: { page: Page }): ReturnType<Page['getByText']> => page.getByText('alpha is not running', { exact: true });
+    expect(outcome(await a.post(`${city}/stop`))).toBe(202);
+    for (const form of forms) {
+      await stopped(form).waitFor();
+      expect([await form.field.inputValue(), await form.page.getByRole('button', { name: /^New / }).count()]).toEqual(['Kept', 0]);
+    }
+    expect(outcome(await a.post(`${city}/start`))).toBe(202);
+    for (const form of forms) {
+      await stopped(form).waitFor({ state: 'detached' });
+      expect(await form.field.inputValue()).toBe('Kept');
+    }
+    const { page } = forms[0]!;
+    await page.getByRole('button', { name: 'Create the bead' }).click();
+    await page.locator('[data-bead-pane]').getByRole('heading', { name: 'Kept' }).waitFor();
+    for (const form of forms) await form.page.context().close();
+    watched.forgive(/404|503/);
+  });
+
   it('to a session stands before what was written since when it was not taken', async () => {
     const page = await open(`/sessions/${await session()}`);
     const box = page.getByRole('textbox', { name: 'Message' });

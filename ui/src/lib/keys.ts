@@ -1,4 +1,4 @@
-import { useLayoutEffect, useRef, useSyncExternalStore } from 'react';
+import { createContext, useContext, useLayoutEffect, useRef, useSyncExternalStore } from 'react';
 import { isEnteredAgain, isMeant } from './held.js';
 
 /** One registry of keys: what a view binds is what `?` lists. */
@@ -46,10 +46,14 @@ function changed(): void {
   for (const tell of listeners) tell();
 }
 
+/** True around what is kept and cannot be seen: its keys are nobody's. */
+export const Unseen = createContext(false);
+
 /** Binds keys while the component is there, from the moment at which it can be seen; what is bound last comes first. */
 export function useKeys(name: string, bindings: readonly Binding[]): void {
+  const seen = !useContext(Unseen);
   const now = useRef(bindings);
-  now.current = bindings;
+  now.current = seen ? bindings : [];
   useLayoutEffect(() => {
     const group: Group = { name, bindings: () => now.current };
     groups = [group, ...groups];

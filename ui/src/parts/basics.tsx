@@ -84,7 +84,8 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
       onKeyDown={(event) => event.key === 'Escape' && !event.nativeEvent.isComposing && ask(event)}
       onPointerDown={(event) => (pressed.current = event.target === dialog.current)}
       onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && dialog.current.close()}
-      className={`m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
+      // Also over what cannot be seen.
+      className={`visible m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
     >
       <div className="flex flex-col gap-4 p-5">
         <h2 id={id} className="text-base font-semibold">

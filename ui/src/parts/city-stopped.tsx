@@ -1,11 +1,45 @@
-import { useState, useSyncExternalStore, type ReactNode } from 'react';
+import { useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, newKey, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City } from '../api/types.js';
+import { useStreamState } from '../app/connection.js';
+import { Unseen } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { follow } from '../live/operations.js';
 import { cities } from '../live/supervisor.js';
+import { streamOf } from '../live/use-list.js';
 import { Button, Empty, Problem } from './basics.js';
+
+interface WhileRunningProps {
+  readonly city: string;
+  /** Where what is kept has the name of the view in it. */
+  readonly title?: string;
+  readonly children: ReactNode;
+}
+
+/** What a city shows while it runs. Once it has been there it is kept while the city does not: what somebody writes in it, in a dialog too, stays. */
+export function WhileRunning({ city, title, children }: WhileRunningProps): ReactNode {
+  const stream = useStreamState(streamOf(city));
+  const shown = useRef<string>(undefined);
+  if (stream?.kind === 'live') shown.current = city;
+  const stopped = stream?.kind === 'missing';
+  return (
+    <>
+      {stopped && (
+        <div className="h-full overflow-auto">
+          {title !== undefined && <h1 className="sr-only">{title}</h1>}
+          <CityStopped city={city} why={stream.why} />
+        </div>
+      )}
+      {/* A dialog would keep the page for itself without a box of its own: what cannot be seen has one, and no room. */}
+      {(!stopped || shown.current === city) && (
+        <div inert={stopped} className={stopped ? 'invisible h-0 overflow-hidden' : 'contents'}>
+          <Unseen value={stopped}>{children}</Unseen>
+        </div>
+      )}
+    </>
+  );
+}
 
 /** A city that does not run shows nothing but why; one that is not there, or not for this key, says the same as one that has ended. */
 export function CityStopped({ city, why }: { city: string; why: string }): ReactNode {

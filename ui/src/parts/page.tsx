@@ -3,7 +3,7 @@ import { useStreamState } from '../app/connection.js';
 import { streamOf } from '../live/use-list.js';
 import { Problem } from './basics.js';
 import { CityPaused } from './city-paused.js';
-import { CityStopped } from './city-stopped.js';
+import { WhileRunning } from './city-stopped.js';
 
 interface PageProps {
   readonly city: string;
@@ -23,37 +23,32 @@ interface PageProps {
 /** A view of a city: its head, what is in it, and what is open beside it. A city that does not run says so instead. */
 export function CityPage({ city, title, count, tools, error, onRetry, pane, paneLabel, width = 'wide', children }: PageProps): ReactNode {
   const stream = useStreamState(streamOf(city));
-  if (stream?.kind === 'missing')
-    return (
-      <div className="h-full overflow-auto">
-        <h1 className="sr-only">{title}</h1>
-        <CityStopped city={city} why={stream.why} />
-      </div>
-    );
   return (
-    <div className="flex h-full">
-      <div className={`min-w-0 flex-1 overflow-auto ${pane === undefined ? '' : 'hidden lg:block'}`}>
-        <div className={`@container mx-auto flex flex-col gap-4 p-4 md:p-6 ${width === 'wide' ? 'max-w-6xl' : 'max-w-3xl'}`}>
-          <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
-            <h1 className="text-lg font-semibold">{title}</h1>
-            {count !== undefined && (
-              <span data-total={typeof count === 'number' ? count : undefined} className="text-sm tabular-nums text-muted">
-                {count}
-              </span>
-            )}
-            {tools !== undefined && <div className="ml-auto flex flex-wrap items-center gap-2">{tools}</div>}
-          </header>
-          {stream?.kind === 'paused' && <CityPaused city={city} />}
-          {error !== undefined && <Problem error={error} {...(onRetry === undefined ? {} : { onRetry })} />}
-          {children}
+    <WhileRunning city={city} title={title}>
+      <div className="flex h-full">
+        <div className={`min-w-0 flex-1 overflow-auto ${pane === undefined ? '' : 'hidden lg:block'}`}>
+          <div className={`@container mx-auto flex flex-col gap-4 p-4 md:p-6 ${width === 'wide' ? 'max-w-6xl' : 'max-w-3xl'}`}>
+            <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
+              <h1 className="text-lg font-semibold">{title}</h1>
+              {count !== undefined && (
+                <span data-total={typeof count === 'number' ? count : undefined} className="text-sm tabular-nums text-muted">
+                  {count}
+                </span>
+              )}
+              {tools !== undefined && <div className="ml-auto flex flex-wrap items-center gap-2">{tools}</div>}
+            </header>
+            {stream?.kind === 'paused' && <CityPaused city={city} />}
+            {error !== undefined && <Problem error={error} {...(onRetry === undefined ? {} : { onRetry })} />}
+            {children}
+          </div>
         </div>
+        {pane !== undefined && (
+          <aside aria-label={paneLabel} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
+            {pane}
+          </aside>
+        )}
       </div>
-      {pane !== undefined && (
-        <aside aria-label={paneLabel} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
-          {pane}
-        </aside>
-      )}
-    </div>
+    </WhileRunning>
   );
 }
 

@@ -16,7 +16,7 @@ import { BeadTable } from '../parts/bead-table.js';
 import { BeadTree } from '../parts/bead-tree.js';
 import { Bulk } from '../parts/bulk.js';
 import { CityPaused } from '../parts/city-paused.js';
-import { CityStopped } from '../parts/city-stopped.js';
+import { WhileRunning } from '../parts/city-stopped.js';
 import { countOf, Which } from '../parts/list-view.js';
 
 const TYPING_MS = 250;
@@ -87,81 +87,76 @@ export function Beads(): ReactNode {
     { keys: '/', label: 'search', run: () => document.getElementById('bead-text')?.focus() },
   ]);
   const filtered = Object.values(filter).some((value) => value !== undefined);
-  if (stream?.kind === 'missing')
-    return (
-      <>
-        <h1 className="sr-only">Beads</h1>
-        <CityStopped city={city} why={stream.why} />
-      </>
-    );
   return (
-    <div className="flex h-full">
-      <section aria-label="Beads" className={`@container min-w-0 flex-1 flex-col ${open === undefined ? 'flex' : 'hidden lg:flex'}`}>
-        <header className="flex flex-wrap items-center gap-2 border-b border-line bg-panel px-4 py-2.5">
-          <h1 className="font-semibold">Beads</h1>
-          {phase !== 'first' && (
-            <span data-total={total} className="text-sm tabular-nums text-muted">
-              {countOf(rows.length, total, snapshot.least)}
-              {phase === 'reading' && ' …'}
-            </span>
-          )}
-          <Filters filter={filter} sort={sorted} view={view} onView={setView} onChange={change} />
-          <Button look="primary" hotkey="c" not={not} className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
-            New bead
-          </Button>
-        </header>
-        {snapshot.error !== undefined && (
-          <div className="p-3">
-            <Problem error={snapshot.error} onRetry={() => void list.read()} />
-          </div>
-        )}
-        {stream?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
-        {snapshot.cut && (
-          <p className="border-b border-line px-4 py-1.5 text-sm text-muted">Only the newest are here: filter for the others.</p>
-        )}
-        {phase === 'live' && rows.length === 0 && snapshot.error === undefined && (
-          <Empty title={filtered ? 'No bead fits these filters' : 'No open bead'}>
-            {filtered ? (
-              <Button onClick={() => void navigate({ search: ({ view: kept }) => (kept === undefined ? {} : { view: kept }) })}>
-                Clear filters
-              </Button>
-            ) : (
-              <>
-                <p>A bead is a piece of work. Agents take those that nothing blocks.</p>
-                <Button look="primary" not={not} onClick={() => create(true)}>
-                  Write the first one
-                </Button>
-              </>
+    <WhileRunning city={city} title="Beads">
+      <div className="flex h-full">
+        <section aria-label="Beads" className={`@container min-w-0 flex-1 flex-col ${open === undefined ? 'flex' : 'hidden lg:flex'}`}>
+          <header className="flex flex-wrap items-center gap-2 border-b border-line bg-panel px-4 py-2.5">
+            <h1 className="font-semibold">Beads</h1>
+            {phase !== 'first' && (
+              <span data-total={total} className="text-sm tabular-nums text-muted">
+                {countOf(rows.length, total, snapshot.least)}
+                {phase === 'reading' && ' …'}
+              </span>
             )}
-          </Empty>
+            <Filters filter={filter} sort={sorted} view={view} onView={setView} onChange={change} />
+            <Button look="primary" hotkey="c" not={not} className="ml-auto @5xl:ml-0" onClick={() => create(true)}>
+              New bead
+            </Button>
+          </header>
+          {snapshot.error !== undefined && (
+            <div className="p-3">
+              <Problem error={snapshot.error} onRetry={() => void list.read()} />
+            </div>
+          )}
+          {stream?.kind === 'paused' && <CityPaused city={city} className="border-b border-line px-4 py-1.5" />}
+          {snapshot.cut && (
+            <p className="border-b border-line px-4 py-1.5 text-sm text-muted">Only the newest are here: filter for the others.</p>
+          )}
+          {phase === 'live' && rows.length === 0 && snapshot.error === undefined && (
+            <Empty title={filtered ? 'No bead fits these filters' : 'No open bead'}>
+              {filtered ? (
+                <Button onClick={() => void navigate({ search: ({ view: kept }) => (kept === undefined ? {} : { view: kept }) })}>
+                  Clear filters
+                </Button>
+              ) : (
+                <>
+                  <p>A bead is a piece of work. Agents take those that nothing blocks.</p>
+                  <Button look="primary" not={not} onClick={() => create(true)}>
+                    Write the first one
+                  </Button>
+                </>
+              )}
+            </Empty>
+          )}
+          {view === 'board' && narrow && (
+            <p className="border-b border-line px-4 py-1.5 text-sm text-muted">A board needs more width: this is the tree.</p>
+          )}
+          {view === '' ? (
+            <BeadTable rows={rows} ids={ids} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
+          ) : view === 'board' && !narrow ? (
+            <BeadBoard rows={rows} status={filter.status} open={open} onOpen={show} selection={selection} onSelect={mark} />
+          ) : (
+            <BeadTree rows={rows} open={open} onOpen={show} selection={selection} onSelect={mark} />
+          )}
+          <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
+        </section>
+        {open !== undefined && (
+          <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
+            <BeadPane key={open} city={city} id={open} known={list.get(open)} onClose={() => show(undefined)} />
+          </aside>
         )}
-        {view === 'board' && narrow && (
-          <p className="border-b border-line px-4 py-1.5 text-sm text-muted">A board needs more width: this is the tree.</p>
+        {creating !== undefined && (
+          <Modal title={`New bead in ${city}`} onClose={() => create(false)} wide>
+            <BeadForm
+              city={city}
+              onDone={(id) => void navigate({ search: ({ new: _, ...rest }) => ({ ...rest, bead: id }) })}
+              onCancel={() => create(false)}
+            />
+          </Modal>
         )}
-        {view === '' ? (
-          <BeadTable rows={rows} ids={ids} label="Beads" open={open} onOpen={show} selection={selection} onSelect={mark} />
-        ) : view === 'board' && !narrow ? (
-          <BeadBoard rows={rows} status={filter.status} open={open} onOpen={show} selection={selection} onSelect={mark} />
-        ) : (
-          <BeadTree rows={rows} open={open} onOpen={show} selection={selection} onSelect={mark} />
-        )}
-        <Bulk city={city} beads={chosen} onClear={() => mark(NOTHING)} />
-      </section>
-      {open !== undefined && (
-        <aside aria-label={`Bead ${open}`} className="w-full overflow-auto border-l border-line bg-panel lg:w-[30rem] xl:w-[36rem]">
-          <BeadPane key={open} city={city} id={open} known={list.get(open)} onClose={() => show(undefined)} />
-        </aside>
-      )}
-      {creating !== undefined && (
-        <Modal title={`New bead in ${city}`} onClose={() => create(false)} wide>
-          <BeadForm
-            city={city}
-            onDone={(id) => void navigate({ search: ({ new: _, ...rest }) => ({ ...rest, bead: id }) })}
-            onCancel={() => create(false)}
-          />
-        </Modal>
-      )}
-    </div>
+      </div>
+    </WhileRunning>
   );
 }
 

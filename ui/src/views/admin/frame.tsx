@@ -5,7 +5,7 @@ import { useKeys } from '../../lib/keys.js';
 import { streamOf } from '../../live/use-list.js';
 import { Age, Button, Problem } from '../../parts/basics.js';
 import { CityPaused } from '../../parts/city-paused.js';
-import { CityStopped } from '../../parts/city-stopped.js';
+import { WhileRunning } from '../../parts/city-stopped.js';
 import type { Reading } from './read.js';
 
 interface FrameProps {
@@ -41,7 +41,8 @@ export function Frame({ title, about, city, actions, tabs, wide = false, childre
     { keys: '/', label: 'filter', run: () => body.current?.parentElement?.querySelector<HTMLElement>('[data-filter]')?.focus() },
   ]);
   const width = wide ? 'max-w-7xl' : 'max-w-5xl';
-  const stopped = stream?.kind === 'missing' ? stream.why : undefined;
+  const stopped = stream?.kind === 'missing';
+  const shown = <div className={`mx-auto flex flex-col gap-4 p-4 md:px-8 md:py-6 ${width}`}>{children}</div>;
   return (
     <div className="flex h-full flex-col">
       <header className="border-b border-line bg-panel">
@@ -51,19 +52,15 @@ export function Frame({ title, about, city, actions, tabs, wide = false, childre
               <h1 className="font-semibold">{title}</h1>
               {about !== undefined && <div className="text-xs text-muted">{about}</div>}
             </div>
-            {stopped === undefined && actions !== undefined && <div className="ml-auto flex flex-wrap justify-end gap-2">{actions}</div>}
+            {!stopped && actions !== undefined && <div className="ml-auto flex flex-wrap justify-end gap-2">{actions}</div>}
           </div>
           {stream?.kind === 'paused' && city !== undefined && <CityPaused city={city} className="pb-2" />}
-          {stopped === undefined && tabs}
+          {!stopped && tabs}
         </div>
       </header>
       {/* Where there is nothing to focus, the keys that scroll need it. */}
       <div ref={body} tabIndex={0} role="group" aria-label={title} className="min-h-0 flex-1 overflow-auto">
-        {city !== undefined && stopped !== undefined ? (
-          <CityStopped city={city} why={stopped} />
-        ) : (
-          <div className={`mx-auto flex flex-col gap-4 p-4 md:px-8 md:py-6 ${width}`}>{children}</div>
-        )}
+        {city === undefined ? shown : <WhileRunning city={city}>{shown}</WhileRunning>}
       </div>
     </div>
   );
