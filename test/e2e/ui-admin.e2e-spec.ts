@@ -36,7 +36,12 @@ described('administration on the page', () => {
     guarded = (await stack.add('api', { auth: 'keys' })).url;
     a = api(stack.urls[1]!);
     const ledger = await Ledger.open(stack, base);
-    served = await Served.make(stack, ledger, 'alpha', `\n[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { ${COMMAND} }\n`);
+    served = await Served.make(
+      stack,
+      ledger,
+      'alpha',
+      `\n[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { ${COMMAND} }\n\n[[service]]\nname = "wall"\nkind = "proxy_process"\npublish_mode = "direct"\nprocess = { ${COMMAND} }\n`,
+    );
     await ledger.stream.close();
     watched = await Watched.start();
     context = await watched.context();
@@ -280,6 +285,25 @@ described('administration on the page', () => {
     const [tab] = await Promise.all([context.waitForEvent('page'), row('board').getByRole('link', { name: 'Open' }).click()]);
     await tab.getByText('"method":"GET"').waitFor();
     await tab.close();
+    watched.forgive(/favicon|404/);
+  });
+
+  it('asks before a service is opened whose scripts would have the key, and opens none that takes one', async () => {
+    await served.until('wall');
+    const made = await a.post('/v0/keys', { name: 'opens', rights: ['operate'] });
+    const mine = await watched.context();
+    const signed = await watched.open(`${guarded}/ui/settings#key=${made.body.key}`, { context: mine });
+    await signed.goto(`${guarded}${c}/services`);
+    const open = (name: string) => signed.locator(`[data-row="${name}"]`).getByRole('button', { name: 'Open', exact: true });
+    await open('wall').click();
+    await signed.getByText('their scripts can read the key').waitFor();
+    const [tab] = await Promise.all([mine.waitForEvent('page'), signed.getByRole('button', { name: 'Open wall' }).click()]);
+    await tab.getByText('"method":"GET"').waitFor();
+    expect([await open('board').isDisabled(), await open('board').getAttribute('title')]).toEqual([
+      true,
+      'it asks for a key, and a browser sends none with an address',
+    ]);
+    await mine.close();
     watched.forgive(/favicon|404/);
   });
 

@@ -156,6 +156,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/live/followed.spec.ts',
   },
   {
+    guard: 'A service whose scripts would have the key of the page is not opened unasked.',
+    file: 'ui/src/views/services/opening.ts',
+    find: "? 'ask' : 'link'",
+    replace: "? 'link' : 'link'",
+    test: 'ui/src/views/services/opening.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

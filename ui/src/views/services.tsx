@@ -1,7 +1,7 @@
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState, type ReactNode } from 'react';
 import { get, inCity, newKey, part, post } from '../api/client.js';
-import { useForbidden } from '../api/info.js';
+import { useForbidden, useSigning } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
@@ -10,6 +10,7 @@ import { Told, useAct } from './admin/act.js';
 import { Ago, Facts, Frame, Row, Rows, Shown } from './admin/frame.js';
 import { useRead } from './admin/read.js';
 import { Log } from './services/log.js';
+import { openingOf } from './services/opening.js';
 
 type Service = Schemas['Status'];
 const TONES: Readonly<Record<string, Tone>> = { ready: 'good', starting: 'accent', stopping: 'accent', degraded: 'bad', stopped: 'quiet' };
@@ -28,6 +29,7 @@ export function Services(): ReactNode {
   const act = useAct();
   const not = useForbidden('operate');
   const [restarting, setRestarting] = useState<string>();
+  const [opening, setOpening] = useState<Service>();
   const show = (name: string | undefined): void => void navigate({ search: name === undefined ? {} : { log: name } });
   useKeys('Services', [{ keys: 'Escape', label: 'close the log', run: () => show(undefined) }]);
   return (
@@ -50,14 +52,7 @@ export function Services(): ReactNode {
                     <h2 className="words min-w-0 flex-1 basis-40 font-semibold">{visible(service.service_name)}</h2>
                     <State tone={TONES[service.state ?? ''] ?? 'quiet'}>{service.state ?? service.local_state}</State>
                     <div className="flex flex-wrap gap-1.5">
-                      <a
-                        href={addressOf(city, service)}
-                        target="_blank"
-                        rel="noopener noreferrer"
-                        className="inline-flex min-h-8 items-center rounded-md border border-line bg-panel px-2.5 py-1 text-sm font-medium hover:bg-raised pointer-coarse:min-h-11"
-                      >
-                        Open
-                      </a>
+                      <Open city={city} service={service} onAsk={() => setOpening(service)} />
                       <Button
                         data-open
                         aria-expanded={log === service.service_name}
@@ -86,6 +81,23 @@ export function Services(): ReactNode {
           </>
         )}
       </Shown>
+      {opening !== undefined && (
+        <Confirm
+          title={`Open ${opening.service_name}?`}
+          action={`Open ${opening.service_name}`}
+          onClose={() => setOpening(undefined)}
+          onYes={() => void window.open(addressOf(city, opening), '_blank', 'noopener,noreferrer')}
+        >
+          <p>
+            Its pages have the address of this one: their scripts can read the key that this browser is signed in with, and do all that it
+            may, in every city. Open it here only if you trust whoever can change that program, its agents too.
+          </p>
+          <p className="mt-2">
+            Otherwise open it where nobody is signed in, as in a private window:{' '}
+            <code>{new URL(addressOf(city, opening), location.href).href}</code>
+          </p>
+        </Confirm>
+      )}
       {restarting !== undefined && (
         <Confirm
           title={`Restart ${restarting}?`}
@@ -104,6 +116,35 @@ export function Services(): ReactNode {
       )}
     </Frame>
   );
+}
+
+interface OpenProps {
+  readonly city: string;
+  readonly service: Service;
+  readonly onAsk: () => void;
+}
+
+function Open({ city, service, onAsk }: OpenProps): ReactNode {
+  const signing = useSigning();
+  const address = addressOf(city, service);
+  const keys = signing.kind !== 'in' || signing.info.auth === 'keys';
+  switch (openingOf(service.publish_mode, address, location.href, keys)) {
+    case 'never':
+      return <Button not="it asks for a key, and a browser sends none with an address">Open</Button>;
+    case 'ask':
+      return <Button onClick={onAsk}>Open</Button>;
+    case 'link':
+      return (
+        <a
+          href={address}
+          target="_blank"
+          rel="noopener noreferrer"
+          className="inline-flex min-h-8 items-center rounded-md border border-line bg-panel px-2.5 py-1 text-sm font-medium hover:bg-raised pointer-coarse:min-h-11"
+        >
+          Open
+        </a>
+      );
+  }
 }
 
 /** Its own address where it has one that a browser may go to, else its place below the city’s. */
