@@ -327,6 +327,7 @@ described("the operator's page", () => {
     const port = Number(new URL(going.url).port);
     const page = await open('/ui/c/alpha/beads', { base: going.url });
     await page.locator('[data-bead]').first().waitFor();
+    const told = page.waitForRequest((request) => new URL(request.url()).pathname === '/v0/info');
     await going.stop();
     await page.locator('[data-connection="Reconnecting"]').first().waitFor({ state: 'attached' });
     for (let i = 0; i < 5; i++) await a.post(`${city}/beads`, { title: `Made meanwhile ${i}` });
@@ -335,6 +336,8 @@ described("the operator's page", () => {
     await a.post(`${city}/bead/${first!.id}/close`, {});
     const again = await stack.add('api', { port });
     await page.locator('[data-connection="Live"]').first().waitFor({ state: 'attached' });
+    // What its key may is asked once more.
+    await told;
     await a.post(`${city}/beads`, { title: 'Made afterwards' });
     await page.locator('[data-bead]').getByText('Made afterwards').waitFor();
     const { body } = await a.get(`${city}/beads?limit=1000`);

@@ -163,6 +163,13 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/views/services/opening.spec.ts',
   },
   {
+    guard: 'What the page has given up is not told as a connection that was lost.',
+    file: 'ui/src/api/limit.ts',
+    find: 'if (isOver()) return',
+    replace: 'if (isOver() && !begun) return',
+    test: 'ui/src/api/limit.spec.ts',
+  },
+  {
     guard: 'A browser that refuses to make a notice is not asked again.',
     file: 'ui/src/lib/notify.ts',
     find: 'impossible = true;',

@@ -1,6 +1,6 @@
 import { answerOf } from './answer.js';
 import { keyNow } from './key.js';
-import { limitOf, READ_MS } from './limit.js';
+import { limitOf, whyNone } from './limit.js';
 
 export { newKey } from '../lib/wishes.js';
 
@@ -82,12 +82,11 @@ async function send(method: string, path: string, { query = {}, body, file, ifMa
     ...(limit.signal === undefined ? {} : { signal: limit.signal }),
   }).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    const why = limit.isOver() ? `the service has not answered for ${READ_MS / 1000} s` : 'the service cannot be reached';
-    throw new Refusal(0, 'unreachable', why, undefined);
+    throw new Refusal(0, 'unreachable', whyNone(limit, false), undefined);
   });
   const answer = await answerOf(response).catch((error: unknown) => {
     if (signal?.aborted === true) throw error;
-    throw new Refusal(0, 'unreachable', 'the connection was lost before all of the answer had come', undefined);
+    throw new Refusal(0, 'unreachable', whyNone(limit, true), undefined);
   });
   if (response.ok) return { answer, headers: response.headers };
   // What was asked with the key before tells nothing of the one that is used by now.

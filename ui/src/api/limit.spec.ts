@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerOf } from './answer.js';
-import { limitOf } from './limit.js';
+import { limitOf, whyNone } from './limit.js';
 
 /** Accepts connections, and says nothing, or half of what it has to say. */
 let server: Server;
@@ -33,6 +33,12 @@ describe('a service that says nothing', () => {
     },
     10_000,
   );
+
+  it('is told from one that cannot be reached, and from a connection that was lost', () => {
+    const told = (over: boolean): string[] => [false, true].map((begun) => whyNone({ signal: undefined, isOver: () => over }, begun));
+    expect(told(true)).toEqual(['the service has not answered for 30 s', 'the service has not ended its answer for 30 s']);
+    expect(told(false)).toEqual(['the service cannot be reached', 'the connection was lost before all of the answer had come']);
+  });
 
   it('is given up at once by who does not look any more', async () => {
     const gone = new AbortController();

@@ -8,6 +8,12 @@ export interface Limit {
   readonly isOver: () => boolean;
 }
 
+/** Why a request has no answer, or not all of it. */
+export function whyNone({ isOver }: Limit, begun: boolean): string {
+  if (isOver()) return `the service has not ${begun ? 'ended its answer' : 'answered'} for ${READ_MS / 1000} s`;
+  return begun ? 'the connection was lost before all of the answer had come' : 'the service cannot be reached';
+}
+
 /** What ends a request: whoever asks, and the time of a read. A change may go on at the service, however long it takes to say so. */
 export function limitOf(method: string, signal?: AbortSignal, readMs = READ_MS): Limit {
   const time = method === 'GET' ? AbortSignal.timeout(readMs) : undefined;

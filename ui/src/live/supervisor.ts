@@ -78,10 +78,14 @@ const answered = new Map<string, { readonly by: string; readonly action: string 
 export const answerOf = (ask: Ask): { by: string; action: string } | undefined => answered.get(askId(ask));
 
 export function followSupervisor(): void {
+  let joined = false;
   hub.join(
     SUPERVISOR,
     {
       live: (gap) => {
+        // What this key may, and how often a stream says something, may be other than before.
+        if (joined) void ask();
+        joined = true;
         if (gap) asks.doubt();
         if (!gap && isKnown(asks.snapshot()) && isKnown(cities.snapshot())) return;
         readAsks();
