@@ -113,6 +113,30 @@ described('what somebody has typed', () => {
     watched.forgive(/ERR_CONNECTION_RESET/);
   });
 
+  it('is sent once when its keys are pressed twice', async () => {
+    const page = await open('/mail?new=1');
+    const dialog = page.locator('dialog[open]');
+    let sent = 0;
+    page.on('request', (request) => void (request.method() === 'POST' && sent++));
+    const twice = async (): Promise<void> => {
+      for (let n = 0; n < 2; n++) await page.keyboard.press('Control+Enter');
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await dialog.getByLabel('To', { exact: true }).fill('human');
+    await dialog.getByLabel('Subject').fill('Said once');
+    await dialog.getByLabel('Text').fill('as it is');
+    await twice();
+    await page.getByText('Said once').first().waitFor();
+    expect(sent).toBe(1);
+    await page.goto(`${base}/ui/c/alpha/sessions?new=1`);
+    await dialog.getByLabel('First message').fill('begun once');
+    await dialog.getByRole('button', { name: 'Start the session' }).and(page.locator(':enabled')).waitFor();
+    await twice();
+    await page.getByText('echo: begun once').waitFor();
+    expect(sent).toBe(2);
+    await page.context().close();
+  });
+
   it('stays where it is while what was asked for before comes to its end', async () => {
     const page = await open('/beads');
     const title = page.getByLabel('Title', { exact: true });
