@@ -155,6 +155,8 @@ described("the operator's page", () => {
       await a.post(`${city}/session/${session}/respond`, { action: 'deny' });
       await route.continue();
     });
+    // A second press that comes at once is none: nobody has read yet why it is asked for.
+    await page.waitForTimeout(600);
     await card.getByRole('button', { name: /^Again, it lasts/ }).click();
     await card.waitFor({ state: 'detached' });
     await eventually(async () => (await a.get(`${city}/session/${session}/transcript`)).text.includes('chosen: deny') || undefined);
