@@ -25,6 +25,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'stays what it was where the agent says what nothing costs',
   },
   {
+    guard: 'Each change of a call is told, and not its first alone.',
+    file: `${ACP}/tools.ts`,
+    find: 'if (others.includes(part)) return',
+    replace: 'if (others.length < 0) return',
+    test: `${ACP}/updates.spec.ts`,
+    name: 'of several changes tells each',
+  },
+  {
     guard: 'Frames of a tool call are kept as long as they are stored with it.',
     file: `${ACP}/tools.ts`,
     find: 'if (this.#rawBytes > ENTRY_BYTES) this.#raw = undefined;',

@@ -80,6 +80,14 @@ describe('what an agent says', () => {
 });
 
 describe('a tool call', () => {
+  it('of several changes tells each of them', () => {
+    const change = (path: string, newText: string): object => ({ type: 'diff', path, newText });
+    see('tool_call', { toolCallId: 't', content: [change('/w/x', 'a'), change('/w/y', 'b'), change('/w/z', 'c')] });
+    const [, result] = (told[0] as unknown as { blocks: { content: string; structured: object }[] }).blocks;
+    expect(result).toMatchObject({ structured: { kind: 'edit', file_path: '/w/x', new_string: 'a' } });
+    expect(result!.content).toBe('{"path":"/w/y","newText":"b"}\n{"path":"/w/z","newText":"c"}');
+  });
+
   it('is one entry, from its call to its result, with the frames as they were', () => {
     see('tool_call', {
       toolCallId: 't',
