@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually } from '../../../test/support/sse.js';
 import { AuditReadsRepository, type AuditFilter } from '../../modules/administration/audit/audit-reads.repository.js';
@@ -317,6 +317,30 @@ describe('retention', () => {
     expect(await left()).toEqual(names.map((city) => `${city} n1`).sort());
     await round({ auditRecords: 10 });
     expect(await left()).toHaveLength(12);
+  });
+
+  // Guard: whoever is refused names the city.
+  it('leaves the changes of a city whose name others wrote into refused requests, and names who did', async () => {
+    await cities('alpha', 'beta', 'gamma');
+    await did(10, { city: 'alpha' });
+    for (let n = 0; n < 10; n++) audit.answered(of({ city: 'gamma', actor: `no${n}` }), refused);
+    for (let n = 0; n < 1_000; n++)
+      audit.answered(of({ city: 'alpha', key_id: `${n % 20}`.padStart(12, 'b'), actor: `no${n % 20}` }), refused);
+    for (let n = 0; n < 60; n++) audit.answered(of({ city: 'alpha', key_id: 'f'.repeat(12), actor: 'flood' }), refused);
+    await audit.flushed();
+    await did(30, { city: 'beta' });
+    const warn = jest.spyOn(log, 'warn');
+    await round({ auditRecords: 500 });
+    const expected = { city: 'alpha', records: 610, refused: true, most_by: 'f'.repeat(12) };
+    expect(warn).toHaveBeenCalledWith({ of: [expected], records: 610 }, expect.stringContaining('refused requests first'));
+    warn.mockRestore();
+    const has = async (city: string, changed: boolean): Promise<number> =>
+      (await all()).filter((one) => one.city === city && one.status < 400 === changed).length;
+    expect(await Promise.all([has('alpha', true), has('beta', true), has('gamma', false), has('alpha', false)])).toEqual([10, 30, 10, 450]);
+    // Changes leave a tenth to what was refused, of which nobody has more than the others.
+    await did(500, { city: 'beta' });
+    await round({ auditRecords: 500 });
+    expect(await Promise.all([has('alpha', true), has('beta', true), has('gamma', false), has('alpha', false)])).toEqual([10, 440, 10, 40]);
   });
 
   // Guard: names are free for whoever asks.

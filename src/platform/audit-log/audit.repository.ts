@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import pg from 'pg';
 import { auditInsert, auditItems } from '../audit/audit-insert.js';
 import type { AuditedRequest } from '../audit/audited-request.js';
@@ -19,15 +19,25 @@ export interface AuditPlace {
 }
 const OLDEST: AuditPlace = { at: '-infinity', id: 0 };
 
-/** What one has too many, up to that record in the order of time. */
-export interface AuditExcess extends AuditPlace {
+/** Whose records: those of a city, of requests that were refused or of others. */
+export interface AuditParty {
   /** A city that is or was one, `''` for all names that never were, null for what is of no city. */
   readonly city: string | null;
+  readonly refused: boolean;
+}
+
+/** What one has too many, up to that record in the order of time. */
+export interface AuditExcess extends AuditParty, AuditPlace {
   readonly records: number;
 }
 
 /** Whoever asks writes the name of a city into a path: all that none ever had are one. */
 const NEVER_A_CITY = sql`a.city collate "C" not in (select s.name from event_streams s)`;
+
+function ofParty({ city, refused }: AuditParty): RawBuilder<unknown> {
+  const named = city === null ? sql`a.city is null` : city === '' ? NEVER_A_CITY : sql`a.city = ${city}`;
+  return sql`${named} and ${refused ? sql`a.status >= 400` : sql`a.status < 400`}`;
+}
 
 /** All writing of `audit_records`, but for the statements that have `auditInsert` in them. */
 @Injectable()
@@ -76,8 +86,10 @@ export class AuditRepository {
   }
 
   /**
-   * What is beyond `most` records in all. Whoever has the most gives first: each city, what is of none and what is of no city that ever was has as
-   * many as the others, one at the least, or all of its own where these are fewer. So nobody pushes out what others did. One statement, that two who ask do not drop twice.
+   * What is beyond `most` records in all. Whoever asks names a city, also one that refuses him: so what was refused goes before what changed something,
+   * but for a tenth of `most`, which others' changes leave to it. Of each of the two whoever has the most gives first: each city, what is of none and
+   * what is of no city that ever was has as many as the others, one at the least, or all of its own where these are fewer. So nobody pushes out what
+   * others did. One statement, that two who ask do not drop twice.
    */
   async beyond(tx: Tx, most: number): Promise<AuditExcess[]> {
     // 20 million records are read for some minutes, in pieces that no compiled plan makes cheaper.
@@ -88,55 +100,67 @@ export class AuditRepository {
     const { rows } = await sql<AuditExcess>`
       with counted as (
         select city, count(*) as n from audit_records where city is not null group by city
+      ), no as (
+        select city, count(*) as n from audit_records where status >= 400 group by city
+      ), named as (
+        select c.city, false as refused, c.n - coalesce(no.n, 0) as n from counted c left join no on no.city = c.city
+        union all
+        select null, false, (select count(*) from audit_records) - (select coalesce(sum(n), 0)::bigint from counted)
+          - coalesce((select n from no where city is null), 0)
+        union all
+        select city, true, n from no
       ), parties as (
-        select coalesce(s.name collate "default", '') as city, sum(c.n)::bigint as n
-        from counted c left join event_streams s on s.name = c.city collate "C" group by 1
-        union all
-        select null, (select count(*) from audit_records) - (select coalesce(sum(n), 0)::bigint from counted)
+        select case when c.city is not null then coalesce(s.name collate "default", '') end as city, c.refused, sum(c.n)::bigint as n
+        from named c left join event_streams s on s.name = c.city collate "C" group by 1, 2
+      ), both_kinds as (
+        select most, most / 10 as kept, coalesce(sum(n) filter (where refused), 0)::bigint as refusals,
+          coalesce(sum(n) filter (where not refused), 0)::bigint as changes
+        from parties cross join (select ${most}::bigint as most) m group by most
       ), ranked as (
-        select city, n, most - (sum(n) over (order by n, city rows unbounded preceding))::bigint + n as rest,
-          count(*) over () - row_number() over (order by n, city) + 1 as sharing
-        from parties cross join (select ${most}::bigint as most) m
+        select city, refused, n, count(*) over (partition by refused) - row_number() over w + 1 as sharing,
+          case when refused then greatest(kept, most - changes) else most - least(kept, refusals) end - (sum(n) over w)::bigint + n as rest
+        from parties cross join both_kinds
+        window w as (partition by refused order by n, city rows unbounded preceding)
       ), fair as (
-        select greatest(1, rest / sharing) as share from ranked where n > greatest(1, rest / sharing) order by n, city limit 1
+        select distinct on (refused) refused, greatest(1, rest / sharing) as share
+        from ranked where n > greatest(1, rest / sharing) order by refused, n, city
       )
-      select r.city, r.n - f.share as records, edge.at::text as at, edge.id
-      from ranked r join fair f on r.n > f.share cross join lateral (
-        (select a.at, a.id from audit_records a where a.city = r.city and r.city <> '' order by a.at, a.id offset r.n - f.share - 1 limit 1)
+      select r.city, r.refused, r.n - f.share as records, edge.at::text as at, edge.id
+      from ranked r join fair f on r.refused = f.refused and r.n > f.share cross join lateral (
+        (select a.at, a.id from audit_records a where a.city = r.city and r.city <> '' and (a.status >= 400) = r.refused
+         order by a.at, a.id offset r.n - f.share - 1 limit 1)
         union all
-        (select a.at, a.id from audit_records a where r.city = '' and ${NEVER_A_CITY} order by a.at, a.id offset r.n - f.share - 1 limit 1)
+        (select a.at, a.id from audit_records a where r.city = '' and ${NEVER_A_CITY} and (a.status >= 400) = r.refused
+         order by a.at, a.id offset r.n - f.share - 1 limit 1)
         union all
-        (select a.at, a.id from audit_records a where r.city is null and a.city is null order by a.at, a.id offset r.n - f.share - 1 limit 1)
+        (select a.at, a.id from audit_records a where r.city is null and a.city is null and (a.status >= 400) = r.refused
+         order by a.at, a.id offset r.n - f.share - 1 limit 1)
       ) edge order by records desc`.execute(tx);
     return rows;
   }
 
-  /** Deletes up to `limit` of what these have too many, oldest first. Returns how many. */
-  async dropBeyond(tx: Tx, excess: readonly AuditExcess[], limit: number): Promise<number> {
-    const [cities, ats, ids] = [excess.map(({ city }) => city), excess.map(({ at }) => at), excess.map(({ id }) => id)];
-    const { numAffectedRows } = await sql`
-      delete from audit_records where (xid, id) in (
-        select d.xid, d.id from unnest(${cities}::text[], ${ats}::timestamptz[], ${ids}::bigint[]) as e(city, at, id) cross join lateral (
-          select a.xid, a.id from audit_records a where a.city = e.city and (a.at, a.id) <= (e.at, e.id)
-          order by a.at, a.id limit ${limit} for update skip locked) d
-        limit ${limit})`.execute(tx);
-    return Number(numAffectedRows ?? 0n);
+  /** Who has the most of these records: a key, a session, or an address of whoever showed neither. */
+  async mostOf(tx: Tx, party: AuditParty): Promise<string | null> {
+    const { rows } = await sql<{ caller: string | null }>`
+      select coalesce(a.key_id, a.session_id, a.address) as caller from audit_records a where ${ofParty(party)}
+      group by 1 order by count(*) desc limit 1`.execute(tx);
+    return rows[0]?.caller ?? null;
   }
 
   /**
-   * The same of what is of no city, or of none that ever was: of what comes `after` the last of these, as what is kept in between would be read again
-   * each time. The last of those it has deleted, and how many.
+   * Deletes up to `limit` of what one has too many, oldest first: of what comes `after` the last of these, as what is kept in between would be read
+   * again each time. The last of those it has deleted, and how many.
    */
-  async dropNobodys(
+  async dropBeyond(
     tx: Tx,
-    { city, at, id }: AuditExcess,
+    { at, id, ...party }: AuditExcess,
     limit: number,
     after: AuditPlace = OLDEST,
   ): Promise<{ readonly count: number; readonly last: AuditPlace }> {
     const { rows } = await sql<AuditPlace>`
       delete from audit_records where (xid, id) in (
         select a.xid, a.id from audit_records a
-        where ${city === null ? sql`a.city is null` : NEVER_A_CITY} and (a.at, a.id) <= (${at}::timestamptz, ${id}::bigint)
+        where ${ofParty(party)} and (a.at, a.id) <= (${at}::timestamptz, ${id}::bigint)
           and (a.at, a.id) > (${after.at}::timestamptz, ${after.id}::bigint)
         order by a.at, a.id limit ${limit} for update of a skip locked)
       returning at::text as at, id`.execute(tx);

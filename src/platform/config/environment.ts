@@ -130,7 +130,9 @@ export const EnvSchema = z.object({
     .min(1_000)
     .max(20_000_000)
     .default(2_000_000)
-    .describe('How many of them at the most; beyond that go those of the city that has the most.'),
+    .describe(
+      'How many of them at the most; beyond that go those of refused requests, down to a tenth of this, then those of the city that has the most.',
+    ),
   // A full disk stops the database: whoever watches has to hear of it while there is time, and how much that is depends on the host.
   SVC_DISK_WARN_MB: z.coerce
     .number()

@@ -12,9 +12,7 @@ const BATCH = 2_000;
 /** Cities that a line in the log names. */
 const TOLD = 5;
 
-const isCity = (city: string | null): boolean => city !== null && city !== '';
-
-/** Drops audit records beyond their age, and beyond their number of whoever has the most, oldest first, and mends the order of those of a restored dump. */
+/** Drops audit records beyond their age, and beyond their number those of refused requests and of whoever has the most, oldest first, and mends the order of those of a restored dump. */
 @Injectable()
 export class AuditRetention implements OnApplicationBootstrap {
   constructor(
@@ -36,16 +34,15 @@ export class AuditRetention implements OnApplicationBootstrap {
     const all = (step: (tx: Tx) => Promise<number>): Promise<void> => inBatches(batch, () => this.transactions.run(step), signal);
     await all((tx) => this.repository.putFirst(tx, batch));
     await all((tx) => this.repository.dropOld(tx, age, batch));
-    const beyond = await this.transactions.run((tx) => this.repository.beyond(tx, most));
-    if (beyond.length === 0) return;
-    this.#tell(beyond);
-    const cities = beyond.filter(({ city }) => isCity(city));
-    if (cities.length > 0) await all((tx) => this.repository.dropBeyond(tx, cities, batch));
+    const beyond = await this.transactions.run(async (tx) => {
+      const excess = await this.repository.beyond(tx, most);
+      if (excess.length > 0) await this.#tell(tx, excess);
+      return excess;
+    });
     for (const one of beyond) {
-      if (isCity(one.city)) continue;
       let after: AuditPlace | undefined;
       const step = async (): Promise<number> => {
-        const { count, last } = await this.transactions.run((tx) => this.repository.dropNobodys(tx, one, batch, after));
+        const { count, last } = await this.transactions.run((tx) => this.repository.dropBeyond(tx, one, batch, after));
         after = last;
         return count;
       };
@@ -53,13 +50,18 @@ export class AuditRetention implements OnApplicationBootstrap {
     }
   }
 
-  /** What is too old has gone before: all of this was to be kept longer. */
-  #tell(beyond: readonly AuditExcess[]): void {
-    const of = beyond.slice(0, TOLD).map(({ city, records }) => ({ city: city === '' ? 'none that ever was' : (city ?? 'none'), records }));
+  /** What is too old has gone before: all of this was to be kept longer. Of what was refused the city is only a name that whoever asked has written. */
+  async #tell(tx: Tx, beyond: readonly AuditExcess[]): Promise<void> {
+    const of: Record<string, unknown>[] = [];
+    for (const one of beyond.slice(0, TOLD)) {
+      const city = one.city === '' ? 'none that ever was' : (one.city ?? 'none');
+      const { records, refused } = one;
+      of.push({ city, records, ...(refused ? { refused, most_by: await this.repository.mostOf(tx, one) } : {}) });
+    }
     const records = beyond.reduce((sum, one) => sum + one.records, 0);
     this.log.warn(
       { of, records },
-      'audit records go before SVC_AUDIT_RETENTION, as there are more than SVC_AUDIT_RECORDS: those of whoever has the most',
+      'audit records go before SVC_AUDIT_RETENTION, as there are more than SVC_AUDIT_RECORDS: those of refused requests first',
     );
   }
 }
