@@ -11,6 +11,8 @@ const INSERT = auditInsert('$1').split('$1') as [string, string];
 
 /** How long a look at whose records are too many may take. */
 const LOOK_MS = 10 * 60_000;
+/** One process looks at a time. */
+const TURN = 7_305_441_825;
 
 /** A place in the order of time. */
 export interface AuditPlace {
@@ -89,14 +91,18 @@ export class AuditRepository {
    * What is beyond `most` records in all. Whoever asks names a city, also one that refuses him: so what was refused goes before what changed something,
    * but for a tenth of `most`, which others' changes leave to it. Of each of the two whoever has the most gives first: each city, what is of none and
    * what is of no city that ever was has as many as the others, one at the least, or all of its own where these are fewer. So nobody pushes out what
-   * others did. One statement, that two who ask do not drop twice.
+   * others did. One statement, that two who ask do not drop twice. Once there are more, a twentieth goes with them, or the next record would have all
+   * counted again. Nothing while another process looks.
    */
   async beyond(tx: Tx, most: number): Promise<AuditExcess[]> {
     // 20 million records are read for some minutes, in pieces that no compiled plan makes cheaper.
     await sql`select set_config('jit', 'off', true), set_config('statement_timeout', ${`${LOOK_MS}`}, true)`.execute(tx);
+    const turn = await sql<{ mine: boolean }>`select pg_try_advisory_xact_lock(${TURN}) as mine`.execute(tx);
+    if (!turn.rows[0]!.mine) return [];
     // Mostly there is nothing: this reads the entries of one index, what follows reads several times as many.
     const over = await sql`select from audit_records order by audit_records.at desc, id desc offset ${most} limit 1`.execute(tx);
     if (over.rows.length === 0) return [];
+    const keep = most - Math.floor(most / 20);
     const { rows } = await sql<AuditExcess>`
       with counted as (
         select city, count(*) as n from audit_records where city is not null group by city
@@ -115,7 +121,7 @@ export class AuditRepository {
       ), both_kinds as (
         select most, most / 10 as kept, coalesce(sum(n) filter (where refused), 0)::bigint as refusals,
           coalesce(sum(n) filter (where not refused), 0)::bigint as changes
-        from parties cross join (select ${most}::bigint as most) m group by most
+        from parties cross join (select ${keep}::bigint as most) m group by most
       ), ranked as (
         select city, refused, n, count(*) over (partition by refused) - row_number() over w + 1 as sharing,
           case when refused then greatest(kept, most - changes) else most - least(kept, refusals) end - (sum(n) over w)::bigint + n as rest
