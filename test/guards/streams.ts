@@ -135,6 +135,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'not while the process has something to do',
   },
   {
+    guard: 'What somebody brings word of by opening the feed is told to those who read it already.',
+    file: 'src/platform/streams/hub.ts',
+    find: '    const rows = await read;\n    this.#apply(rows, log);\n',
+    replace: '    const rows = await read;\n    if (log < 0) this.#apply(rows, log);\n',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'a city that nobody has heard of is told to all',
+  },
+  {
     guard: 'A position ahead of the log is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);',

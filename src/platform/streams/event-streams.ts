@@ -194,7 +194,7 @@ export class EventStreams {
   ): Promise<void> {
     const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
     if (ids.length === 0) return;
-    for (const row of await this.hub.repository.byId(ids)) {
+    for (const row of await this.hub.learning(this.hub.repository.byId(ids))) {
       // Not even the head of a city that the client may not see, or has not asked for, shows in an id or a refusal.
       if (cities !== undefined && !cities.includes(row.name)) continue;
       const pos = placeOf(row.ends, wanted.get(row.id)!);
@@ -212,7 +212,7 @@ export class EventStreams {
     wanted: ReadonlyMap<number, number>,
     starts: Map<number, Start>,
   ): Promise<void> {
-    for (const row of await this.hub.repository.leftSince(since, cities)) {
+    for (const row of await this.hub.learning(this.hub.repository.leftSince(since, cities))) {
       if (wanted.has(row.id) || starts.has(row.id)) continue;
       starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
     }

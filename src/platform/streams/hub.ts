@@ -190,6 +190,17 @@ export class StreamHub implements Feed, OnModuleInit {
     return this.#byName.get(name);
   }
 
+  /**
+   * Streams that are read for one who opens the feed. What nobody here has heard of yet is learned by it: were it only known where that one begins, those who
+   * read already would never be told of it.
+   */
+  async learning(read: Promise<StreamRow[]>, log = this.#logs): Promise<StreamRow[]> {
+    const rows = await read;
+    this.#apply(rows, log);
+    if (this.#dirty.size > 0) void this.#drain.run();
+    return rows;
+  }
+
   /** Resolves once everything known now, in one stream or in all, has been given to the channels. @throws 503 when that takes too long. */
   async caughtUp(only?: StreamState): Promise<void> {
     const wanted = [...(only === undefined ? this.#dirty : this.#dirty.has(only) ? [only] : [])].map((s) => ({ s, head: s.head }));

@@ -66,6 +66,34 @@ describe('the feed of a changing set of cities', () => {
     await stream.untilAll((frames) => frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).length === 2);
   });
 
+  // Guard: who opens the feed knows where such a city begins, and says so to the process that is to publish it.
+  it.each(['is told of', 'names'])(
+    'a city that nobody has heard of is told to all, once, when it joined and left and who opens the feed %s it',
+    async (how) => {
+      const name = fresh();
+      const [elsewhere, reader] = [await open(`${a.url}/sup`), await open(`${b.url}/sup`)];
+      const { id: before } = await elsewhere.until((f) => f.event === 'heartbeat');
+      await a.emit('__supervisor__', 1, `test.before.${how === 'names'}`);
+      await reader.until((f) => f.event === 'tagged_event' && f.data.type === `test.before.${how === 'names'}`);
+      const read = await b.hub.repository.active();
+      for (const look of ['active', 'recent'] as const) jest.spyOn(b.hub.repository, look).mockResolvedValue(read);
+      silence();
+      await a.join(name);
+      const { id } = await elsewhere.until((f) => f.event === 'tagged_event' && f.data.city === name);
+      await a.leave(name);
+      const of = ({ frames }: OpenStream): number[] =>
+        frames.filter((f) => f.event === 'tagged_event' && f.data.city === name).map((f) => f.data.seq);
+      const opened = await open(`${b.url}/sup`, how === 'names' ? id : before);
+      await opened.until((f) => f.event === 'heartbeat');
+      a.failpoints.disarm();
+      jest.restoreAllMocks();
+      await b.hub.refresh();
+      await a.emit('__supervisor__', 1, 'test.after');
+      for (const stream of [opened, reader]) await stream.until((f) => f.event === 'tagged_event' && f.data.type === 'test.after');
+      expect([of(opened), of(reader)]).toEqual([how === 'names' ? [2] : [1, 2], [1, 2]]);
+    },
+  );
+
   it('a city that joined and left while a replica was cut off is told of, whatever the supervisor has said since', async () => {
     const name = fresh();
     const stream = await open(`${b.url}/sup`);
