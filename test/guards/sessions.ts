@@ -681,6 +681,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'asks once also where',
   },
   {
+    guard: 'Who cannot ask how many sessions are wanted leaves a patrol to those who may know.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'if (leaves && overMs >= 0 && current.head === head) return',
+    replace: 'if (leaves && overMs < 0 && current.head === -1) return',
+    test: POOLS,
+    name: 'is met by the worker that has heard it',
+  },
+  {
+    guard: 'Who cannot ask how many sessions are wanted puts no patrol off.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'leaves ? now - overMs : undefined',
+    replace: 'undefined',
+    test: POOLS,
+    name: 'is met by the worker that has heard it',
+  },
+  {
     guard: 'Pools are looked at with the revision that their city runs.',
     file: 'src/modules/runners/pools/pool-pass.service.ts',
     find: '(await this.config.known(city, tx))?.revision !== known.revision) return',

@@ -127,6 +127,32 @@ describe('demand', () => {
     expect(await fixture.pass()).toMatchObject([{ do: 'wake', why: 'work' }]);
   });
 
+  // Guard: of two workers every other patrol would be one in which nobody begins what is asked for.
+  it('of a scale_check is met by the worker that has heard it, where another one cannot ask', async () => {
+    await open({ scale: [new Map([['worker', undefined]]), new Map([['worker', 2]])] });
+    fixture.config.agents[0] = agentConfig('worker', { scale_check: 'count' });
+    const nextIs = (seconds: number): Promise<unknown> =>
+      sql`update city_pools set passed_at = now() - interval '1 hour', next_at = clock_timestamp() + ${seconds}::float8 * interval '1 second', head = (select head from event_streams where id = stream_id)`.execute(
+        fixture.db,
+      );
+    const due = async (): Promise<unknown> =>
+      (await sql<{ due: boolean }>`select next_at <= clock_timestamp() as due from city_pools`.execute(fixture.db)).rows[0]!.due;
+    expect(await fixture.pass(fixture.one)).toEqual([]);
+    await nextIs(-1);
+    expect([await fixture.pass(fixture.one), await due()]).toEqual([[], true]);
+    fixture.two.pass.betweenMs = 60_000;
+    expect(await fixture.pass(fixture.two)).toMatchObject([{ do: 'create' }, { do: 'create' }]);
+    // What has happened meanwhile it looks at, and leaves the time as it was.
+    await nextIs(-1);
+    for (let n = 0; n < 3; n++) await fixture.bead();
+    expect(await fixture.pass(fixture.one)).toMatchObject([{ do: 'create' }]);
+    expect(await due()).toBe(true);
+    // Alone it goes on, a little later.
+    await nextIs(-11);
+    expect(await fixture.pass(fixture.one)).toEqual([]);
+    expect(await due()).toBe(false);
+  });
+
   it('is met although other agents, asked for first, cannot be started at all', async () => {
     await open();
     fixture.config.agents.unshift(agentConfig('boss', { provider: 'nowhere' }));

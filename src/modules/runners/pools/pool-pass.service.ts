@@ -74,7 +74,7 @@ export class PoolPass {
     const { tx } = changes;
     const config = known?.config;
     if (!(await this.repository.tryLock(tx, city.streamId))) return { decisions: [], againMs: this.betweenMs };
-    const { sinceMs, nextAt: before } = await this.repository.lastPass(tx, city.streamId);
+    const { sinceMs, overMs, head, nextAt: before } = await this.repository.lastPass(tx, city.streamId);
     if (sinceMs < this.betweenMs) return { decisions: [], againMs: this.betweenMs - sinceMs };
     const now = await this.repository.now(tx);
     // What the city is may have changed while its lock was waited for.
@@ -82,6 +82,9 @@ export class PoolPass {
     if (current === undefined || current.is !== city.is) return { decisions: [], againMs: 0 };
     // So may what it runs: with an older revision `passed` would say that the head with the newer one was looked at, too.
     if (known !== undefined && (await this.config.known(city, tx))?.revision !== known.revision) return { decisions: [], againMs: 0 };
+    // Another worker may have heard what this one cannot ask: a look that only the time calls for is left to it for as long as one would be waited for here.
+    const leaves = overMs < this.scales.limitMs && [...scale.values()].includes(undefined);
+    if (leaves && overMs >= 0 && current.head === head) return { decisions: [], againMs: this.betweenMs };
     const facts = await this.#facts(tx, city, config, scale, now);
     const { decisions, nextAt } = poolPlan(facts);
     const planned = new Map(facts.sessions.map((session) => [session.pk, session]));
@@ -95,7 +98,7 @@ export class PoolPass {
     }
     const soon = decisions.length > BUDGET ? now + this.betweenMs : undefined;
     const deferred = city.is === 'running' ? (await this.offered.nextDeferred(city.streamId, tx))?.getTime() : undefined;
-    const times = [nextAt, soon, deferred].filter((at): at is number => at !== undefined);
+    const times = [nextAt, soon, deferred, leaves ? now - overMs : undefined].filter((at): at is number => at !== undefined);
     const next = times.length === 0 ? undefined : Math.min(...times);
     await this.repository.passed(tx, city.streamId, { now, head: current.head, nextAt: next, before });
     return { decisions: done, againMs: next === undefined ? undefined : Math.max(0, next - now) };

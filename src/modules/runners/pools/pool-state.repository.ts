@@ -137,13 +137,20 @@ export class PoolStateRepository {
     return rows[0]!.ok;
   }
 
-  /** The last look at a city: milliseconds since then, Infinity for the first time, and the time of the next as `passed` compares it. */
-  async lastPass(tx: Tx, streamId: number): Promise<{ readonly sinceMs: number; readonly nextAt: string | null }> {
-    const { rows } = await sql<{ ms: number | null; nextAt: string | null }>`
-      select case when passed_at > '-infinity' then extract(epoch from clock_timestamp() - passed_at) * 1000 end as ms, next_at::text as "nextAt"
+  /**
+   * The last look at a city: milliseconds since then, Infinity for the first time, and the head as it was; the time of the next as `passed` compares it, and
+   * for how long that has been over, Infinity without one.
+   */
+  async lastPass(
+    tx: Tx,
+    streamId: number,
+  ): Promise<{ readonly sinceMs: number; readonly head: number | undefined; readonly overMs: number; readonly nextAt: string | null }> {
+    const { rows } = await sql<{ ms: number | null; head: number; over: number | null; nextAt: string | null }>`
+      select case when passed_at > '-infinity' then extract(epoch from clock_timestamp() - passed_at) * 1000 end as ms, head,
+        extract(epoch from clock_timestamp() - next_at) * 1000 as over, next_at::text as "nextAt"
       from city_pools where stream_id = ${streamId}`.execute(tx);
-    const ms = rows[0]?.ms ?? null;
-    return { sinceMs: ms === null ? Infinity : Number(ms), nextAt: rows[0]?.nextAt ?? null };
+    const after = (ms: number | null | undefined): number => Number(ms ?? Infinity);
+    return { sinceMs: after(rows[0]?.ms), head: rows[0]?.head, overMs: after(rows[0]?.over), nextAt: rows[0]?.nextAt ?? null };
   }
 
   /** Notes a look. `before` is the time of the next as the look began: an earlier one that `lookAgain` has set meanwhile stays. */

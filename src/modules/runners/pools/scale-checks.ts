@@ -156,7 +156,10 @@ export class ScaleChecks {
     const { agent } = answer.check;
     if (!answer.isTold && performance.now() - (answer.awaitedAt ?? Infinity) >= this.limitMs) {
       answer.isTold = true;
-      this.log.warn({ city: city.name, agent, error }, 'scale_check cannot begin on this host; no session is begun for it until it can');
+      this.log.warn(
+        { city: city.name, agent, error },
+        'scale_check cannot begin on this host; this worker begins no session for it until it can',
+      );
     }
     answer.asking = true;
     void sleep(this.busyMs, this.#stop.signal).then(() => {

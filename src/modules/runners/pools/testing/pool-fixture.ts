@@ -80,6 +80,8 @@ export async function poolFixture(
     launch?: Partial<LaunchService>;
     /** The revision that the city runs, as it is read in a transaction or before one. */
     revision?: (tx: Tx | undefined) => number;
+    /** What the first worker has heard of scale checks, and the second. */
+    scale?: readonly ReadonlyMap<string, number | undefined>[];
   } = {},
 ): Promise<PoolFixture> {
   const fixture = await sessionFixture();
@@ -100,13 +102,13 @@ export async function poolFixture(
     (${city.streamId}, 'boss', 'boss', '', 'agent')`.execute(db);
   const log = new AppLogger(createLogger('silent'));
   const work = new WorkService(new Transactions(db, new Failpoints()), new EventLog(new MovedStreams()), new WorkRepository());
-  const build = (process: SessionProcess): PoolProcess => {
+  const build = (process: SessionProcess, nth: number): PoolProcess => {
     const repository = new (given.repository ?? PoolStateRepository)(db);
     const claims = new ClaimsOfSessions(new ClaimsOfSessionsRepository(db));
     const named = new NamedSessions(process.sessions, new SessionNamesRepository(db));
     const suspension = new EffectiveSuspension(new RosterService(new RosterRepository(db)), reads);
     const executor = new (given.executor ?? PoolExecutor)(repository, process.queue, named, log);
-    const scales = { answers: () => new Map() } as unknown as ScaleChecks;
+    const scales = { limitMs: 10_000, answers: () => given.scale?.[nth] ?? new Map() } as unknown as ScaleChecks;
     const launch = (given.launch ?? { fingerprint: () => 'now', startHash: () => 'now' }) as LaunchService;
     const pass = new PoolPass(
       repository,
@@ -123,8 +125,8 @@ export async function poolFixture(
     pass.betweenMs = 0;
     return { pass, repository, claims, waits: new WaitDelivery(new WaitDeliveryRepository(db), process.sessions, process.queue, work) };
   };
-  const one = build(fixture.a);
-  const two = build(fixture.b);
+  const one = build(fixture.a, 0);
+  const two = build(fixture.b, 1);
   const look = async (at: PoolProcess): Promise<readonly PoolDecision[]> =>
     (await at.pass.run((await at.repository.city(city.streamId))!)).decisions;
   const open = async (): Promise<SessionRow[]> =>
