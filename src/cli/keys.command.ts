@@ -3,7 +3,7 @@ import { ConnectionError } from '../client/problems.js';
 import { ask, type Api, type Schemas } from './api.js';
 import { citiesOf } from './cities/cities-of.js';
 import { collect, contextOf, flagsOf, pathOf, printJson, withExamples, withTarget } from './command.js';
-import { ApiError, UnreachableError } from './errors.js';
+import { ApiError, TimedOutError, UnreachableError } from './errors.js';
 import { hinted } from './identity.js';
 import type { Io } from './io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from './listing.js';
@@ -152,13 +152,15 @@ function addRotate(key: Command, io: Io): void {
 
 /** Where it is not known whether the key has been given a secret, which nobody has seen then: what to do. */
 function lostRotation(graceS: number): (error: unknown) => never {
-  const before = graceS === 0 ? '' : ', the two secrets before stay good for their time';
-  const next = `the key may have a new secret that nobody has seen: rotate it again${before}`;
+  const once = ' once more only: the two secrets before stay good for their time, and a third rotation within it ends the one in use';
+  const next = `the key may have a new secret that nobody has seen: rotate it again${graceS === 0 ? '' : `,${once}`}`;
   return (error) => {
-    const { cause } = error as Error;
+    const { cause, message } = error as Error;
+    if (error instanceof TimedOutError) throw new TimedOutError(`${message}; ${next}`);
     if (error instanceof UnreachableError && cause instanceof ConnectionError && cause.mayHaveHappened)
-      throw new UnreachableError(`${error.message}; ${next}`, error.exitCode, { cause });
-    if (error instanceof ApiError && [502, 503, 504].includes(error.status)) return hinted(error.status, next)(error);
+      throw new UnreachableError(`${message}; ${next}`, error.exitCode, { cause });
+    const mayHave = error instanceof ApiError && [502, 503, 504].includes(error.status) && !message.includes('nothing was changed');
+    if (mayHave) return hinted(error.status, next)(error);
     throw error;
   };
 }

@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { runCli } from './cli.js';
 import { fakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
 let server: TestServer;
-afterEach(() => server.close());
+afterEach(() => {
+  jest.restoreAllMocks();
+  return server.close();
+});
 
 /** The cities of the key that a command asks for. */
 async function citiesOf(...args: readonly string[]): Promise<unknown> {
@@ -48,9 +51,21 @@ describe('svc key create', () => {
 
 describe('svc key rotate', () => {
   it.each<[string, Handler, readonly string[], string | undefined]>([
-    ['lost', (request) => request.socket.destroy(), [], 'rotate it again, the two secrets before stay good for their time'],
+    [
+      'lost',
+      (request) => request.socket.destroy(),
+      [],
+      'rotate it again, once more only: the two secrets before stay good for their time, and a third rotation',
+    ],
     ['lost, with no grace', (request) => request.socket.destroy(), ['--grace', '0s'], 'rotate it again\n'],
-    ['not known', (_request, response) => problem(response, 503, 'unavailable: no'), [], 'rotate it again, the two secrets'],
+    ['not known', (_request, response) => problem(response, 503, 'unavailable: no'), [], 'rotate it again, once more only'],
+    ['that of a proxy', (_request, response) => response.writeHead(504).end('no'), [], 'rotate it again, once more only'],
+    [
+      'that nothing was done',
+      (_request, response) => problem(response, 503, 'unavailable: no; nothing was changed, try again'),
+      [],
+      undefined,
+    ],
     ['no', (_request, response) => problem(response, 403, 'forbidden: no'), [], undefined],
   ])('says what to do when the answer is %s', async (_what, handler, flags, said) => {
     server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': handler });
@@ -58,5 +73,14 @@ describe('svc key rotate', () => {
     expect(await runCli(['key', 'rotate', '4be01f9c2d77', ...flags], io)).not.toBe(0);
     if (said === undefined) expect(io.stderr).not.toContain('rotate it again');
     else expect(io.stderr).toContain(`the key may have a new secret that nobody has seen: ${said}`);
+  });
+
+  it('says what to do when no answer comes', async () => {
+    const { timeout } = AbortSignal;
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => timeout.call(AbortSignal, Math.min(ms, 200)));
+    server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': () => undefined });
+    const io = fakeIo({ env: { SVC_API_URL: server.url } });
+    expect(await runCli(['key', 'rotate', '4be01f9c2d77'], io)).toBe(124);
+    expect(io.stderr).toMatch(/no answer from .* within 30 s; the key may have a new secret that nobody has seen: rotate it again/);
   });
 });

@@ -310,6 +310,20 @@ export const CLIENT: readonly Guard[] = [
     name: 'more time than a timer can wait',
   },
   {
+    guard: 'Who has waited in vain for the new secret of a key is told what to do.',
+    file: 'src/cli/keys.command.ts',
+    find: 'if (error instanceof TimedOutError) throw new TimedOutError(`${message}; ${next}`);',
+    replace: 'if (error instanceof TimedOutError) throw error;',
+    test: 'src/cli/keys.spec.ts',
+  },
+  {
+    guard: 'Who is told that nothing was changed is not told to rotate a key again.',
+    file: 'src/cli/keys.command.ts',
+    find: " && !message.includes('nothing was changed')",
+    replace: '',
+    test: 'src/cli/keys.spec.ts',
+  },
+  {
     guard: 'A key for the city that was named before the command is for that city.',
     file: 'src/cli/keys.command.ts',
     find: '[flags.city].flat()',
