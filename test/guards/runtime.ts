@@ -185,6 +185,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'that nobody could choose from',
   },
   {
+    guard: 'A session of a script that never says whose it is does not start: nobody could end it.',
+    file: 'src/platform/runtime/exec/exec-runtime.ts',
+    find: '        await script.getMeta(GENERATION);\n',
+    replace: '',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'where the script does not say whose session it is',
+  },
+  {
     guard: 'A long line that a script shows is cut.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
     find: '.map(cutText)',

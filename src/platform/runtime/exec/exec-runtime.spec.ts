@@ -410,6 +410,17 @@ describe('a start', () => {
     expect(await file('calls')).toContain('stop');
   });
 
+  it('is refused, and ended, where the script does not say whose session it is: nobody could end that later', async () => {
+    const { run } = Script.prototype;
+    jest.spyOn(Script.prototype, 'run').mockImplementation(function (this: Script, operation, options) {
+      return run.call(this, operation, operation === 'get-meta' ? { ...options, timeoutMs: 300 } : options);
+    });
+    await flag('hang-get-meta');
+    expect(await failing()).toMatchObject({ failure: 'died', message: 'get-meta: it took too long' });
+    expect((await file('calls')).split('\n')).toEqual(expect.arrayContaining(['start', 'stop']));
+    expect(await file('s1/pid')).toBe('');
+  });
+
   it('ends what it began when it takes too long or is called off', async () => {
     await flag('fail-is-running');
     const lost = new AbortController();

@@ -49,7 +49,11 @@ export class ExecRuntime implements AgentRuntime {
     try {
       await script.call('start', { input: JSON.stringify(document), timeoutMs: START_MS, signal: limit });
       await script.setMeta(OWNER, ownerOf(spec));
-      if (spec.env.SVC_GENERATION !== undefined) await script.setMeta(GENERATION, spec.env.SVC_GENERATION);
+      if (spec.env.SVC_GENERATION !== undefined) {
+        await script.setMeta(GENERATION, spec.env.SVC_GENERATION);
+        // A session of a script that never says whose it is could not be ended: whoever ends it asks that first.
+        await script.getMeta(GENERATION);
+      }
     } catch (error) {
       if (limit.aborted) throw stopped(signal);
       if (error instanceof OperationFailed) throw new StartError('died', error.message, error.answer.stderr, { cause: error });
