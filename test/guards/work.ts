@@ -394,6 +394,14 @@ export const WORK: readonly Guard[] = [
     name: 'end when they were said to',
   },
   {
+    guard: 'A secret that a replica of the release before has ended is never good again.',
+    file: 'db/migrations/0144_end_earlier_secrets.ts',
+    find: '      new.earlier_hash := null;\n',
+    replace: '',
+    test: KEYS,
+    name: 'end all before as a replica of the release before',
+  },
+  {
     guard: 'A key that is revoked stops working.',
     file: 'src/modules/administration/keys/key-cache.ts',
     find: '    this.#entries.clear();\n    this.#reading.clear();',

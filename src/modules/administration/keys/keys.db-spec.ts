@@ -197,6 +197,11 @@ describe('API keys', () => {
     for (const grace_seconds of [3_600, 3_600]) await here.service.rotate(ANYBODY, id, { grace_seconds });
     await sql`update api_keys set previous_hash = null, previous_until = null where id = ${id}`.execute(db);
     expect(await process().cache.authenticate(first)).toBeUndefined();
+    // As that release rotates it: what was ended must not be good again with what is before the new one.
+    await sql`update api_keys set previous_hash = hash, previous_until = now() + interval '1 hour', hash = ${Buffer.alloc(32)} where id = ${id}`.execute(
+      db,
+    );
+    expect(await process().cache.authenticate(first)).toBeUndefined();
     await here.service.rotate(ANYBODY, id, { grace_seconds: 3_600 });
     expect(await process().cache.authenticate(first)).toBeUndefined();
   });
