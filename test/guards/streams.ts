@@ -143,6 +143,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'a city that nobody has heard of is told to all',
   },
   {
+    guard: 'Who has missed too many cities that came and went is told so, and not of each.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'if (rows.length > this.mostMissed) {',
+    replace: 'if (rows.length < 0) {',
+    test: 'src/platform/streams/joining.db-spec.ts',
+    name: 'an id since which too many cities have joined and left',
+  },
+  {
     guard: 'A position ahead of the log is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);',

@@ -17,6 +17,12 @@ import { Subscriber, type Lag } from './subscriber.js';
 /** Open streams a process carries, of every kind; beyond it a client is sent elsewhere. */
 const MAX_STREAMS = 20_000;
 
+/**
+ * Cities that joined and left while a client was away, of which it may still be told: its ids name each of them until all is told, and each piece of that has a
+ * row of its own with all of them.
+ */
+const MAX_MISSED = 5_000;
+
 export interface CityStreamRequest {
   readonly stream: string;
   readonly lastEventId: string | undefined;
@@ -61,6 +67,7 @@ function asked(lastEventId: string | undefined, query: string | undefined, name:
 export class EventStreams {
   /** Tests have fewer. */
   most = MAX_STREAMS;
+  mostMissed = MAX_MISSED;
   #open = 0;
 
   constructor(
@@ -177,7 +184,7 @@ export class EventStreams {
       starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
     }
     await this.#gone(wanted, since, cities, starts, old, asked);
-    if (since !== undefined && since < supervisor.head) await this.#missed(since, cities, wanted, starts);
+    if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts);
     await this.#assertThere(what, asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
@@ -205,14 +212,24 @@ export class EventStreams {
     }
   }
 
-  /** Streams that joined after this event of the supervisor's and have left: whoever had come back in time would have been told of them. */
+  /**
+   * Streams that joined after this event of the supervisor's and have left: whoever had come back in time would have been told of them.
+   *
+   * @throws 410 cursor_expired where they are too many
+   */
   async #missed(
     since: number,
+    what: string,
     cities: readonly string[] | undefined,
     wanted: ReadonlyMap<number, number>,
     starts: Map<number, Start>,
   ): Promise<void> {
-    for (const row of await this.hub.learning(this.hub.repository.leftSince(since, cities))) {
+    const rows = await this.hub.learning(this.hub.repository.leftSince(since, this.mostMissed + 1, cities));
+    if (rows.length > this.mostMissed) {
+      const many = `more than ${this.mostMissed} cities have joined and left since ${what}`;
+      throw problem('cursor_expired', `${many}; the oldest position is now the head, list the events you miss`);
+    }
+    for (const row of rows) {
       if (wanted.has(row.id) || starts.has(row.id)) continue;
       starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
     }

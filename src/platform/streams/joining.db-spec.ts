@@ -212,6 +212,35 @@ describe('the feed of a changing set of cities', () => {
     for (const name of around) await a.leave(name);
   });
 
+  // Guard: each piece of what is told has a row with all of them.
+  it('an id since which too many cities have joined and left is one that the log does not hold any more', async () => {
+    const first = await open(`${a.url}/sup`);
+    const { id: before } = await first.until((f) => f.event === 'heartbeat');
+    await a.emit('__supervisor__', 1, 'test.before');
+    const names = [fresh(), fresh(), fresh()];
+    for (const name of names) {
+      await a.join(name);
+      await a.leave(name);
+    }
+    const { mostMissed } = b.streams;
+    try {
+      b.streams.mostMissed = 2;
+      const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': before! } });
+      expect([refused.status, await refused.text()]).toEqual([
+        410,
+        expect.stringContaining('more than 2 cities have joined and left since Last-Event-ID'),
+      ]);
+      // Those that it has not asked for do not count.
+      await (await open(`${b.url}/sup?cities=${names[0]},${names[1]}`, before)).until((f) => f.event === 'heartbeat');
+      b.streams.mostMissed = 3;
+      const told = await open(`${b.url}/sup`, before);
+      await told.until((f) => f.event === 'heartbeat');
+      expect(told.frames.filter((f) => f.event === 'tagged_event' && names.includes(f.data.city))).toHaveLength(6);
+    } finally {
+      b.streams.mostMissed = mostMissed;
+    }
+  });
+
   // Guard: with a part of the log known, what others had kept for weeks would be told as if it were new.
   it('who opens the feed while a gap is found is told of no city what was said long before', async () => {
     const [quiet, name] = [fresh(), fresh()];

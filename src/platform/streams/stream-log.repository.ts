@@ -134,10 +134,10 @@ export class StreamLogRepository {
     return this.#streams('streams-joined', 'where joined_supervisor_seq >= $1', [supervisorSeq]);
   }
 
-  /** Of these the ones that are no part of it any more; with `cities`, only those of these names. */
-  async leftSince(supervisorSeq: number, cities?: readonly string[]): Promise<StreamRow[]> {
-    const where = 'where not active and joined_supervisor_seq >= $1 and ($2::text[] is null or name = any($2::text[]))';
-    return this.#streams('streams-left', where, [supervisorSeq, cities ?? null]);
+  /** Up to `limit` of these that are no part of it any more; with `cities`, only those of these names. */
+  async leftSince(supervisorSeq: number, limit: number, cities?: readonly string[]): Promise<StreamRow[]> {
+    const where = 'where not active and joined_supervisor_seq >= $1 and ($2::text[] is null or name = any($2::text[])) limit $3';
+    return this.#streams('streams-left', where, [supervisorSeq, cities ?? null, limit]);
   }
 
   async byName(names: readonly string[]): Promise<StreamRow[]> {
