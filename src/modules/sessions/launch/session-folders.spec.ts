@@ -48,10 +48,12 @@ it('sweeps that come while one is under way take nothing away a second time', as
   let most = 0;
   const look = setInterval(() => (most = Math.max(most, files() - before)), 0);
   go();
-  const removed = await Promise.all(sweeps.map(async (sweep) => (await sweep).removed)).finally(() => clearInterval(look));
+  const told: number[] = [];
+  const tell = async (sweep: (typeof sweeps)[number]): Promise<void> => void told.push(await (await sweep).removed);
+  await Promise.all(sweeps.map(tell)).finally(() => clearInterval(look));
   // Each is told by one sweep: cycles tell how many they have removed.
-  expect(removed.toSorted((one, other) => other - one)).toEqual([40, 1, ...Array<number>(49).fill(0)]);
-  expect(removed.at(-1)).toBe(1);
+  expect(told).toHaveLength(51);
+  expect(told.filter((count) => count > 0)).toEqual([40, 1]);
   expect(readdirSync(path.join(city, SESSIONS))).toEqual([]);
   expect(most).toBeLessThan(50);
   mkdirSync(path.join(city, SESSIONS, 'later'));
