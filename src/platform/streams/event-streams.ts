@@ -226,7 +226,7 @@ export class EventStreams {
   ): Promise<void> {
     const rows = await this.hub.learning(this.hub.repository.leftSince(since, this.mostMissed + 1, cities));
     if (rows.length > this.mostMissed) {
-      const many = `more than ${this.mostMissed} cities have joined and left since ${what}`;
+      const many = `more than ${this.mostMissed} cities have joined and left since the supervisor's event in ${what}`;
       throw problem('cursor_expired', `${many}; the oldest position is now the head, list the events you miss`);
     }
     for (const row of rows) {

@@ -228,7 +228,7 @@ describe('the feed of a changing set of cities', () => {
       const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': before! } });
       expect([refused.status, await refused.text()]).toEqual([
         410,
-        expect.stringContaining('more than 2 cities have joined and left since Last-Event-ID'),
+        expect.stringContaining("more than 2 cities have joined and left since the supervisor's event in Last-Event-ID"),
       ]);
       // Those that it has not asked for do not count.
       await (await open(`${b.url}/sup?cities=${names[0]},${names[1]}`, before)).until((f) => f.event === 'heartbeat');
