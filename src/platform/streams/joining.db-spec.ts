@@ -226,10 +226,9 @@ describe('the feed of a changing set of cities', () => {
     try {
       b.streams.mostMissed = 2;
       const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': before! } });
-      expect([refused.status, await refused.text()]).toEqual([
-        410,
-        expect.stringContaining('more than 2 cities have joined and left since Last-Event-ID'),
-      ]);
+      // A stream that is opened all the same never ends.
+      expect(refused.status).toBe(410);
+      expect(await refused.text()).toContain('more than 2 cities have joined and left since Last-Event-ID');
       // Those that it has not asked for do not count.
       await (await open(`${b.url}/sup?cities=${names[0]},${names[1]}`, before)).until((f) => f.event === 'heartbeat');
       b.streams.mostMissed = 3;
