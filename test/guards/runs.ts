@@ -13,10 +13,18 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'A session launches no graph for work that another one has under way.',
     file: 'src/modules/orchestration/sling/sling-dispatch.ts',
-    find: 'requireNotHeld(order, bead);',
-    replace: 'requireNotHeld({ session: undefined }, bead);',
+    find: 'requireNotOthers(order, bead);',
+    replace: 'requireNotOthers({ session: undefined }, bead);',
     test: BATCH,
     name: 'is for no work that another one has under way',
+  },
+  {
+    guard: 'A session launches no graph for work that is assigned to another one, who has yet to begin it.',
+    file: 'src/modules/work/work/held.ts',
+    find: "if (session && bead.status !== 'closed' &&",
+    replace: "if (session && bead.status === 'closed' &&",
+    test: BATCH,
+    name: 'is for no work that is assigned to another one',
   },
   {
     guard: 'A batch that is left to a worker is that of the session which asked.',

@@ -244,6 +244,18 @@ describe('a graph that a session launches', () => {
     await a.sling({ target, formula, attached_bead_id: others });
   });
 
+  it('is for no work that is assigned to another one, who may begin it meanwhile', async () => {
+    const [others, own] = [await h.create({}, { assignee: 'web/polecat' }), await h.create({}, { assignee: 'mayor' })];
+    const caller = await asks();
+    await expect(a.sling({ target, formula, attached_bead_id: others }, undefined, caller)).rejects.toMatchObject({
+      problem: 'forbidden',
+      message: expect.stringContaining(`bead ${others} is assigned to web/polecat`),
+    });
+    await a.sling({ target, formula, attached_bead_id: own }, undefined, caller);
+    expect(Object.keys(await live())).toEqual([own]);
+    await a.sling({ target, formula, attached_bead_id: others });
+  });
+
   it('is refused so for single beads of a batch, and for all of one that is atomic', async () => {
     const [others, own] = [await begun('web/polecat'), await begun('mayor')];
     const body = { target, beads: [own, others], formula };

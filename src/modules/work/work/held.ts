@@ -10,3 +10,11 @@ export function requireNotHeld({ session }: Pick<Principal, 'session'>, bead: Be
   const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
   if (why !== undefined) throw problem('forbidden', why);
 }
+
+/** The same, and also to what is assigned to somebody else who has yet to begin it. @throws ProblemError forbidden */
+export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadRecord): void {
+  requireNotHeld(caller, bead);
+  const { session } = caller;
+  if (session && bead.status !== 'closed' && heldFrom(session, bead.id, bead.assignee) !== undefined)
+    throw problem('forbidden', `bead ${bead.id} is assigned to ${bead.assignee}`);
+}
