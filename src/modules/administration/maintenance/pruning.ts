@@ -65,12 +65,13 @@ export class Pruning {
   }
 
   async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<boolean> {
-    for (let left = this.most.sessions; left > 0; left = this.most.sessions - removed.sessions) {
+    for (let left = this.most.sessions; left > 0;) {
       signal.throwIfAborted();
       const asked = Math.min(SESSIONS_AT_ONCE, left);
-      const gone = await this.sessions.prune(streamId, olderMs, asked);
+      const { marked, gone } = await this.sessions.prune(streamId, olderMs, asked, signal);
       removed.sessions += gone;
-      if (gone < asked) return false;
+      if (marked < asked) return false;
+      left -= marked;
       await sleep(BETWEEN_MS, signal);
     }
     return true;

@@ -13,11 +13,10 @@ export class SessionRetention {
     private readonly log: AppLogger,
   ) {}
 
-  /** At most `limit` of a city, the oldest first. Answers how many; what is left of them, for whatever reason, is left to the sweep. */
-  async prune(streamId: number, olderMs: number, limit: number): Promise<number> {
+  /** At most `limit` of a city, the oldest first. What is not gone of those that are marked, for whatever reason, is left to the sweep. */
+  async prune(streamId: number, olderMs: number, limit: number, signal?: AbortSignal): Promise<{ marked: number; gone: number }> {
     const marked = await this.repository.mark(streamId, olderMs, limit);
-    await this.#delete(marked);
-    return marked.length;
+    return { marked: marked.length, gone: await this.#delete(marked, signal) };
   }
 
   /** Goes on with those that are to be deleted. Answers how many are gone. */
