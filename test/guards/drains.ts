@@ -50,12 +50,20 @@ export const DRAIN_GUARDS: readonly Guard[] = [
     test: DRAINS,
   },
   {
-    guard: 'A drain takes no waits for members.',
+    guard: 'A drain takes no waits for members that it has for itself.',
     file: 'src/modules/orchestration/runs/drains/drains.service.ts',
     find: 'if (wait !== undefined) return over(',
     replace: "if (wait?.id === '') return over(",
     test: DRAINS,
-    name: 'takes no wait for a member',
+    name: 'takes no wait for a member that it has for itself: exclusive',
+  },
+  {
+    guard: 'A drain that only reads its members ends at no wait among them.',
+    file: 'src/modules/orchestration/runs/drains/drains.service.ts',
+    find: 'const wait = held ? members.find(isWait) : undefined;',
+    replace: 'const wait = members.find(isWait);',
+    test: DRAINS,
+    name: 'takes no wait for a member that it has for itself: read',
   },
   {
     guard: 'A drain takes no more members than it may.',

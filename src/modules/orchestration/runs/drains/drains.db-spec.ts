@@ -158,15 +158,23 @@ describe('a drain', () => {
   });
 
   // Guard: its units would park the wait, so that nobody is told, and end it.
-  it.each([drain(), drain(EXCLUSIVE)])('takes no wait for a member: %#', async (text) => {
+  it.each(['exclusive', 'read'])('takes no wait for a member that it has for itself: %s', async (access) => {
     const { members } = await d.convoyOf(1);
     const metadata = { state: 'pending', session_id: 'somebody' };
     const wait = await d.work((work) => work.create({ rig: '', title: 'wait', type: 'gate', labels: ['gc:wait'], metadata }));
-    expect(await failed(text, await d.convoyAround(members[0]!, wait.id))).toEqual({
-      reason: `${wait.id} is a wait, which is nobody's work`,
-      code: 'unresolved_member',
-      beads: 2,
-    });
+    const convoy = await d.convoyAround(members[0]!, wait.id);
+    if (access === 'exclusive')
+      expect(await failed(drain(EXCLUSIVE), convoy)).toEqual({
+        reason: `${wait.id} is a wait, which is nobody's work`,
+        code: 'unresolved_member',
+        beads: 2,
+      });
+    else {
+      // It is looked at only, as every other member.
+      await d.launch(drain(), convoy);
+      for (const step of ['all.unit.1.x', 'all.unit.1.y', 'all.unit.2.x', 'all.unit.2.y']) await d.end(step);
+      expect(await d.steps()).toMatchObject({ all: 'pass', end: 'ready' });
+    }
     expect(await d.find(wait.id)).toMatchObject({ status: 'open', labels: ['gc:wait'], metadata });
   });
 

@@ -46,9 +46,10 @@ export class DrainsService implements OnModuleInit {
     const members = await work.findAll(ids);
     const several = names.includes('issue') ? members.find(isConvoy) : undefined;
     if (several !== undefined) return over('unresolved_member', `${several.id} is a convoy: {{issue}} is no one bead of it`);
-    const wait = members.find(isWait);
-    if (wait !== undefined) return over('unresolved_member', `${wait.id} is a wait, which is nobody's work`);
     const held = access === 'exclusive';
+    // What is held is parked, and ends with its unit: nobody would be told of a wait.
+    const wait = held ? members.find(isWait) : undefined;
+    if (wait !== undefined) return over('unresolved_member', `${wait.id} is a wait, which is nobody's work`);
     const reserved = held ? await this.#reserved(work, run, members) : undefined;
     if (reserved !== undefined) return over('drain_reservation', reserved);
 
