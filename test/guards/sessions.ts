@@ -134,6 +134,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'ends with it, in the same transaction',
   },
   {
+    guard: 'A wait that is made ready again is that of whoever has the name by now.',
+    file: 'src/modules/work/waits/waits.service.ts',
+    find: '    ...registered,',
+    replace: "    ...{ ...registered, registered_session: old.metadata.registered_session ?? '' },",
+    test: WAIT_SPEC,
+    name: 'can be made ready again',
+  },
+  {
     guard: 'Waits of sessions whose end could not end them are ended later.',
     file: CLAIMS_OF_SESSIONS,
     find: 'if (await endWait(work, id, session)) released++;',

@@ -222,6 +222,22 @@ describe('the wait of a session that has ended', () => {
     expect([await told(others), await told(anybodys)]).toMatchObject([{ state: 'pending' }, { state: 'pending' }]);
   });
 
+  it.each(['the next one has', 'nobody has'])('can be made ready again, and is told to its name where %s it', async (who) => {
+    const named = { agent: 'worker', agent_name: 'worker', template: 'worker' };
+    await fixture.set(session.pk, named);
+    const { id } = await wait('worker');
+    await end(session, 'end');
+    const next = who === 'nobody has' ? undefined : await fixture.session('asleep');
+    if (next !== undefined) await fixture.set(next.pk, { ...named, epoch: 3 });
+    const { value } = await waits.ready(fixture.city, id, undefined, ANYBODY);
+    await fixture.pass();
+    await deliver();
+    await fixture.work.run(fixture.city, 'reconciler', (work) => fixture.one.claims.releaseOrphaned(work, 100));
+    expect(await stateOf(value.id)).toMatchObject({ state: 'ready' });
+    expect(value.registered_epoch).toBe(next === undefined ? '1' : '3');
+    expect(next && (await fixture.statuses(next.pk))).toEqual(next && ['queued']);
+  });
+
   it('is not that of the next one with its name, which is woken for its work', async () => {
     await fixture.set(session.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
     const { id } = await wait('worker');

@@ -41,15 +41,13 @@ export class WaitsService {
       if (missing !== undefined) throw problem('bead_not_found', `bead ${missing} not found`);
       const expires = await expiry(work, body);
       const session = (await this.roster.address(city.streamId, body.session, '', work.tx)) ?? body.session;
-      const registered = await this.repository.session(work.tx, city.streamId, [...new Set([session, body.session])]);
       const wait = await register(work, caller.actor, body.title ?? `wait:${session}`.slice(0, 500), body.note, {
         session_id: session,
         session_name: session,
         kind: body.kind,
         dep_ids: ids.join(','),
         dep_mode: body.kind === 'deps' ? body.dep_mode : '',
-        registered_epoch: registered === undefined ? FIRST_EPOCH : String(registered.epoch),
-        registered_session: registered?.id ?? '',
+        ...(await this.#registered(work, [...new Set([session, body.session])])),
         delivery_attempt: '1',
         expires_at: expires ?? '',
       });
@@ -65,7 +63,9 @@ export class WaitsService {
     return this.#once(city, 'ready-wait', key, { id }, caller, async (work) => {
       const wait = await current(work, id);
       if (wait.metadata.state === 'pending') return makeReady(work, wait);
-      return isLive(wait) ? wait : retried(work, wait, caller.actor);
+      if (isLive(wait)) return wait;
+      // Its session may have ended with it: then it is told to whoever has the name by now.
+      return retried(work, wait, caller.actor, await this.#registered(work, [wait.metadata.session_id ?? '']));
     });
   }
 
@@ -90,6 +90,16 @@ export class WaitsService {
     return this.#change(city, id, caller, async (work, wait) =>
       isSettled(wait, nudge_id, 'failed') ? wait : finishWait(work, wait, 'failed', { last_error: error }),
     );
+  }
+
+  /** The session that has one of these names, with its conversation; where none has, or several have, the wait is that of the name. */
+  async #registered(work: Work, names: readonly string[]): Promise<Registered> {
+    const session = await this.repository.session(
+      work.tx,
+      work.city.streamId,
+      names.filter((name) => name !== ''),
+    );
+    return { registered_epoch: session === undefined ? FIRST_EPOCH : String(session.epoch), registered_session: session?.id ?? '' };
   }
 
   async #change(
@@ -118,6 +128,12 @@ export class WaitsService {
       return answer.body;
     });
   }
+}
+
+interface Registered extends Readonly<Record<string, string>> {
+  readonly registered_epoch: string;
+  /** Empty for nobody in particular. */
+  readonly registered_session: string;
 }
 
 /** The wait as it is now, its time limit minded. @throws ProblemError wait_not_found */
@@ -149,16 +165,8 @@ function register(
 }
 
 /** The same registration once more, ready, with the next attempt at delivery; a time limit that is over is not taken along. */
-async function retried(work: Work, old: BeadRecord, author: string): Promise<BeadRecord> {
-  const {
-    session_id = '',
-    session_name = '',
-    kind = '',
-    dep_ids = '',
-    dep_mode = '',
-    registered_epoch = '',
-    registered_session = '',
-  } = old.metadata;
+async function retried(work: Work, old: BeadRecord, author: string, registered: Registered): Promise<BeadRecord> {
+  const { session_id = '', session_name = '', kind = '', dep_ids = '', dep_mode = '' } = old.metadata;
   const { delivery_attempt = '1', expires_at = '' } = old.metadata;
   const wait = await register(work, author, old.title, old.description ?? undefined, {
     session_id,
@@ -166,8 +174,7 @@ async function retried(work: Work, old: BeadRecord, author: string): Promise<Bea
     kind,
     dep_ids,
     dep_mode,
-    registered_epoch: registered_epoch || FIRST_EPOCH,
-    registered_session,
+    ...registered,
     delivery_attempt: String((Number.parseInt(delivery_attempt, 10) || 1) + 1),
     expires_at: expires_at > (await work.now()).toISOString() ? expires_at : '',
     retried_from_wait: old.id,
