@@ -128,7 +128,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
-    find: 'for (const wait of await work.findAll(ids)) await endWait(work, wait.id, row.id);',
+    find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
     replace: 'await work.findAll(ids);',
     test: WAIT_SPEC,
     name: 'ends with it, in the same transaction',
@@ -142,9 +142,17 @@ export const SESSIONS: readonly Guard[] = [
     name: 'can be made ready again',
   },
   {
+    guard: 'A wait whose note was delivered is closed with its session, and not canceled.',
+    file: CLAIMS_OF_SESSIONS,
+    find: "const told = bead.metadata.state === 'ready' &&",
+    replace: "const told = bead.metadata.state === '' &&",
+    test: WAIT_SPEC,
+    name: 'has ended as it should where its note was delivered',
+  },
+  {
     guard: 'Waits of sessions whose end could not end them are ended later.',
     file: CLAIMS_OF_SESSIONS,
-    find: 'if (await endWait(work, id, session)) released++;',
+    find: 'if (await this.#endWait(work, id, session)) released++;',
     replace: "if (id === '' && session === '') released++;",
     test: WAIT_SPEC,
     name: 'is not that of the next one with its name',

@@ -222,6 +222,17 @@ describe('the wait of a session that has ended', () => {
     expect([await told(others), await told(anybodys)]).toMatchObject([{ state: 'pending' }, { state: 'pending' }]);
   });
 
+  it('has ended as it should where its note was delivered, before anybody has looked', async () => {
+    const { id, bead } = await wait();
+    await close(bead);
+    await deliver();
+    await fixture.ready(session.pk);
+    await fixture.deliverNext(session.pk);
+    expect(await told(id)).toMatchObject({ state: 'ready' });
+    await end((await fixture.row(session.pk)) as SessionRow, 'end');
+    expect(await told(id)).toEqual({ state: 'closed', by: null, why: null });
+  });
+
   it.each(['the next one has', 'nobody has'])('can be made ready again, and is told to its name where %s it', async (who) => {
     const named = { agent: 'worker', agent_name: 'worker', template: 'worker' };
     await fixture.set(session.pk, named);

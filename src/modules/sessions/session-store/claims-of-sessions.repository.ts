@@ -55,6 +55,14 @@ export class ClaimsOfSessionsRepository {
     return rows;
   }
 
+  /** Whether the note of a wait has been delivered. */
+  async isTold(db: Kysely<Database>, streamId: number, nudgeId: string): Promise<boolean> {
+    const { rows } = await sql`
+      select 1 from session_messages m
+      where m.stream_id = ${streamId} and m.source = 'wait' and m.reference = ${nudgeId} and m.status = 'delivered'`.execute(db);
+    return rows.length > 0;
+  }
+
   /** Begun work of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. */
   async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
     const { rows } = await sql<{ id: string; session: string }>`

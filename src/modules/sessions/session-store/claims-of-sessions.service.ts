@@ -3,7 +3,7 @@ import { BeadDeadAssigneeReopened } from '../../../contract/events/beads.events.
 import { event } from '../../../platform/event-log/event.js';
 import type { SessionChanges } from './session-changes.js';
 import type { SessionRow } from './session-row.js';
-import { expireWhenDue, finishWait, isLive, isWait } from '../../work/work/wait-states.js';
+import { expireWhenDue, finishWait, isLive, isWait, nudgeOf } from '../../work/work/wait-states.js';
 import type { Work } from '../../work/work/work.js';
 import { ClaimsOfSessionsRepository } from './claims-of-sessions.repository.js';
 
@@ -22,7 +22,7 @@ export class ClaimsOfSessions {
   async end(changes: SessionChanges, work: Work, row: SessionRow, reason: string): Promise<void> {
     await this.release(changes, work, row, reason);
     const ids = await this.repository.waits(changes.tx, changes.city.streamId, row.id, WAITS_AT_ONCE);
-    for (const wait of await work.findAll(ids)) await endWait(work, wait.id, row.id);
+    for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);
   }
 
   /**
@@ -48,7 +48,8 @@ export class ClaimsOfSessions {
     let released = 0;
     for (const { id, session } of await this.repository.orphaned(streamId, limit))
       if (await reopen(work, id, session, 'closed')) released++;
-    for (const { id, session } of await this.repository.orphanedWaits(streamId, limit)) if (await endWait(work, id, session)) released++;
+    for (const { id, session } of await this.repository.orphanedWaits(streamId, limit))
+      if (await this.#endWait(work, id, session)) released++;
     return released;
   }
 
@@ -61,15 +62,19 @@ export class ClaimsOfSessions {
   renew(): Promise<number> {
     return this.repository.renew();
   }
-}
 
-/** False when it is over, or another session's, by now: what is looked at is what the city's writers have left. */
-async function endWait(work: Work, id: string, session: string): Promise<boolean> {
-  const bead = await work.find(id);
-  if (bead === undefined || bead.status === 'closed' || !isWait(bead) || bead.metadata.registered_session !== session) return false;
-  const wait = await expireWhenDue(work, bead);
-  if (isLive(wait)) await finishWait(work, wait, 'canceled', { canceled_by: work.actor, close_reason: `session ${session} has ended` });
-  return true;
+  /**
+   * False when it is over, or another session's, by now: what is looked at is what the city's writers have left. One whose note has been delivered
+   * has ended as it should, whoever comes first to see it.
+   */
+  async #endWait(work: Work, id: string, session: string): Promise<boolean> {
+    const bead = await work.find(id);
+    if (bead === undefined || bead.status === 'closed' || !isWait(bead) || bead.metadata.registered_session !== session) return false;
+    const told = bead.metadata.state === 'ready' && (await this.repository.isTold(work.tx, work.city.streamId, nudgeOf(bead)));
+    const wait = told ? await finishWait(work, bead, 'closed') : await expireWhenDue(work, bead);
+    if (isLive(wait)) await finishWait(work, wait, 'canceled', { canceled_by: work.actor, close_reason: `session ${session} has ended` });
+    return true;
+  }
 }
 
 /** False when somebody else has it by now: what is looked at is what the city's writers have left. */
