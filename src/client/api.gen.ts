@@ -2979,7 +2979,7 @@ export interface paths {
         put?: never;
         /**
          * End a session
-         * @description Every state accepts it, also twice. Its names are free, its work is open again, its questions and messages are cancelled; its transcript can be read on. `delete` removes the record, too. When the process has not ended within 20 s the answer is 503; what was asked for stands.
+         * @description Every state accepts it, also twice. Its names are free, its work is open again, its questions, messages and waits are cancelled; its transcript can be read on. `delete` removes the record, too, with the transcript: a long one in steps, from its end, and what is left of both can be read until then. When the process has not ended within 20 s the answer is 503; what was asked for stands.
          */
         post: operations["post-v0-city-by-city-name-session-by-id-close"];
         delete?: never;

@@ -65,8 +65,8 @@ export const MAINTENANCE: readonly Guard[] = [
   {
     guard: 'A long transcript is removed in steps.',
     file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
-    find: 'order by f.seq limit ${this.step}',
-    replace: 'order by f.seq limit ${this.step * 1_000_000}',
+    find: 'order by f.seq desc limit ${this.step}',
+    replace: 'order by f.seq desc limit ${this.step * 1_000_000}',
     test: DELETIONS,
     name: 'removes a long transcript in steps',
   },
@@ -86,6 +86,16 @@ export const MAINTENANCE: readonly Guard[] = [
     return pks.reduce(async (sum, pk) => (await sum) + Number(await this.repository.delete(pk)), Promise.resolve(0));`,
     test: DELETIONS,
     name: 'goes on behind one that cannot be deleted',
+  },
+  {
+    guard: 'What can be read of a transcript while it is deleted begins at the beginning.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: `and e.seq >= (
+        select min(f.seq) from (select f.seq from session_entries f where f.session_pk = \${pk} order by f.seq desc limit`,
+    replace: `and e.seq <= (
+        select max(f.seq) from (select f.seq from session_entries f where f.session_pk = \${pk} order by f.seq limit`,
+    test: DELETIONS,
+    name: 'removes a long transcript in steps',
   },
   {
     guard: 'Retention counts the sessions that are gone, and not those that are yet to go.',

@@ -40,12 +40,12 @@ export class SessionDeletionsRepository {
     return rows.length === 0;
   }
 
-  /** Removes the first entries of a session that is to be deleted; answers how many. */
+  /** Removes the last entries of a session that is to be deleted: what can be read until it is gone begins at the beginning. Answers how many. */
   async #entries(pk: number): Promise<number> {
     const { numAffectedRows } = await sql`
       delete from session_entries e using sessions s
-      where s.pk = ${pk} and s.state = 'closed' and s.delete_pending and e.session_pk = s.pk and e.seq <= (
-        select max(f.seq) from (select f.seq from session_entries f where f.session_pk = ${pk} order by f.seq limit ${this.step}) f)`.execute(
+      where s.pk = ${pk} and s.state = 'closed' and s.delete_pending and e.session_pk = s.pk and e.seq >= (
+        select min(f.seq) from (select f.seq from session_entries f where f.session_pk = ${pk} order by f.seq desc limit ${this.step}) f)`.execute(
       this.db,
     );
     return Number(numAffectedRows ?? 0n);

@@ -161,8 +161,9 @@ export class SessionLifecycleController {
     needs: 'operate',
     summary: 'End a session',
     description:
-      'Every state accepts it, also twice. Its names are free, its work is open again, its questions and messages are cancelled; its transcript ' +
-      `can be read on. \`delete\` removes the record, too. ${goesOn}`,
+      'Every state accepts it, also twice. Its names are free, its work is open again, its questions, messages and waits are cancelled; its transcript ' +
+      'can be read on. `delete` removes the record, too, with the transcript: a long one in steps, from its end, and what is left of both can be read until ' +
+      `then. ${goesOn}`,
     tag,
     response: OKResponseBody,
     problems: missing,

@@ -48,6 +48,10 @@ describe('a session that is to be deleted', () => {
     const kept = await said(3, false);
     expect(await retention.sweep()).toBe(1);
     expect(await left()).toEqual({ [long]: 25, [kept]: 3 });
+    // Who reads on meanwhile has the beginning.
+    expect((await sql`select max(seq)::int as last from session_entries where session_pk = ${long}`.execute(fixture.db)).rows).toEqual([
+      { last: 25 },
+    ]);
     expect(await retention.sweep()).toBe(0);
     expect(await left()).toEqual({ [long]: 5, [kept]: 3 });
     expect(await retention.sweep()).toBe(1);
@@ -61,9 +65,9 @@ describe('a session that is to be deleted', () => {
     const pk = await said(45);
     const other = new SessionDeletionsRepository(fixture.db);
     Object.assign(other, { step: 20, steps: 1 });
-    // Another worker is at the first of them: what this one removes behind that is less than a step.
+    // Another worker is at the last of them: what this one removes before that is less than a step.
     const { second } = await fixture.db.transaction().execute(async (tx) => {
-      await sql`delete from session_entries where session_pk = ${pk} and seq <= 15`.execute(tx);
+      await sql`delete from session_entries where session_pk = ${pk} and seq > 30`.execute(tx);
       const second = other.delete(pk);
       await eventually(waits);
       return { second };
