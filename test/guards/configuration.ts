@@ -123,6 +123,28 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/platform/disk/answering.spec.ts',
   },
   {
+    guard: 'A disk that does not answer keeps so many threads only.',
+    file: 'src/platform/disk/disk-places.ts',
+    find: ' && (this.#held.get(mount) ?? 0) < LIMITS.ofOne',
+    replace: '',
+    test: 'src/platform/disk/disk-places.spec.ts',
+  },
+  {
+    guard: 'Disks that do not answer leave threads for names of hosts and sign-ins.',
+    file: 'src/platform/disk/disk-places.ts',
+    find: 'this.#taken < LIMITS.places && ',
+    replace: '',
+    test: 'src/platform/disk/disk-places.spec.ts',
+  },
+  {
+    guard: 'Files of cities are read in the places of their disk.',
+    file: 'src/modules/files/composition/trees/file-content.ts',
+    find: 'return processPlaces.run(at, () => readAt(at, name, maxBytes, keep));',
+    replace: "return processPlaces.run('', () => Promise.resolve()).then(() => readAt(at, name, maxBytes, keep));",
+    test: TREE,
+    name: 'in a place of its disk',
+  },
+  {
     guard: 'A disk that does not answer keeps nobody from looking at the files of other cities.',
     file: KEEPER,
     find: '!(await this.#answers(kept)) || ',

@@ -52,7 +52,7 @@ let mounts: readonly string[] = [];
 let mountsAt = -Infinity;
 
 /** Where the file system of a folder is mounted, without asking that; the folder itself where the system does not tell. */
-function mountOf(folder: string): string {
+export function mountOf(folder: string): string {
   if (performance.now() - mountsAt > MOUNTS_MS) {
     mounts = mountsNow();
     mountsAt = performance.now();
