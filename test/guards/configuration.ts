@@ -123,6 +123,13 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/platform/disk/answering.spec.ts',
   },
   {
+    guard: 'A process that was held up takes no disk for silent.',
+    file: 'src/platform/disk/answering.ts',
+    find: 'turns < 2 && ',
+    replace: 'turns < 0 && ',
+    test: 'src/platform/disk/answering.spec.ts',
+  },
+  {
     guard: 'A disk that does not answer keeps so many threads only.',
     file: 'src/platform/disk/disk-places.ts',
     find: ' && (this.#held.get(mount) ?? 0) < LIMITS.ofOne',
