@@ -26,8 +26,8 @@ export const HEAP = [
   `--v8-pool-size=${Math.min(MOST_HELPERS, Math.max(1, availableParallelism() - 1))}`,
 ] as const;
 /**
- * Of libuv's threads, for files, names of hosts and sign-ins at the database, a disk that stops to answer while the files of cities are looked
- * at keeps up to twelve. So there are twelve more than its four; those that rest take 0.4 MB together.
+ * Of libuv's threads, for files, names of hosts and sign-ins at the database, disks that stop to answer while the files of cities are read or
+ * looked at keep up to twelve (`DiskPlaces`). So there are twelve more than its four; those that rest take 0.4 MB together.
  */
 export const POOL = { UV_THREADPOOL_SIZE: '16' } as const;
 export const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' } as const;

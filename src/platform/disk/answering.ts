@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { lstat } from 'node:fs/promises';
+import { setImmediate } from 'node:timers/promises';
 import { sleep } from '../time/clock.js';
 
 interface Asked {
   readonly at: number;
   readonly answer: Promise<void>;
+  isOver: boolean;
 }
 
 /** For so long the list of mounts is taken as it was. */
@@ -23,23 +25,32 @@ export class Answering {
 
   /** False when the file system of a folder has not answered for `ms`, counted from when it was asked: often at once. */
   async answers(folder: string, ms: number): Promise<boolean> {
-    const { at, answer } = this.#ask(folder);
-    const left = at + ms - performance.now();
+    const asked = this.#ask(folder);
+    const left = asked.at + ms - performance.now();
     // Nothing more hangs on an answer that may never come: many ask again and again.
-    if (left <= 0) return false;
+    if (left <= 0) return this.#hasAnswered(asked);
     const late = new AbortController();
-    return Promise.race([answer.then(() => true), sleep(left, late.signal).then(() => false)]).finally(() => late.abort());
+    return Promise.race([asked.answer.then(() => true), sleep(left, late.signal).then(() => this.#hasAnswered(asked))]).finally(() =>
+      late.abort(),
+    );
+  }
+
+  /** Once the time is over. Where this process was held up meanwhile, the answer is there and was not taken in. */
+  async #hasAnswered(asked: Asked): Promise<boolean> {
+    // What has come is taken in between two turns, and a promise that rests on others settles behind them.
+    for (let turns = 0; turns < 2 && !asked.isOver; turns++) await setImmediate();
+    return asked.isOver;
   }
 
   #ask(folder: string): Asked {
     const mount = this.mountOf(folder);
     const known = this.#asked.get(mount);
     if (known !== undefined) return known;
-    const answer = this.ask(folder).then(
-      () => void this.#asked.delete(mount),
-      () => void this.#asked.delete(mount),
-    );
-    const asked = { at: performance.now(), answer };
+    const over = (): void => {
+      this.#asked.delete(mount);
+      asked.isOver = true;
+    };
+    const asked: Asked = { at: performance.now(), answer: this.ask(folder).then(over, over), isOver: false };
     this.#asked.set(mount, asked);
     return asked;
   }
@@ -52,7 +63,7 @@ let mounts: readonly string[] = [];
 let mountsAt = -Infinity;
 
 /** Where the file system of a folder is mounted, without asking that; the folder itself where the system does not tell. */
-function mountOf(folder: string): string {
+export function mountOf(folder: string): string {
   if (performance.now() - mountsAt > MOUNTS_MS) {
     mounts = mountsNow();
     mountsAt = performance.now();

@@ -7,7 +7,6 @@ import { ACTOR } from '../../tenancy/cities/actor.js';
 import { CityInitializer, type Initialized } from './city-initializer.js';
 import type { Phase } from '../../tenancy/cities/city-phases.js';
 import { CityStateRepository, type Failure, type HeldCity } from './city-state.repository.js';
-import { configHash } from './city-files.js';
 import { InitFailure } from './failure.js';
 
 /** Somebody else holds the city now; whoever hears this stops and writes nothing more. */
@@ -50,8 +49,13 @@ export class CityBringUp {
     } catch (error) {
       if (!(error instanceof InitFailure)) throw error;
       const { code, message, failureClass } = error;
-      return { failure: { code, message, failureClass, configHash: await configHash(held.dir) } };
+      return { failure: { code, message, failureClass, configHash: (await this.hashOf(held.dir)) ?? null } };
     }
+  }
+
+  /** As that of the initializer. */
+  hashOf(dir: string): Promise<string | undefined> {
+    return this.initializer.hashOf(dir);
   }
 
   /** The city serves from this transaction on, which holds the lock of its work. Answers the events that belong to it. @throws CityLost */

@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { Answering } from '../../../platform/disk/answering.js';
+import { processPlaces } from '../../../platform/disk/disk-places.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
@@ -116,6 +118,20 @@ describe('CityInitializer', () => {
     await rm(dir, { recursive: true });
     await expect(initialize()).rejects.toMatchObject({ code: 'city_config_failed', failureClass: 'transient' });
     expect(await configHash(dir)).toMatch(/^[0-9a-f]{64}$/);
+  });
+
+  // Guard: no city is brought up on a disk that does not answer.
+  it('looks at nothing on a disk that does not answer, which may answer later', async () => {
+    composer.answering = new Answering();
+    composer.answering.answers = () => Promise.resolve(false);
+    const looks = jest.spyOn(processPlaces, 'run');
+    await expect(initialize()).rejects.toMatchObject({
+      code: 'city_config_failed',
+      message: 'the disk with the files of the city does not answer',
+      failureClass: 'transient',
+    });
+    expect(looks.mock.calls).toEqual([]);
+    looks.mockRestore();
   });
 
   it('hashes whatever a retry would read', async () => {

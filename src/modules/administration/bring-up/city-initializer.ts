@@ -35,8 +35,9 @@ export class CityInitializer {
   /** @throws InitFailure when the city cannot come up; whatever `publish` throws, and why `signal` aborts, goes through. */
   async initialize({ name, dir }: InitializedCity, publish: (phase: Phase) => Promise<void>, signal?: AbortSignal): Promise<Initialized> {
     await publish('loading_config');
+    const hash = await this.hashOf(dir);
+    if (hash === undefined) throw new InitFailure('city_config_failed', 'the disk with the files of the city does not answer', 'transient');
     await requireDirectory(dir);
-    const hash = await configHash(dir);
     const unfetched = await this.#fetchPacks({ name, path: dir }, signal);
     // How many cities are brought up at a time says who asks for it.
     const result = await this.composer.compose({ name, path: dir }, {}, (composed) => composed);
@@ -45,6 +46,11 @@ export class CityInitializer {
     await materialize(dir);
     for (const phase of ['resolving_formulas', 'validating_agents', 'adopting_sessions', 'starting_agents'] as const) await publish(phase);
     return { composed: result.composed, ledger: result.ledger, configHash: hash };
+  }
+
+  /** A hash of what an initialization reads, as `configHash`; undefined while the disk with it does not answer. */
+  async hashOf(dir: string): Promise<string | undefined> {
+    return (await this.composer.answers(dir)) ? configHash(dir) : undefined;
   }
 
   /** Brings what the lock pins; a pin that nothing needs may fail, so whether it matters is for composing to say. */

@@ -33,6 +33,8 @@ interface Try {
   readonly fail: () => void;
 }
 let tries: Try[];
+/** A directory whose disk does not answer. */
+let silent: string | undefined;
 const lifecycles: Lifecycle[] = [];
 const stop = (): Promise<unknown> => Promise.all(lifecycles.splice(0).map((lifecycle) => lifecycle.stop()));
 
@@ -50,6 +52,7 @@ afterAll(async () => {
 afterEach(stop);
 beforeEach(async () => {
   tries = [];
+  silent = undefined;
   await sql`delete from cities`.execute(db);
   await failed('alpha');
 });
@@ -77,7 +80,8 @@ const initializer = {
       signal!.addEventListener('abort', () => reject(signal!.reason as Error));
     });
   },
-} satisfies Pick<CityInitializer, 'initialize'>;
+  hashOf: (dir) => Promise.resolve(dir === silent ? undefined : 'h1'),
+} satisfies Pick<CityInitializer, 'initialize' | 'hashOf'>;
 
 /** A worker's keeper: what it does in one look. */
 function keeper(processId: string, timings: Partial<KeeperTimings> = {}): () => Promise<unknown> {
@@ -103,6 +107,27 @@ it('tries other cities while one takes long, each once', async () => {
   await leaseIsOver();
   await look();
   expect(tries.map(({ name }) => name)).toEqual(['alpha', 'beta']);
+});
+
+// Guard: files of a failed city are not looked at on a disk that does not answer.
+it('looks at the files of a failed city once their disk answers', async () => {
+  const look = keeper('one');
+  const hash = async (): Promise<string | null> => {
+    const { rows } = await sql<{ config_hash: string | null }>`select config_hash from cities`.execute(db);
+    return rows[0]!.config_hash;
+  };
+  await look();
+  await begun(1);
+  silent = '/nowhere/alpha';
+  tries[0]!.fail();
+  await eventually(async () => (await row()).phase === 'init_failed');
+  expect(await row()).toMatchObject({ failures: 1, error: 'no answer', next_retry_at: expect.any(Date) });
+  await look();
+  expect(await hash()).toBeNull();
+  silent = undefined;
+  await look();
+  expect(await hash()).toBe('h1');
+  expect(tries).toHaveLength(1);
 });
 
 describe('a try that takes longer than its lease', () => {

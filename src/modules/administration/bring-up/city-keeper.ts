@@ -11,7 +11,6 @@ import { atOnce } from '../../../platform/time/at-once.js';
 import type { Phase } from '../../tenancy/cities/city-phases.js';
 import { CityBringUp, CityLost } from './city-bringup.js';
 import { CityStateRepository, LEASE_MS, type FailedCity, type Failure, type HeldCity } from './city-state.repository.js';
-import { configHash } from './city-files.js';
 
 const TICK_MS = 1_000;
 /** Failed cities looked at in one tick; the due ones come first. */
@@ -70,7 +69,8 @@ export class CityKeeper implements OnApplicationBootstrap {
 
   async #look(city: FailedCity, signal: AbortSignal): Promise<void> {
     if (!city.due) {
-      const hash = await configHash(city.dir);
+      const hash = await this.bringUp.hashOf(city.dir);
+      if (hash === undefined) return;
       // Whoever failed it from outside has not seen its files: they count as changed once they differ from now.
       if (city.config_hash === null) return this.state.rememberFiles(this.db, city.id, hash);
       if (hash === city.config_hash) return;

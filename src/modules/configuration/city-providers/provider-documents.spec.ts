@@ -59,7 +59,6 @@ describe('a provider in a document', () => {
       ['--key', '********', '--key', '********', '-q'],
       ['--key', '1', '--key', '2', '-q'],
     ],
-    ['with a new one', ['--key=1', '--key=2'], ['--key=new', '--key=********'], ['--key=new', '--key=2']],
     ['behind a new one', ['--key=1', '--key=2'], ['--key=new', '--key=********', '--key=********'], ['--key=new', '--key=1', '--key=2']],
     ['one less of the same', ['--key', '1', '--key', '1'], ['--key', '********'], ['--key', '1']],
   ])('takes secrets of flags that are said twice in their order: %s', (_, stored, args, meant) => {
@@ -69,10 +68,14 @@ describe('a provider in a document', () => {
     expect(document.providers).toEqual({ team: { args: shown(meant) } });
   });
 
+  // Guard: a masked secret is taken for no other one.
   it.each([
     ['a flag that is not there', ARGS, ['--verbose', '--secret', '********']],
     ['a flag that was said twice', ['--token', '1', '--token', '2'], ['--token', '********', '-x', '-y']],
     ['a flag with its value', ['-v', '--token=1', '--token=2'], ['-v', '--token=********']],
+    ['a new one, which may stand for either', ['--token', '1', '--token', '2'], ['--token', 'new', '--token', '********']],
+    ['a new one with its flag', ['--token=1', '--token=2'], ['--token=new', '--token=********']],
+    ['nothing, with a new one', ['ghp_abcdefghijklmnopqrst1', 'ghp_abcdefghijklmnopqrst2'], ['********', 'ghp_abcdefghijklmnopqrst3']],
     ['nothing', ['ghp_abcdefghijklmnopqrst1', 'ghp_abcdefghijklmnopqrst2'], ['********']],
   ])('refuses a masked secret that may be several ones, behind %s', (_, stored, args) => {
     const document = { providers: { team: { args: [...stored] } } };

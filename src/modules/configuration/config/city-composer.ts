@@ -103,8 +103,13 @@ export class CityComposer {
 
   /** Before the files of a city are read: each that is never answered keeps a thread of the process. @throws ProblemError unavailable */
   async requireAnswer({ name, path: dir }: ComposedCity): Promise<void> {
-    if (await this.answering.answers(dir, ANSWER_MS)) return;
+    if (await this.answers(dir)) return;
     throw problem('unavailable', `the disk with the files of ${name} does not answer`);
+  }
+
+  /** False for a directory whose disk does not answer. */
+  answers(dir: string): Promise<boolean> {
+    return this.answering.answers(dir, ANSWER_MS);
   }
 
   async #resting(city: ComposedCity, options: ComposeOptions, holding: Holding): Promise<Composing> {

@@ -25,7 +25,7 @@ const RARE_CHECKS = { pauseMs: 60_000, pathsPerSecond: 150 };
 const AT_ONCE = 4;
 /** How long a look waits for a disk that does not answer, and keeps its place for what goes on: another disk may be in order. */
 const LIMITS = { answerMs: 5_000, placeMs: 30_000 };
-/** Files that one look asks for at a time. With those of all looks a disk that stops to answer takes no more than twelve threads of the process. */
+/** Files that one look asks for at a time, so that others get places too; how many threads a disk may keep, `DiskPlaces` says. */
 const FILES_AT_ONCE = 3;
 /** So many looks go on at the most, with those that have lost their place. */
 const LOOKS = 4 * AT_ONCE;

@@ -1,9 +1,10 @@
-import { readlink, realpath } from 'node:fs/promises';
+import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 import type { Principal } from '../../../contract/principal.js';
 import type { Issue } from '../../files/composition/issue.js';
 import type { Ledger } from '../../files/composition/trees/ledger.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
+import { realpath } from '../../files/composition/trees/placed.js';
 import type { RigClaims } from '../../files/directories/directories.service.js';
 import { RigRoots, type RigRootsConfig } from '../../files/directories/rig-roots.js';
 import type { RigPath } from './composed.js';

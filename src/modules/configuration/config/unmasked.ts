@@ -44,12 +44,9 @@ function itemMeant({ given, said, stored, seen }: SentBack, key: string, at: num
   const named = alike.filter((place) => nameOf(seen, place) === name);
   const values = new Set((named.length > 0 ? named : alike).map((place) => stored[place]));
   if (values.size <= 1) return [...values][0];
-  // Different ones under one name: where there are as many as before, the order says which; new ones count only if it takes them.
-  const now = placesOf(said, (place) => said[place] === item && nameOf(said, place) === name);
-  for (const line of [now.filter((place) => isMasked(given[place])), now]) {
-    const place = line.length === named.length ? named[line.indexOf(at)] : undefined;
-    if (place !== undefined) return stored[place];
-  }
+  // Different ones under one name: where all are sent back, the order says which. A new one may stand for any of them, or beside them.
+  const now = placesOf(given, (place) => given[place] === item && nameOf(said, place) === name);
+  if (now.length === named.length) return stored[named[now.indexOf(at)]!];
   const errors = [{ location: `body.${key}.${at}`, message: 'several stored values look like this; say it in full' }];
   throw problem('validation_failed', 'a masked value stands for the one that is stored, and there are several', { errors });
 }

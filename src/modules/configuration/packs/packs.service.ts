@@ -9,6 +9,7 @@ import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { ImportConfig } from '../../files/composition/city-config.js';
 import type { Lock } from '../../files/composition/packs/lock.js';
 import { PackFailure } from '../../files/composition/packs/pack-failure.js';
+import { CityComposer } from '../config/city-composer.js';
 import { ConfigEditsService, type EditAnswer, type EditRequest } from '../config/config-edits.service.js';
 import { pageAfter } from '../config/page.js';
 import { ConfigReadsService, type Read } from '../config/config-reads.service.js';
@@ -43,6 +44,7 @@ export class PacksService {
     private readonly edits: ConfigEditsService,
     private readonly reloads: ConfigReloadsService,
     private readonly installer: PackInstallerService,
+    private readonly composer: CityComposer,
     private readonly idempotency: Idempotency,
     private readonly db: Db,
   ) {}
@@ -112,6 +114,7 @@ export class PacksService {
   /** Prepares an edit without holding anything, then makes it. Without a body there is nothing to write. */
   async #prepared<T>(request: EditRequest, prepare: (draft: Draft) => Promise<T>): Promise<EditAnswer<T>> {
     const { city } = request;
+    await this.composer.requireAnswer(city);
     for (let n = 0; n < TRIES; n++) {
       const { config } = await this.reads.current(city);
       const scratch = this.edits.draft(city, config);

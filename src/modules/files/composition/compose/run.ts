@@ -31,7 +31,7 @@ export interface Located {
   readonly path: string;
 }
 
-/** How many files are read at a time. */
+/** How many files are asked for at a time; how many threads that takes, `DiskPlaces` says. */
 const READERS = 16;
 
 /** Composing takes more than any city needs; the message is for the owner of the files. */

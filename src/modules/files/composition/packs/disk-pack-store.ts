@@ -1,10 +1,10 @@
-import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { describeIssue, errorsOf, type Issue } from '../issue.js';
 import { DiskTree } from '../trees/disk-tree.js';
 import type { FileTree } from '../trees/file-tree.js';
 import type { Ledger } from '../trees/ledger.js';
 import { errnoOf, isBelow, relativePath } from '../trees/paths.js';
+import { lstat, realpath } from '../trees/placed.js';
 import { builtinPacksDirectory } from './builtin.js';
 import type { IsOthers } from './checkout-store.js';
 import { ABSENT, checkoutDirectory, faultOf, treeOfCheckout } from './checkouts.js';
@@ -153,7 +153,7 @@ export class DiskPackStore implements PackStore {
     try {
       const real = await realpath(at);
       if (real !== at) ledger.noteLink(at, real);
-      const found = await lstat(real, { bigint: true });
+      const found = await lstat(real);
       if (found.isDirectory()) return real;
       ledger.noteEntry(real, found);
     } catch (error) {

@@ -1,7 +1,7 @@
-import { lstat } from 'node:fs/promises';
 import path from 'node:path';
 import { CITY_FILE } from '../compose/city-files.js';
 import { isBelow } from '../trees/paths.js';
+import { lstat } from '../trees/placed.js';
 import { bareAddress, type RepositorySource } from './sources.js';
 
 /** Where a pack lies, and what the relative sources in it may name. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { opendir, readdir } from 'node:fs/promises';
+import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { FOLDER, throughHandle } from '../../../../platform/runtime/preparation/held-folder.js';
 import { openAt } from './file-content.js';
 import { type TreeEntry, TreeFailure } from './file-tree.js';
@@ -33,7 +34,11 @@ const NOTHING: Change = { added: new Set(), removed: new Set() };
  * @param at its real path. @param name what a failure calls it. @param change with which it may hold so much, and no more
  * @throws TreeFailure when there is too much, or it lies behind a link by now
  */
-export async function readEntries(at: string, name: string, change = NOTHING): Promise<Listed> {
+export function readEntries(at: string, name: string, change = NOTHING): Promise<Listed> {
+  return processPlaces.run(at, () => readAt(at, name, change));
+}
+
+async function readAt(at: string, name: string, change: Change): Promise<Listed> {
   const handle = await openAt(at, name, FOLDER);
   try {
     const found = await handle.stat({ bigint: true });

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createHash } from 'node:crypto';
 import { eventually } from '../../../../../test/support/sse.js';
+import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { DiskTree } from './disk-tree.js';
 import { FileCache } from './file-cache.js';
 import { TreeFailure } from './file-tree.js';
@@ -19,7 +20,10 @@ beforeEach(async () => {
   root = path.join(base, 'city');
   await mkdir(root);
 });
-afterEach(() => rm(base, { recursive: true, force: true }));
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await rm(base, { recursive: true, force: true });
+});
 
 const tree = (ledger = new Ledger()): DiskTree => new DiskTree(root, '', ledger, { cache: new FileCache() });
 
@@ -198,6 +202,59 @@ describe('DiskTree', () => {
     expect((await failure(tree().list('many'))).message).toMatch(/2000 entries/);
     await put(`${'d/'.repeat(33)}f`);
     expect((await failure(tree().digests('d'))).message).toMatch(/32 directories deep/);
+  });
+
+  // Guard: a disk that does not answer keeps so many threads only.
+  it('asks for a few files at a time of a disk that does not answer, and for those of others all the same', async () => {
+    for (let n = 0; n < 40; n++) await put(`far/${n}`);
+    const far = path.join(root, 'far');
+    await put('near/a');
+    const ledger = new Ledger();
+    await tree(ledger).digests('far');
+    jest.spyOn(processPlaces, 'mountOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
+    const run = processPlaces.run.bind(processPlaces);
+    let answer!: () => void;
+    const answered = new Promise<void>((resolve) => (answer = resolve));
+    let hung = 0;
+    const hang = async <T>(work: () => Promise<T>): Promise<T> => {
+      hung++;
+      await answered;
+      return work();
+    };
+    jest
+      .spyOn(processPlaces, 'run')
+      .mockImplementation((file, work) => run(file, () => (file.startsWith(`${far}/`) ? hang(work) : work())));
+    const found = tree().digests('far');
+    const changed = ledger.changed();
+    await eventually(() => hung === 6);
+    for (let n = 0; n < 5; n++) expect(await tree().read('near/a')).toBe('near/a');
+    expect(hung).toBe(6);
+    answer();
+    expect(await found).toHaveLength(40);
+    expect(await changed).toBe(false);
+  });
+
+  it('asks for everything in a place of its disk', async () => {
+    await put('x/a');
+    await symlink('x', path.join(root, 'link'));
+    const asked: string[] = [];
+    const run = processPlaces.run.bind(processPlaces);
+    jest.spyOn(processPlaces, 'run').mockImplementation((file, work) => {
+      asked.push(path.relative(root, file));
+      return run(file, work);
+    });
+    const ledger = new Ledger();
+    // Its real path, its kind and what it holds.
+    expect(await tree(ledger).read('x/a')).toBe('x/a');
+    expect(asked.splice(0)).toEqual(['', 'x/a', 'x/a', 'x/a']);
+    expect(await tree().list('')).toHaveLength(2);
+    expect(asked.splice(0)).toEqual(['', '', '', 'link']);
+    await eventually(async () => {
+      asked.length = 0;
+      expect(await ledger.changed()).toBe(false);
+      return asked.length === 1;
+    });
+    expect(asked).toEqual(['x/a']);
   });
 
   it('refuses text that is no UTF-8', async () => {

@@ -1,4 +1,3 @@
-import { lstat, realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { digestOf, readEntries, type Change, type DiskEntry } from './directory-entries.js';
@@ -7,10 +6,12 @@ import { checkKind, checkSize, readContent, type Content } from './file-content.
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 import { errnoOf, isBelow, relativePath } from './paths.js';
+import { lstat, realpath, stat } from './placed.js';
 
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
 const MAX_DIGEST_FILES = 20_000;
+/** So many files are asked for at a time; how many threads that takes, `DiskPlaces` says. */
 const CONCURRENCY = 16;
 /** Digesting keeps the text of files up to this size: most of them are read next. */
 const SMALL_BYTES = 64 * 1024;
@@ -115,7 +116,7 @@ export class DiskTree implements FileTree {
 
   /** A file's content, from memory when its stamp is one that was read before. */
   async #known(at: string, name: string, maxBytes: number, text: boolean, walk?: Walk): Promise<KnownFile> {
-    const found = await lstat(at, { bigint: true });
+    const found = await lstat(at);
     checkKind(found, name);
     checkSize(Number(found.size), name, maxBytes);
     if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { open, realpath, type FileHandle } from 'node:fs/promises';
+import { processPlaces } from '../../../../platform/disk/disk-places.js';
 import { FILE } from '../../../../platform/isolation/held.js';
 import { liesAt } from '../../../../platform/runtime/preparation/held-folder.js';
 import { TreeFailure } from './file-tree.js';
@@ -25,7 +26,11 @@ export interface Content {
  * @param at its real path. @param name what a failure calls it.
  * @throws TreeFailure when it is no regular file, too large, grows meanwhile, or lies behind a link by now.
  */
-export async function readContent(at: string, name: string, maxBytes: number, keep: boolean): Promise<Content> {
+export function readContent(at: string, name: string, maxBytes: number, keep: boolean): Promise<Content> {
+  return processPlaces.run(at, () => readAt(at, name, maxBytes, keep));
+}
+
+async function readAt(at: string, name: string, maxBytes: number, keep: boolean): Promise<Content> {
   const handle = await openAt(at, name, FILE);
   try {
     const found = await handle.stat({ bigint: true });

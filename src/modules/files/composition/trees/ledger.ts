@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { lstatSync, type BigIntStats } from 'node:fs';
-import { lstat, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { nextTurn } from '../../../../platform/turns/turn-end.js';
 import { digestOf, readEntries } from './directory-entries.js';
 import { readContent } from './file-content.js';
+import { lstat, realpath } from './placed.js';
 
 /**
  * File systems stamp changes with a clock that ticks every few milliseconds: two writes within a tick look the same. What
@@ -182,7 +182,7 @@ function isPlainlyStill(at: string, seen: Seen): boolean {
 async function isStill(at: string, seen: Seen): Promise<boolean> {
   try {
     if (seen.kind === 'link') return (await realpath(at)) === seen.to;
-    const found = await lstat(at, { bigint: true });
+    const found = await lstat(at);
     if (seen.kind === 'absent') {
       // A link to nowhere is as absent as before.
       await realpath(at);
