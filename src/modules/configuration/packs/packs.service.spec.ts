@@ -23,12 +23,12 @@ describe('packs of a city whose disk does not answer', () => {
     const packs = new PacksService(reads, edits, undefined as never, installer, composer, undefined as never, undefined as never);
     const [city, caller] = [{ name: 'alpha', path: '/far/alpha' } as CityScope, {} as Principal];
     const requests = [
-      packs.add(city, caller, undefined, { source: 'builtin:core' }),
-      packs.remove(city, caller, 'core'),
-      packs.install(city, caller),
+      () => packs.add(city, caller, undefined, { source: 'builtin:core' }),
+      () => packs.remove(city, caller, 'core'),
+      () => packs.install(city, caller),
     ];
     for (const request of requests)
-      await expect(request).rejects.toMatchObject({ problem: 'unavailable', detail: expect.stringContaining('silent') });
+      await expect(request()).rejects.toMatchObject({ problem: 'unavailable', detail: expect.stringContaining('silent') });
     expect(looked).toEqual([]);
   });
 });
