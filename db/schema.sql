@@ -1005,6 +1005,7 @@ create table runners (
   ended_at timestamp with time zone,
   isolation text default 'none'::text not null,
   limits jsonb,
+  boot text,
   constraint runners_pkey PRIMARY KEY (id),
   constraint runners_capacity_check CHECK (capacity >= 0),
   constraint runners_state_check CHECK (state = ANY (ARRAY['active'::text, 'draining'::text, 'stopped'::text, 'lost'::text]))

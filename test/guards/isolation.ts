@@ -149,7 +149,7 @@ export const ISOLATION: readonly Guard[] = [
   {
     guard: 'What runs as the user of a session that nobody has is ended.',
     file: 'src/modules/runners/runners/orphan-reaper.ts',
-    find: '() => this.#endUsers(host), ',
+    find: '() => this.#endUsers(machine), ',
     replace: '',
     test: 'test/e2e/isolation-users.e2e-spec.ts',
     name: 'leave nothing behind',
