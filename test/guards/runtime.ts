@@ -299,8 +299,16 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'What a terminal answers by itself is bounded where nobody reads it.',
     file: `${PTY}/keys.ts`,
-    find: 'if (this.waiting + Buffer.byteLength(keys) <= MAX_REPLIES) ',
-    replace: 'if (this.waiting <= 1e6 * MAX_REPLIES) ',
+    find: 'if (this.#replied + bytes > MAX_REPLIES) return;',
+    replace: 'if (this.#replied + bytes > 1e6 * MAX_REPLIES) return;',
+    test: `${PTY}/console.spec.ts`,
+    name: 'are bounded',
+  },
+  {
+    guard: 'What a terminal answers by itself is not lost because a message waits.',
+    file: `${PTY}/keys.ts`,
+    find: 'if (this.#replied + bytes > MAX_REPLIES) return;',
+    replace: 'if (this.waiting + bytes > MAX_REPLIES) return;',
     test: `${PTY}/console.spec.ts`,
     name: 'are bounded',
   },
