@@ -323,10 +323,18 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'What a terminal does as often as its program says has a limit.',
     file: `${PTY}/terminal.ts`,
-    find: '([count]) => Number(count) > most',
-    replace: '([count]) => Number(count) > 1e12 * most',
+    find: 'Number(count) <= most',
+    replace: 'Number(count) <= 100 * most',
     test: `${PTY}/screen.spec.ts`,
     name: 'lines or columns',
+  },
+  {
+    guard: 'What a program has its terminal do too often is done as often as it makes a difference.',
+    file: `${PTY}/terminal.ts`,
+    find: '_core?._inputHandler?.[name]?.({ params: [most], length: 1 });',
+    replace: 'void _core?._inputHandler?.[name];',
+    test: `${PTY}/screen.spec.ts`,
+    name: 'clears it by many',
   },
   {
     guard: 'Links and titles of a terminal are not kept.',
