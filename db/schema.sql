@@ -35,6 +35,7 @@ create table api_keys (
   constraint api_keys_scope_check CHECK (scope = ANY (ARRAY['read'::text, 'write'::text]))
 );
 CREATE UNIQUE INDEX api_keys_name_key ON public.api_keys USING btree (name) WHERE (revoked_at IS NULL);
+CREATE TRIGGER api_keys_ended BEFORE UPDATE ON api_keys FOR EACH ROW WHEN (new.previous_hash IS NULL AND new.earlier_hash IS NOT NULL) EXECUTE FUNCTION end_earlier_secret();
 
 create table audit_records (
   xid bigint default ((pg_current_xact_id())::text)::bigint not null,
@@ -64,6 +65,7 @@ CREATE INDEX audit_records_at_id_idx ON public.audit_records USING btree (at, id
 CREATE INDEX audit_records_city_at_id_idx ON public.audit_records USING btree (city, at, id) WHERE (city IS NOT NULL);
 CREATE INDEX audit_records_key_id_at_id_idx ON public.audit_records USING btree (key_id, at, id) WHERE (key_id IS NOT NULL);
 CREATE INDEX audit_records_operation_request_id_idx ON public.audit_records USING btree (operation_request_id) WHERE (operation_request_id IS NOT NULL);
+CREATE INDEX audit_records_refused_idx ON public.audit_records USING btree (city, at, id) WHERE (status >= 400);
 CREATE UNIQUE INDEX audit_records_request_id_key ON public.audit_records USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 create table bead_counters (
@@ -1005,6 +1007,7 @@ create table runners (
   ended_at timestamp with time zone,
   isolation text default 'none'::text not null,
   limits jsonb,
+  boot text,
   constraint runners_pkey PRIMARY KEY (id),
   constraint runners_capacity_check CHECK (capacity >= 0),
   constraint runners_state_check CHECK (state = ANY (ARRAY['active'::text, 'draining'::text, 'stopped'::text, 'lost'::text]))
@@ -2521,6 +2524,16 @@ AS $function$
         left join numbered n on n.ord = d.ord
         left join numbered f on d.outcome = 'known' and f.stream = d.stream and f.key = d.key
         order by d.ord;
+    end $function$;
+
+CREATE OR REPLACE FUNCTION public.end_earlier_secret()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+    begin
+      new.earlier_hash := null;
+      new.earlier_until := null;
+      return new;
     end $function$;
 
 CREATE OR REPLACE FUNCTION public.event_seq_before(p_stream integer, p_ts timestamp with time zone)

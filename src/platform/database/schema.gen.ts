@@ -727,6 +727,7 @@ export interface RunCounts {
 }
 
 export interface Runners {
+  boot: string | null;
   capacity: number;
   ended_at: Timestamp | null;
   host: string;

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdtemp, realpath, symlink, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdtemp, readdir, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { removeTree } from '../runtime/preparation/remove-tree.js';
@@ -11,6 +11,9 @@ const COUNTS =
 const PLAIN = /^extensions\.(?:objectformat|refstorage)\n\w+$/;
 /** What git looks for beside the settings, and has to be the repository's. */
 const SHARED = ['objects', 'refs', 'packed-refs', 'reftable', 'info', 'shallow'];
+const PREFIX = 'svc-git-settings-';
+/** No look takes as long. */
+const LEFT_MS = 3_600_000;
 
 /**
  * Has git work on a repository with the settings of it that count here, in a folder of the service's own: an agent that writes other ones
@@ -24,13 +27,19 @@ export async function withOwnSettings<T>(
   list: (file: string, folder: string) => Promise<string>,
   work: (folder: string) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-git-settings-'));
+  const folder = await mkdtemp(path.join(await realpath(tmpdir()), PREFIX));
+  const given = path.join(folder, 'given');
+  // All of it, which may have passwords in addresses, is there only while git lists it.
+  const listed = async (file: string): Promise<string> => {
+    await write(given, await textOf(file).catch(unlessMissing));
+    const text = await list(given, folder);
+    await rm(given);
+    return text;
+  };
   try {
-    const files = [path.join(common, 'config'), path.join(gitDir, 'config.worktree')];
-    const texts = await Promise.all(files.map((file) => textOf(file).catch(unlessMissing)));
-    const given = path.join(folder, 'given');
-    await write(given, texts.join('\n'));
-    await write(path.join(folder, 'config'), counting(await list(given, folder)));
+    let settings = await listed(path.join(common, 'config'));
+    if (countOfTree(settings)) settings += await listed(path.join(gitDir, 'config.worktree'));
+    await write(path.join(folder, 'config'), counting(settings));
     for (const name of SHARED) {
       const at = path.join(common, name);
       if ((await lstat(at).catch(() => undefined)) !== undefined) await symlink(at, path.join(folder, name));
@@ -39,6 +48,29 @@ export async function withOwnSettings<T>(
   } finally {
     await removeTree(folder);
   }
+}
+
+/** Removes such folders of this user that processes which were killed have left. Answers how many. */
+export async function sweepOwnSettings(above = tmpdir(), now = Date.now()): Promise<number> {
+  let removed = 0;
+  const real = await realpath(above).catch(() => above);
+  for (const name of await readdir(real).catch((): string[] => [])) {
+    if (!name.startsWith(PREFIX)) continue;
+    const folder = path.join(real, name);
+    const found = await lstat(folder).catch(() => undefined);
+    if (found?.isDirectory() !== true || found.uid !== process.getuid?.() || now - found.mtimeMs < LEFT_MS) continue;
+    removed += await removeTree(folder).then(
+      () => 1,
+      () => 0,
+    );
+  }
+  return removed;
+}
+
+/** Whether settings of a tree count beside those of its repository, as these say. */
+function countOfTree(listed: string): boolean {
+  const said = listed.split('\0').findLast((each) => /^extensions\.worktreeconfig(?:\n|$)/.test(each));
+  return said !== undefined && !/\n(?:false|no|off|0*)$/i.test(said);
 }
 
 /** Settings as git lists them, as a file that git reads. */

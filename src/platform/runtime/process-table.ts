@@ -121,6 +121,11 @@ async function look(): Promise<TableEntry[]> {
 
 let boot: string | undefined;
 
+/** What the kernel calls its start, whatever the host is called; containers of one host share it. Empty where there is no such name. */
+export function bootId(): string {
+  return (boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '');
+}
+
 function readEntry(pid: number): TableEntry | undefined {
   const stat = read(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
@@ -128,8 +133,6 @@ function readEntry(pid: number): TableEntry | undefined {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const [state, parent, group] = fields;
   if (state === 'Z' || state === 'X') return undefined;
-  // Ticks since boot, which alone would be the same again after the next boot.
-  boot ??= read('/proc/sys/kernel/random/boot_id')?.trim() ?? '';
   let environment: { readonly map: Map<string, string> | undefined } | undefined;
   let status: { readonly text: string | undefined } | undefined;
   // The owner of the folder is root's where a program may not be looked into.
@@ -138,7 +141,8 @@ function readEntry(pid: number): TableEntry | undefined {
     pid,
     parent: Number(parent),
     group: Number(group),
-    birth: `${boot}/${fields[19]}`,
+    // Ticks since boot, which alone would be the same again after the next boot.
+    birth: `${bootId()}/${fields[19]}`,
     environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`)) }).map,
     user: () => real('Uid'),
     userGroup: () => real('Gid'),

@@ -5,6 +5,7 @@ import { eventually } from '../../../../test/support/sse.js';
 import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import type { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { bootId } from '../../../platform/runtime/process-table.js';
 import { TranscriptLogService } from '../../sessions/transcripts/transcript-log.service.js';
 import { FencingSweeper } from './fencing.sweeper.js';
 import { OrphanReaper } from './orphan-reaper.js';
@@ -271,7 +272,7 @@ describe('a runner that was paused', () => {
     await fixture.until(pk, 'active');
     const b = await fixture.runner('b', { timings: { sweepMs: 60_000 } });
     await pause(late);
-    expect(await b.get(OrphanReaper).end(hostname())).toBe(0);
+    expect(await b.get(OrphanReaper).end({ host: hostname(), boot: null })).toBe(0);
     expect(alive(id)).toEqual(['1']);
     expect(await fixture.row(pk)).toMatchObject({ state: 'active', generation: 1 });
     await b.get(FencingSweeper).sweep();
@@ -349,24 +350,30 @@ describe('leftovers', () => {
   });
 
   it('are not what a live runner has that registered before the host was renamed', async () => {
-    const [kept, moved] = [await a.create(fixture.city), await a.create(fixture.city)];
-    for (const { pk } of [kept, moved]) await fixture.until(pk, 'active');
-    await sql`update runners set host = 'before'`.execute(fixture.db);
+    const { pk, id } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    const { rows } = await sql`select boot from runners`.execute(fixture.db);
+    expect(rows).toEqual([{ boot: bootId() === '' ? null : bootId() }]);
+    await sql`update runners set host = 'before', boot = 'b1'`.execute(fixture.db);
     const b = await fixture.runner('b');
-    expect(await b.get(OrphanReaper).end(hostname())).toBe(0);
-    expect([alive(kept.id), alive(moved.id)]).toEqual([['1'], ['1']]);
-    // What runs as the user of a session is told by the start that a runner elsewhere has of it: another one has gone from here.
+    expect(await b.get(OrphanReaper).end({ host: 'after', boot: 'b2' })).toBe(0);
     const ended: number[] = [];
-    const running = new Set([kept.pk, moved.pk]);
-    const users = { running: async () => running, endSession: async (session: number) => void ended.push(session) };
+    const users = { running: async () => new Set([pk]), endSession: async (session: number) => void ended.push(session) };
     const isolation = { found: async () => ({ users }) } as unknown as Isolation;
-    await sql`update sessions set generation = 2 where pk = ${moved.pk}`.execute(fixture.db);
     const at = <T>(type: abstract new (...args: never[]) => T): T => b.get(type as never);
     const reaper = new OrphanReaper(
       ...([fixture.db, at(HostProcesses), at(SessionWorkRepository), isolation, at(Transactions), at(AppLogger)] as const),
     );
-    await reaper.end(hostname());
-    expect([ended, alive(kept.id)]).toEqual([[moved.pk], ['1']]);
+    for (const boot of ['b1', null]) await reaper.end({ host: 'before', boot });
+    await reaper.end({ host: 'after', boot: 'b1' });
+    expect(ended).toEqual([]);
+    // Somewhere else it has left something, whatever that says of itself: anybody can say what a process has that is held.
+    expect(alive(id)).toEqual(['1']);
+    await reaper.end({ host: 'after', boot: 'b2' });
+    expect(ended).toEqual([pk]);
+    await sql`update runners set boot = null where host = 'before'`.execute(fixture.db);
+    await reaper.end({ host: 'after', boot: null });
+    expect([ended, alive(id)]).toEqual([[pk, pk], ['1']]);
   });
 
   it('of a runner that is lost later are ended, though nobody starts its session again', async () => {

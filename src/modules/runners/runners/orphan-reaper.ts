@@ -5,6 +5,7 @@ import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { HostProcesses, type FoundProcess, type ProcessMarkers } from './ports.js';
+import type { Machine } from './runner.repository.js';
 import { SessionWorkRepository } from './session-work.repository.js';
 
 /** Processes of agents that outlived their runner. */
@@ -24,9 +25,9 @@ export class OrphanReaper {
    *
    * @throws UnconfirmedDead when one cannot be confirmed to be gone: all of them have been tried by then.
    */
-  async end(host: string): Promise<number> {
+  async end(machine: Machine): Promise<number> {
     // First what nobody can forge: it may be what makes others look like leftovers.
-    return allOf([() => this.#endUsers(host), () => this.#endMarked()]);
+    return allOf([() => this.#endUsers(machine), () => this.#endMarked()]);
   }
 
   async #endMarked(): Promise<number> {
@@ -49,17 +50,14 @@ export class OrphanReaper {
   }
 
   /** What has thrown its environment away still runs as its session's user, where users are the walls. */
-  async #endUsers(host: string): Promise<number> {
+  async #endUsers(machine: Machine): Promise<number> {
     const { users } = await this.isolation.found();
     const found = [...((await users?.running()) ?? [])];
     if (users === undefined || found.length === 0) return 0;
-    const held = await this.repository.heldNumbers(this.db, host, found);
+    const held = await this.repository.heldNumbers(this.db, machine, found);
     const endOne = async (tx: Tx, session: number): Promise<number> => {
       // Nobody starts it meanwhile: whatever runs as its user is left over.
-      const idle = await this.repository.holdIdle(tx, host, session);
-      if (idle === undefined) return 0;
-      // Unless it is what the one who has it has started: this host had another name when that one registered.
-      if (idle.elsewhere !== undefined && (await this.processes.find({})).some((each) => keyOf(each) === idle.elsewhere)) return 0;
+      if (!(await this.repository.holdIdle(tx, machine, session))) return 0;
       this.log.warn({ session_pk: session }, 'ending what runs as the user of a session that nobody runs any more');
       await users.endSession(session);
       return 1;

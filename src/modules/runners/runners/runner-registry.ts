@@ -4,10 +4,11 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { Db } from '../../../platform/database/database.js';
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { bootId } from '../../../platform/runtime/process-table.js';
 import { Clock, newId, sleep } from '../../../platform/time/clock.js';
 import { RunnerLease } from './runner-lease.js';
 import { RunnerTimings } from './runner-timings.js';
-import { RunnerRepository } from './runner.repository.js';
+import { RunnerRepository, type Machine } from './runner.repository.js';
 import { RunnerStates } from './runner-states.js';
 
 const LATE_RENEWALS = 3;
@@ -18,7 +19,7 @@ const LATE_RENEWALS = 3;
  */
 @Injectable()
 export class RunnerRegistry {
-  readonly host = hostname();
+  readonly machine: Machine = { host: hostname(), boot: bootId() || null };
   readonly #stop = new AbortController();
   readonly #attempts = new Set<Promise<void>>();
   #lease: RunnerLease | undefined;
@@ -61,7 +62,7 @@ export class RunnerRegistry {
 
   /** Other runners are or were on this host a short while ago. */
   hasNeighbours({ id }: RunnerLease): Promise<boolean> {
-    return this.repository.hasOthers(this.db, this.host, id);
+    return this.repository.hasOthers(this.db, this.machine.host, id);
   }
 
   /** Takes no new sessions any more. Others see it, too. */
@@ -107,7 +108,7 @@ export class RunnerRegistry {
     const id = newId('runner');
     const { kind: isolation } = await this.isolation.found();
     const limits = await this.isolation.limitsBy();
-    const identity = { id, processId: this.config.processId, host: this.host, capacity: this.capacity, isolation, limits };
+    const identity = { id, processId: this.config.processId, ...this.machine, capacity: this.capacity, isolation, limits };
     await this.states.register(identity, this.timings.leaseMs);
     const lease = new RunnerLease(id, this.clock, this.timings, sentAt);
     this.#lease = lease;

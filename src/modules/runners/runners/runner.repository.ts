@@ -5,10 +5,16 @@ import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { IsolationKind } from '../../../platform/isolation/isolation.js';
 
-export interface RunnerIdentity {
+/** What runners of one host have in common. */
+export interface Machine {
+  readonly host: string;
+  /** Null where the host has no such name. */
+  readonly boot: string | null;
+}
+
+export interface RunnerIdentity extends Machine {
   readonly id: string;
   readonly processId: string;
-  readonly host: string;
   readonly capacity: number;
   readonly isolation: IsolationKind;
   readonly limits: LimitsBy;
@@ -19,10 +25,10 @@ const until = (leaseMs: number) => sql`clock_timestamp() + ${leaseMs / 1000}::fl
 /** SQL on `runners`: registration, renewal and loss. */
 @Injectable()
 export class RunnerRepository {
-  async register(tx: Tx, { id, processId, host, capacity, isolation, limits }: RunnerIdentity, leaseMs: number): Promise<void> {
+  async register(tx: Tx, { id, processId, host, boot, capacity, isolation, limits }: RunnerIdentity, leaseMs: number): Promise<void> {
     await sql`
-      insert into runners (id, process_id, host, capacity, isolation, limits, state, lease_until)
-      values (${id}, ${processId}, ${host}, ${capacity}, ${isolation}, ${JSON.stringify(limits)}::jsonb, 'active', ${until(leaseMs)})`.execute(
+      insert into runners (id, process_id, host, boot, capacity, isolation, limits, state, lease_until)
+      values (${id}, ${processId}, ${host}, ${boot}, ${capacity}, ${isolation}, ${JSON.stringify(limits)}::jsonb, 'active', ${until(leaseMs)})`.execute(
       tx,
     );
   }

@@ -141,7 +141,7 @@ export class Runner implements OnApplicationBootstrap {
     let again = true;
     while (!lease.signal.aborted && !this.#handing) {
       try {
-        if (again || (await this.registry.hasNeighbours(lease))) await this.orphans.end(this.registry.host);
+        if (again || (await this.registry.hasNeighbours(lease))) await this.orphans.end(this.registry.machine);
         again = false;
       } catch (error) {
         again = true;

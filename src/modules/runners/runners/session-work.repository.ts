@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import type { Machine } from './runner.repository.js';
 
 export interface SessionFacts {
   /** By the database's clock. */
@@ -35,6 +36,9 @@ export interface LostSession {
   readonly runnerId: string;
   readonly city: CityScope;
 }
+
+/** Whether a runner is of a host, however that was called when it registered. What processes say of themselves is no matter: agents write that. */
+const isOf = ({ host, boot }: Machine) => sql<boolean>`(r.host = ${host} or r.boot = ${boot})`;
 
 /** SQL of runners on what belongs to one session. */
 @Injectable()
@@ -131,30 +135,21 @@ export class SessionWorkRepository {
   }
 
   /** Of these sessions those that a runner of the host has. */
-  async heldNumbers(db: Kysely<Database>, host: string, sessions: readonly number[]): Promise<Set<number>> {
+  async heldNumbers(db: Kysely<Database>, machine: Machine, sessions: readonly number[]): Promise<Set<number>> {
     const { rows } = await sql<{ pk: number }>`
       select s.pk from runners r join sessions s on s.runner_id = r.id
-      where r.host = ${host} and s.pk = any(${[...sessions]}::bigint[])`.execute(db);
+      where ${isOf(machine)} and s.pk = any(${[...sessions]}::bigint[])`.execute(db);
     return new Set(rows.map(({ pk }) => pk));
   }
 
-  /**
-   * Keeps everybody from taking a session until the end of the transaction; undefined when a runner of the host has it, or somebody is about to
-   * change it.
-   *
-   * @returns `elsewhere`: what a runner that gives another host has of it, by `city/session/generation`
-   */
-  async holdIdle(tx: Tx, host: string, session: number): Promise<{ readonly elsewhere: string | undefined } | undefined> {
-    const { rows } = await sql<{ host: string | null; key: string }>`
-      select r.host, e.name || '/' || s.id || '/' || s.generation as key
-      from sessions s join event_streams e on e.id = s.stream_id left join runners r on r.id = s.runner_id
-      where s.pk = ${session} for no key update of s skip locked`.execute(tx);
-    if (rows[0] !== undefined) {
-      if (rows[0].host === host) return undefined;
-      return { elsewhere: rows[0].host === null ? undefined : rows[0].key };
-    }
+  /** Keeps everybody from taking a session until the end of the transaction; false when a runner of the host has it, or somebody is about to change it. */
+  async holdIdle(tx: Tx, machine: Machine, session: number): Promise<boolean> {
+    const { rows } = await sql<{ held: boolean }>`
+      select exists (select from runners r where r.id = s.runner_id and ${isOf(machine)}) as held
+      from sessions s where s.pk = ${session} for no key update of s skip locked`.execute(tx);
+    if (rows[0] !== undefined) return !rows[0].held;
     const { rows: there } = await sql`select from sessions where pk = ${session}`.execute(tx);
-    return there.length === 0 ? { elsewhere: undefined } : undefined;
+    return there.length === 0;
   }
 
   /**

@@ -1,9 +1,25 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { appendFile, chmod, cp, mkdir, mkdtemp, readFile, readdir, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startGitServer, type GitServer } from '../../../../test/support/git-server.js';
+import { eventually } from '../../../../test/support/sse.js';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../../test/support/user-numbers.js';
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import type { GitExit } from '../../../platform/git/git-process.js';
@@ -174,6 +190,13 @@ describe('git for rigs', () => {
       expect([await exists(ran), await exists(settings)]).toEqual([false, false]);
       await writeFile(path.join(into, '.git/config'), harmless);
     }
+  });
+
+  it('removes at its start what killed processes have left of looks', async () => {
+    const left = await mkdtemp(path.join(tmpdir(), 'svc-git-settings-'));
+    await utimes(left, 0, 0);
+    rigs.onApplicationBootstrap();
+    expect(await eventually(async () => !(await exists(left)))).toBe(true);
   });
 
   it('keeps what settings say of files and branches', async () => {

@@ -1,12 +1,12 @@
 import { realpath, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { Injectable } from '@nestjs/common';
+import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { gitEnvironment, PORTS } from '../../../platform/git/git-environment.js';
 import { failureOf, GitFailure } from '../../../platform/git/git-failure.js';
 import { GitRunner } from '../../../platform/git/git-runner.js';
 import { branchNamed, ownRepository, type OwnRepository } from '../../../platform/git/own-repository.js';
-import { withOwnSettings } from '../../../platform/git/own-settings.js';
+import { sweepOwnSettings, withOwnSettings } from '../../../platform/git/own-settings.js';
 import { Git, type Limits } from '../../../platform/git/git.js';
 import { removeTree } from '../../../platform/runtime/preparation/remove-tree.js';
 import { OutgoingRefused } from '../../../platform/outgoing/outgoing-guard.js';
@@ -36,12 +36,17 @@ const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
 
 /** What rigs need of git. */
 @Injectable()
-export class RigGit {
+export class RigGit implements OnApplicationBootstrap {
   constructor(
     private readonly git: Git,
     private readonly runner: GitRunner,
     private readonly config: AppConfig,
   ) {}
+
+  /** What a process that was killed has left of its looks. Nothing waits for it. */
+  onApplicationBootstrap(): void {
+    void sweepOwnSettings();
+  }
 
   /**
    * Makes a whole clone, within `limitMs` milliseconds. Whatever goes wrong, the caller removes what is there.

@@ -7,6 +7,8 @@ const NOTHING = Buffer.alloc(0);
 /** What is pressed, in order, as fast as the program takes it: one that does not read keeps nothing waiting but this. */
 export class Keys {
   #left = NOTHING;
+  /** Bytes of what nobody has pressed, since all of it was taken last. */
+  #replied = 0;
   #timer: NodeJS.Timeout | undefined;
 
   /** @param take tells of how many bytes the program has room for, and gives it those; it never waits */
@@ -22,9 +24,12 @@ export class Keys {
     if (this.#timer === undefined) this.#give(AGAIN_MS.first);
   }
 
-  /** What nobody has pressed is left out where too much waits. */
+  /** What nobody has pressed is left out where too much of it waits. */
   reply(keys: string): void {
-    if (this.waiting + Buffer.byteLength(keys) <= MAX_REPLIES) this.press(keys);
+    const bytes = Buffer.byteLength(keys);
+    if (this.#replied + bytes > MAX_REPLIES) return;
+    this.#replied += bytes;
+    this.press(keys);
   }
 
   /** Takes back what the program has not had room for. */
@@ -32,6 +37,7 @@ export class Keys {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#left = NOTHING;
+    this.#replied = 0;
   }
 
   #give(pause: number): void {

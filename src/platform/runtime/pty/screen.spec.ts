@@ -19,15 +19,19 @@ beforeEach(() => {
 described('a screen', () => {
   // Guard: a few bytes of one program keep nobody else of its worker waiting.
   it.each([...'STLMbIZ'])('does nothing more often than it has lines or columns: %s', async (final) => {
-    await screen.write('\tx\x1b[2;2Hy');
-    const before = [screen.lines(), terminal.buffer.active.cursorX];
+    const after = async (asked: string): Promise<unknown> => {
+      await screen.write(`\x1bc\tx\x1b[2;2Hy${asked}`);
+      return [screen.lines(), terminal.buffer.active.cursorX];
+    };
+    const most = await after(`\x1b[${'bIZ'.includes(final) ? COLUMNS : ROWS}${final}`);
+    expect(most).not.toEqual(await after(''));
     // Without the bound the last of these would take hours.
-    for (const often of [Math.max(ROWS, COLUMNS) + 1, 2 ** 31 - 1, 2 ** 40]) {
-      await screen.write(`\x1b[2;2Hy\x1b[${often}${final}`);
-      expect([screen.lines(), terminal.buffer.active.cursorX]).toEqual(before);
-    }
-    await screen.write(`\x1b[2;2Hy\x1b[3${final}`);
-    expect([screen.lines(), terminal.buffer.active.cursorX]).not.toEqual(before);
+    for (const often of [Math.max(ROWS, COLUMNS) + 1, 2 ** 31 - 1, 2 ** 40]) expect(await after(`\x1b[${often}${final}`)).toEqual(most);
+  });
+
+  it.each([...'STLM'])('is empty when a program clears it by many, and has what comes after that: %s', async (final) => {
+    await screen.write(`a\r\nb\x1b[1;1H\x1b[999${final}c`);
+    expect(screen.lines().join('').trim()).toBe('c');
   });
 
   it('keeps nothing of links and titles', async () => {

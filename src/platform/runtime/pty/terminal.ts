@@ -11,11 +11,16 @@ export const ROWS = 50;
 /** Lines that have left the screen and can still be read. */
 const SCROLLBACK = 1_000;
 
-/** What is done as often as a program says: scrolling, lines put in or taken out; the last character again, tabs. Nobody needs it more often. */
-const REPEATED = [
-  ['STLM', ROWS],
-  ['bIZ', COLUMNS],
-] as const;
+/** What is done as often as a program says, as the library calls it, and how often at the most: more would change nothing that is seen. */
+const REPEATED = {
+  S: ['scrollUp', ROWS],
+  T: ['scrollDown', ROWS],
+  L: ['insertLines', ROWS],
+  M: ['deleteLines', ROWS],
+  b: ['repeatPrecedingCharacter', COLUMNS],
+  I: ['cursorForwardTab', COLUMNS],
+  Z: ['cursorBackwardTab', COLUMNS],
+} as const;
 /** Titles, of up to ten million characters each, and links, which stay with their line for ever. */
 const KEPT = [0, 1, 2, 8];
 
@@ -39,6 +44,11 @@ export async function loadLibraries(load: (name: string) => Promise<unknown> = (
     throw new StartError('unsupported', `${why}; install them, or use a provider that speaks ACP`, '', { cause });
   }
 }
+
+/** Private parts of the terminal library: where they are others, what is asked for too often is not done at all. */
+type InputHandler = Partial<
+  Record<(typeof REPEATED)[keyof typeof REPEATED][0], (counts: { readonly params: readonly number[]; readonly length: number }) => unknown>
+>;
 
 export interface Opened {
   readonly pty: IPty;
@@ -66,13 +76,20 @@ export async function openTerminal(spec: StartSpec): Promise<Opened> {
   }
 }
 
-/** Of what it understands, all that takes longer, or is kept for longer, than what is on a screen is left out: its programs are anybody's. */
+/** Of what it understands, all that takes longer, or is kept for longer, than what is on a screen is bounded or left out: its programs are anybody's. */
 export function boundedTerminal(Library: typeof Terminal): Terminal {
   // It would log each byte that it does not understand.
   const terminal = new Library({ cols: COLUMNS, rows: ROWS, scrollback: SCROLLBACK, allowProposedApi: true, logLevel: 'off' });
   const { parser } = terminal;
-  for (const [finals, most] of REPEATED)
-    for (const final of finals) parser.registerCsiHandler({ final }, ([count]) => Number(count) > most);
+  const { _core } = terminal as unknown as { readonly _core?: { readonly _inputHandler?: InputHandler } };
+  for (const [final, [name, most]] of Object.entries(REPEATED)) {
+    parser.registerCsiHandler({ final }, ([count]) => {
+      if (Number(count) <= most) return false;
+      // "Many" clears a screen. A handler cannot hand on another count, and what it writes comes after the rest.
+      _core?._inputHandler?.[name]?.({ params: [most], length: 1 });
+      return true;
+    });
+  }
   for (const kept of KEPT) parser.registerOscHandler(kept, () => true);
   return terminal;
 }
