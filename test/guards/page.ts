@@ -100,6 +100,21 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/approve.spec.ts',
   },
   {
+    guard: 'A call of which only the beginning is shown is not allowed at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: 'if (isCut(call)) return',
+    replace: 'if (isCut(call) && words !== text) return',
+    test: 'ui/src/lib/approve.spec.ts',
+    name: 'a text of it was cut',
+  },
+  {
+    guard: 'A call whose tool is given nothing is not allowed at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: ' && !(Array.isArray(value) && value.length === 0)',
+    replace: '',
+    test: 'ui/src/lib/approve.spec.ts',
+  },
+  {
     guard: 'Calls of which nothing is said are not taken for the same.',
     file: 'ui/src/lib/alike.ts',
     find: 'whyUntold(one) === undefined && ',
