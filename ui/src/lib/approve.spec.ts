@@ -57,6 +57,9 @@ describe('what is approved', () => {
       change: [{ sign: '+', text: 'new' }],
       text: '',
     });
+    // Found once, however often it is drawn.
+    const one = call({}, edit('new'));
+    expect(toldOf(one)).toBe(toldOf(one));
     expect(toldOf(call({}, { structured: { kind: 'bash', stdout: 'x' } })).text).toContain('"stdout": "x"');
   });
 

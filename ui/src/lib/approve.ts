@@ -55,7 +55,16 @@ export interface Told {
   readonly text: string;
 }
 
-export function toldOf({ use, result }: Call): Told {
+/** Kept with the call: a change of many lines takes a while to find, and is asked for each time that a card is drawn. */
+const kept = new WeakMap<Call, Told>();
+
+export function toldOf(call: Call): Told {
+  const known = kept.get(call) ?? findTold(call);
+  kept.set(call, known);
+  return known;
+}
+
+function findTold({ use, result }: Call): Told {
   const change = changeOf(result?.structured);
   const rest = change === undefined && result?.structured !== undefined ? JSON.stringify(result.structured, null, 2) : '';
   const files = [use.file_path, result?.file_path].filter((path) => path !== undefined && path !== '');
