@@ -168,8 +168,13 @@ described('what somebody has typed', () => {
       const [at, href] = [new URL(page.url()), await link.getAttribute('href')];
       expect([at.pathname, at.search, await title.inputValue()]).toEqual(['/ui/c/alpha/beads', '?new=1', 'Begun meanwhile']);
       await page.unroute(path);
+      // Beneath the dialog nothing can be pressed: the card waits longer than others stay.
+      await page.waitForTimeout(6_500);
       await dialog.getByRole('button', { name: 'Cancel' }).click();
+      await link.click();
+      await page.waitForURL(`${base}${href}`);
       await link.waitFor({ state: 'detached' });
+      await page.goto(`${base}/ui/c/alpha/beads`);
       return href;
     };
     expect(await leave('Cities', 'Directory', 'Create the city', '**/v0/city')).toBe('/ui/c/later/sessions?new=1');

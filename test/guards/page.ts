@@ -174,8 +174,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What was asked for in a dialog that was left is told of by a card.',
     file: 'ui/src/live/followed.ts',
-    find: '{ ...one, quiet: false } : one',
-    replace: '{ ...one, quiet: one.quiet === true } : one',
+    find: '{ ...one, quiet: false, stays',
+    replace: '{ ...one, quiet: one.quiet === true, stays',
+    test: 'ui/src/live/followed.spec.ts',
+  },
+  {
+    guard: 'The card of what was asked for in a dialog that was left is there until somebody has seen it.',
+    file: 'ui/src/live/followed.ts',
+    find: '?.stays !== true) this',
+    replace: '?.state !== undefined) this',
     test: 'ui/src/live/followed.spec.ts',
   },
   {
