@@ -36,7 +36,10 @@ import type { McpServer, Talk } from './talk.js';
 const COMMANDS: readonly (readonly [RegExp, (talk: Talk, ...found: string[]) => Promise<void>])[] = [
   [/^stream (\d+)(?: (\d+))?$/, stream],
   [/^tool$/, tool],
-  [/^ask$/, async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?', rawInput: {} })}`)],
+  [
+    /^ask$/,
+    async (talk) => talk.say(`chosen: ${await talk.ask({ toolCallId: 'ask', title: 'May I?', rawInput: { question: 'May I?' } })}`),
+  ],
   [/^ask (\S+) (.+)$/s, askToWrite],
   [/^think(?: (\d+))?$/, think],
   [/^plan$/, plan],

@@ -100,6 +100,21 @@ export const PAGE: readonly Guard[] = [
     test: 'ui/src/lib/approve.spec.ts',
   },
   {
+    guard: 'A call of which only the beginning is shown is not allowed at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: 'if (isCut(call)) return',
+    replace: 'if (isCut(call) && words !== text) return',
+    test: 'ui/src/lib/approve.spec.ts',
+    name: 'a text of it was cut',
+  },
+  {
+    guard: 'A call whose tool is given nothing is not allowed at once.',
+    file: 'ui/src/lib/approve.ts',
+    find: ' && !(Array.isArray(value) && value.length === 0)',
+    replace: '',
+    test: 'ui/src/lib/approve.spec.ts',
+  },
+  {
     guard: 'Calls of which nothing is said are not taken for the same.',
     file: 'ui/src/lib/alike.ts',
     find: 'whyUntold(one) === undefined && ',
@@ -112,6 +127,14 @@ export const PAGE: readonly Guard[] = [
     find: ', result?.content, result?.structured]',
     replace: ']',
     test: 'ui/src/lib/alike.spec.ts',
+  },
+  {
+    guard: 'A change of very many lines does not hold up the inbox.',
+    file: 'ui/src/lib/diff.ts',
+    find: 'if (lines.length > MOST_ALONE && ',
+    replace: 'if (lines.length < 0 && ',
+    test: 'ui/src/lib/diff.spec.ts',
+    name: 'in few parts',
   },
   {
     guard: 'A key that is held down answers no question after the one that was read.',
@@ -151,8 +174,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What was asked for in a dialog that was left is told of by a card.',
     file: 'ui/src/live/followed.ts',
-    find: '{ ...one, quiet: false } : one',
-    replace: '{ ...one, quiet: one.quiet === true } : one',
+    find: '{ ...one, quiet: false, stays',
+    replace: '{ ...one, quiet: one.quiet === true, stays',
+    test: 'ui/src/live/followed.spec.ts',
+  },
+  {
+    guard: 'The card of what was asked for in a dialog that was left is there until somebody has seen it.',
+    file: 'ui/src/live/followed.ts',
+    find: '?.stays !== true) this',
+    replace: '?.state !== undefined) this',
     test: 'ui/src/live/followed.spec.ts',
   },
   {

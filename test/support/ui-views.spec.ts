@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
+import { cutText, TEXT_CHARACTERS } from '../../src/platform/runtime/limits.js';
 import { uiViews } from './ui-views.js';
 
 /** Ways by which a text becomes markup or a program. The policy of the page refuses them as well, when they run. */
@@ -27,6 +28,13 @@ describe("the operator's page, as it is written", () => {
     const heard = new Set([...readFileSync('ui/src/live/supervisor.ts', 'utf8').matchAll(/^ {2}'([\w.]+)',$/gm)].map(([, type]) => type!));
     expect(ends.length).toBeGreaterThan(10);
     expect([...new Set(ends)].filter((type) => !heard.has(type))).toEqual([]);
+  });
+
+  it('knows where the service cuts what a call would do, and what stands there', () => {
+    const [, kept, cut] = /^const KEPT = (\d+) \* 1024;\nconst CUT = \/(.+)\/;$/m.exec(readFileSync('ui/src/lib/approve.ts', 'utf8'))!;
+    const text = cutText('x'.repeat(TEXT_CHARACTERS + 1));
+    expect(Number(kept) * 1024).toBe(TEXT_CHARACTERS);
+    for (const one of [text, JSON.stringify(text)]) expect(one.slice(TEXT_CHARACTERS)).toMatch(new RegExp(cut!));
   });
 
   it('makes neither markup nor a program of a text, and has no style in its markup', () => {

@@ -1,14 +1,15 @@
-import { Link, Outlet, useNavigate, useParams, useRouterState } from '@tanstack/react-router';
-import { useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { Link, Outlet, useNavigate, useParams, useRouter, useRouterState } from '@tanstack/react-router';
+import { useCallback, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { forgetKey, keyNow } from '../api/key.js';
 import { ask, useSigning } from '../api/info.js';
-import { useKeys } from '../lib/keys.js';
+import { Leaving, useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { countWords } from '../lib/waiting.js';
 import { useKeptInbox } from '../live/inbox.js';
 import { cities } from '../live/supervisor.js';
 import { useWaiting } from '../live/waiting.js';
 import { Button, Modal, Problem } from '../parts/basics.js';
+import { Views } from '../parts/city-stopped.js';
 import { copyAddress } from '../parts/copy.js';
 import { Icon } from '../parts/icons.js';
 import { Connection } from './connection.js';
@@ -27,6 +28,11 @@ export function Shell(): ReactNode {
   const [more, setMore] = useState(false);
   const [help, setHelp] = useState(false);
   const navigate = useNavigate();
+  const router = useRouter();
+  const leaving = useCallback(() => {
+    const { isLoading, location, resolvedLocation } = router.state;
+    return isLoading && location.pathname !== resolvedLocation?.pathname;
+  }, [router]);
   useEffect(() => {
     if (here !== undefined) rememberCity(here);
   }, [here]);
@@ -66,7 +72,11 @@ export function Shell(): ReactNode {
         )}
         <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-hidden outline-none">
           <Going />
-          <Outlet />
+          <Leaving value={leaving}>
+            <Views>
+              <Outlet />
+            </Views>
+          </Leaving>
         </main>
       </div>
       <BottomBar city={city} count={count} onMore={() => setMore(true)} />

@@ -51,7 +51,9 @@ describe('questions that ask the same', () => {
       call({ file_path: 'a.md', input: { kind: 'text', text: 'new' } }, one.result),
     ];
     expect(others.map((other) => sameCall(one, other))).toEqual(others.map(() => false));
-    expect(sameCall(call({}), call({}))).toBe(false);
+    const cut = edit({ new_string: `${'x'.repeat(32 * 1024)}\n[…]` });
+    for (const untold of [call({}), call({ input: { kind: 'arguments', arguments: [] } }), cut])
+      expect(sameCall(untold, untold)).toBe(false);
   });
 
   it('would do the same whatever the order in which it is written', () => {

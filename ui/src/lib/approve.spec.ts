@@ -57,6 +57,9 @@ describe('what is approved', () => {
       change: [{ sign: '+', text: 'new' }],
       text: '',
     });
+    // Found once, however often it is drawn.
+    const one = call({}, edit('new'));
+    expect(toldOf(one)).toBe(toldOf(one));
     expect(toldOf(call({}, { structured: { kind: 'bash', stdout: 'x' } })).text).toContain('"stdout": "x"');
   });
 
@@ -70,11 +73,30 @@ describe('what is approved', () => {
       [call({}, { content: ' \n' }), silent],
       [call({}, { content: '', structured: { kind: 'edit', old_string: 'same', new_string: 'same' } }), silent],
       [call({}, { content: '[a tool call of 600000 bytes was left out]' }), 'what it would do is too large to be shown'],
+      [
+        call({ input: { kind: 'command', command: 'its title' } }, { content: '[a tool call of 600000 bytes was left out]' }),
+        'what it would do is too large to be shown',
+      ],
       [call({}, edit('new')), undefined],
       [call({}, { content: 'would write' }), undefined],
-      [call({ input: { kind: 'arguments', arguments: [] } }), undefined],
+      [call({ input: { kind: 'arguments', arguments: [] } }), silent],
+      [call({ input: { kind: 'command', command: 'ls', arguments: [] } }), undefined],
     ];
     expect(shown.map(([one]) => whyUntold(one))).toEqual(shown.map(([, why]) => why));
+  });
+
+  it('is unknown where a text of it was cut, in whatever that stands', () => {
+    const whole = 'x'.repeat(32 * 1024);
+    const calls = (text: string): readonly Call[] => [
+      call({ input: { kind: 'command', command: text } }),
+      call({ input: { kind: 'arguments', arguments: [{ name: 'edits', value: JSON.stringify([{ new: text }]) }] } }),
+      call({}, edit(text)),
+      call({}, { content: '', structured: { kind: 'edit', old_string: text, new_string: 'new' } }),
+      call({}, { content: `${text}\nand more` }),
+    ];
+    const why = 'what it would do is too large to be shown whole';
+    expect(calls(`${whole}\n[…]`).map(whyUntold)).toEqual(Array.from({ length: 5 }, () => why));
+    for (const text of [whole, `${whole}more`, `\n[…]${whole}`]) expect(calls(text).map(whyUntold)).toEqual(Array.from({ length: 5 }));
   });
 
   it('is looked for a few pages back, as far as there are any', async () => {

@@ -43,7 +43,7 @@ type Input = Schemas['SessionStructuredToolInput'];
 export function inputOf(input: Input | undefined): readonly (readonly [name: string, value: string])[] {
   const { kind: _, ...members } = (input ?? {}) as Record<string, unknown>;
   return Object.entries(members)
-    .filter(([, value]) => value !== undefined && value !== null && value !== '')
+    .filter(([, value]) => value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0))
     .map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value, null, 2)]);
 }
 
@@ -55,7 +55,16 @@ export interface Told {
   readonly text: string;
 }
 
-export function toldOf({ use, result }: Call): Told {
+/** Kept with the call: a change of many lines takes a while to find, and is asked for each time that a card is drawn. */
+const kept = new WeakMap<Call, Told>();
+
+export function toldOf(call: Call): Told {
+  const known = kept.get(call) ?? findTold(call);
+  kept.set(call, known);
+  return known;
+}
+
+function findTold({ use, result }: Call): Told {
   const change = changeOf(result?.structured);
   const rest = change === undefined && result?.structured !== undefined ? JSON.stringify(result.structured, null, 2) : '';
   const files = [use.file_path, result?.file_path].filter((path) => path !== undefined && path !== '');
@@ -65,13 +74,23 @@ export function toldOf({ use, result }: Call): Told {
 /** What the service has put in the place of a call that was too large to keep. */
 const LEFT_OUT = /^\[a tool call of \d+ bytes was left out\]$/;
 
+/** How far the service keeps each text of a call that is too large, and what stands there then: also within a text that others are part of. */
+const KEPT = 32 * 1024;
+const CUT = /(?:\n|\\n)\[…\]/;
+
+const isCut = (value: unknown): boolean =>
+  typeof value === 'string'
+    ? value.length > KEPT && CUT.test(value.slice(KEPT))
+    : typeof value === 'object' && value !== null && Object.values(value).some(isCut);
+
 /** Why nobody can know from what is shown what the call would do; undefined where he can. A file says where, and not what. */
 export function whyUntold(call: Call | undefined): string | undefined {
   if (call === undefined) return 'what it would do is not in the newest entries of its transcript';
   const { input, change = [], text } = toldOf(call);
   const words = text.trim();
-  if (input.length > 0 || change.some(({ sign }) => sign === '+' || sign === '-')) return undefined;
   if (LEFT_OUT.test(words)) return 'what it would do is too large to be shown';
+  if (isCut(call)) return 'what it would do is too large to be shown whole';
+  if (input.length > 0 || change.some(({ sign }) => sign === '+' || sign === '-')) return undefined;
   return words === '' ? 'its agent does not say what it would do' : undefined;
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { diffOf } from './diff.js';
+import { diffOf, partsOf } from './diff.js';
 
 const told = (before: string, after: string): string[] => diffOf(before, after).map(({ sign, text }) => `${sign}${text}`);
 
@@ -33,5 +33,17 @@ describe('what has changed', () => {
     const [before, after] = ['a', 'b'].map((one) => Array.from({ length: 1_000 }, (_, i) => `${one}${i}`).join('\n'));
     const signs = diffOf(before!, after!).map(({ sign }) => sign);
     expect(signs.lastIndexOf('-')).toBeLessThan(signs.indexOf('+'));
+  });
+
+  it('is drawn whole, and in few parts where it is long', () => {
+    const text = Array.from({ length: 20_000 }, (_, i) => `line ${i}`).join('\n');
+    const drawn = (before: string): string[] => partsOf(diffOf(before, text)).map(({ sign, lines }) => `${sign}${lines.join('\n')}`);
+    // Texts that are long are not compared by what differs in them.
+    expect(drawn('').join() === `+${text}`).toBe(true);
+    expect(drawn('old').join() === `-old,+${text}`).toBe(true);
+    expect(partsOf(diffOf('', 'a\nb'))).toEqual([
+      { sign: '+', lines: ['a'] },
+      { sign: '+', lines: ['b'] },
+    ]);
   });
 });

@@ -69,11 +69,31 @@ function middle(old: readonly string[], now: readonly string[]): DiffLine[] {
 
 /** Of what has not changed only what is near. */
 function withoutFar(lines: readonly DiffLine[]): DiffLine[] {
-  const near = new Set<number>();
-  for (const [i, { sign }] of lines.entries()) if (sign !== ' ') for (let at = i - AROUND; at <= i + AROUND; at++) near.add(at);
+  const near = new Uint8Array(lines.length);
+  for (const [i, { sign }] of lines.entries()) if (sign !== ' ') near.fill(1, Math.max(0, i - AROUND), i + AROUND + 1);
   const shown: DiffLine[] = [];
   for (const [i, line] of lines.entries())
-    if (near.has(i)) shown.push(line);
+    if (near[i] === 1) shown.push(line);
     else if (shown.at(-1)?.sign !== 'gap') shown.push({ sign: 'gap', text: '' });
   return shown;
+}
+
+/** Lines of one sign that follow one another, drawn as one. */
+export interface DiffPart {
+  readonly sign: DiffLine['sign'];
+  readonly lines: readonly string[];
+}
+
+/** So many lines are drawn one by one. Of more each would cost a browser what a whole text does: hundreds of thousands, seconds. */
+const MOST_ALONE = 200;
+
+/** A change as it is drawn, with nothing left out. */
+export function partsOf(lines: readonly DiffLine[]): readonly DiffPart[] {
+  const parts: { sign: DiffLine['sign']; lines: string[] }[] = [];
+  for (const { sign, text } of lines) {
+    const last = parts.at(-1);
+    if (lines.length > MOST_ALONE && last?.sign === sign) last.lines.push(text);
+    else parts.push({ sign, lines: [text] });
+  }
+  return parts;
 }

@@ -1,4 +1,4 @@
-import { createContext, useContext, useLayoutEffect, useRef, useSyncExternalStore } from 'react';
+import { createContext, useContext, useLayoutEffect, useRef, useSyncExternalStore, type ReactNode } from 'react';
 import { isEnteredAgain, isMeant } from './held.js';
 
 /** One registry of keys: what a view binds is what `?` lists. */
@@ -46,23 +46,26 @@ function changed(): void {
   for (const tell of listeners) tell();
 }
 
-/** True around what is kept and cannot be seen: its keys are nobody's. */
-export const Unseen = createContext(false);
+/** What stands in the place of a view that is kept and cannot be seen. Its keys are nobody's, and a dialog of it that can be seen says so. */
+export const Instead = createContext<ReactNode>(null);
+/** Whether the view is left for another one that is on its way: what its keys do would take back whoever has gone on. */
+export const Leaving = createContext<() => boolean>(() => false);
 
 /** Binds keys while the component is there, from the moment at which it can be seen; what is bound last comes first. */
 export function useKeys(name: string, bindings: readonly Binding[]): void {
-  const seen = !useContext(Unseen);
+  const seen = useContext(Instead) === null;
+  const leaving = useContext(Leaving);
   const now = useRef(bindings);
   now.current = seen ? bindings : [];
   useLayoutEffect(() => {
-    const group: Group = { name, bindings: () => now.current };
+    const group: Group = { name, bindings: () => (leaving() ? [] : now.current) };
     groups = [group, ...groups];
     changed();
     return () => {
       groups = groups.filter((one) => one !== group);
       changed();
     };
-  }, [name]);
+  }, [name, leaving]);
 }
 
 export const useGroups = (): readonly Group[] =>

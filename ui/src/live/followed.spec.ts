@@ -41,13 +41,16 @@ function start(kept: readonly Operation[] = [], at = 0) {
 }
 
 describe('what was accepted', () => {
-  it('is told of by a card once nobody shows it in its place', () => {
-    const { followed } = start();
-    void followed.follow('Start', 'r1', true);
-    void followed.follow('Another', 'r2', true);
-    followed.settle(endOf('r1'));
+  it('is told of by a card once nobody shows it in its place, for as long as it takes to be seen', () => {
+    const { followed, waits, states } = start();
+    for (const id of ['r1', 'r2', 'r3']) void followed.follow('Start', id, true);
+    for (const id of ['r1', 'r3']) followed.settle(endOf(id));
     followed.tell('r1');
-    expect(followed.snapshot().map(({ quiet }) => quiet)).toEqual([false, true]);
+    expect(followed.snapshot().map(({ quiet }) => quiet)).toEqual([false, true, true]);
+    for (const { go, ms } of waits) if (ms === 6_000) go();
+    expect(followed.snapshot().map(({ requestId }) => requestId)).toEqual(['r1', 'r2']);
+    followed.dismiss('r1');
+    expect(states()).toEqual(['running']);
   });
 
   it('is followed to its end, which is looked for since its acceptance only', async () => {

@@ -12,6 +12,8 @@ export interface Operation {
   readonly event?: LoggedEvent;
   /** Whoever asked shows it in its place: a card only tells that it has failed. */
   readonly quiet?: boolean;
+  /** Nobody was taken to what has come of it: its card stays until somebody has seen it. */
+  readonly stays?: boolean;
 }
 
 /** What it needs of its surroundings; tests have their own. */
@@ -64,9 +66,9 @@ export class Followed {
     this.#set(this.#operations.filter((one) => one.requestId !== requestId));
   }
 
-  /** Whoever asked does not show it any more: a card does. */
+  /** Whoever asked does not show it any more: a card does, and stays until it is opened or dismissed. What is open over it may be for longer than that. */
   tell(requestId: string): void {
-    this.#set(this.#operations.map((one) => (one.requestId === requestId ? { ...one, quiet: false } : one)));
+    this.#set(this.#operations.map((one) => (one.requestId === requestId ? { ...one, quiet: false, stays: true } : one)));
   }
 
   /** Shows what was accepted until its end, which it gives. */
@@ -98,12 +100,16 @@ export class Followed {
       ),
     );
     // What has failed stays until somebody has seen it.
-    if (!failed) this.around.later(() => this.dismiss(id), DONE_MS);
+    if (!failed) this.around.later(() => this.#over(id), DONE_MS);
   }
 
   /** After a reload, and after a stream that has lost its place. */
   lookAgain(): void {
     for (const { requestId, state } of this.#operations) if (state === 'running') this.#look(requestId);
+  }
+
+  #over(id: string): void {
+    if (this.#operations.find(({ requestId }) => requestId === id)?.stays !== true) this.dismiss(id);
   }
 
   #running(id: string): Operation | undefined {

@@ -37,7 +37,7 @@ function restored(): Operation[] {
 export const useOperations = (): readonly Operation[] => useSyncExternalStore(followed.subscribe, followed.snapshot);
 export const dismiss = (requestId: string): void => followed.dismiss(requestId);
 export const follow = (label: string, requestId: string, quiet = false): Promise<LoggedEvent> => followed.follow(label, requestId, quiet);
-/** Shows what was quiet: nobody waits for it in its place any more. */
+/** Shows it until it is opened or dismissed: nobody waits for it in its place any more. */
 export const tellOf = (requestId: string): void => followed.tell(requestId);
 export const settle = (event: LoggedEvent): void => followed.settle(event);
 export const lookAgain = (): void => followed.lookAgain();

@@ -1,7 +1,16 @@
-import { useId, useLayoutEffect, useRef, useState, type ButtonHTMLAttributes, type ReactNode, type SyntheticEvent } from 'react';
+import {
+  useContext,
+  useId,
+  useLayoutEffect,
+  useRef,
+  useState,
+  type ButtonHTMLAttributes,
+  type ReactNode,
+  type SyntheticEvent,
+} from 'react';
 import { Refusal } from '../api/client.js';
 import { useNow } from '../lib/clock.js';
-import { blockKeys, shownKeys } from '../lib/keys.js';
+import { blockKeys, Instead, shownKeys } from '../lib/keys.js';
 import { ago } from '../lib/text.js';
 
 const LOOK = {
@@ -53,6 +62,7 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
   const pressed = useRef(false);
   const typed = useRef(false);
   const [warned, warn] = useState(false);
+  const instead = useContext(Instead);
   const id = useId();
   const ask = (event: SyntheticEvent): void => {
     if (!typed.current || warned) return;
@@ -91,6 +101,7 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
         <h2 id={id} className="text-base font-semibold">
           {title}
         </h2>
+        {instead}
         {children}
         {warned && (
           <p role="alert" className="text-sm text-warn">

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import type { DiffLine } from '../lib/diff.js';
+import { partsOf, type DiffLine } from '../lib/diff.js';
 import { visible } from '../lib/text.js';
 import { Button } from './basics.js';
 
@@ -10,6 +10,7 @@ const LOOKS: Readonly<Record<DiffLine['sign'], string>> = {
   gap: 'text-muted',
 };
 const NAMES: Readonly<Record<DiffLine['sign'], string>> = { '-': 'gone: ', '+': 'new: ', ' ': '', gap: '' };
+const MARKS: Readonly<Record<DiffLine['sign'], string>> = { '-': '-', '+': '+', ' ': ' ', gap: '⋯' };
 /** Lines that are shown at once. */
 const MOST = 200;
 
@@ -33,13 +34,13 @@ export function Change({ lines, whole = false }: { lines: readonly DiffLine[]; w
         data-change
         className="words max-h-96 overflow-auto rounded-md border border-line bg-ground py-1 font-mono text-[13px]"
       >
-        {shown.map(({ sign, text }, i) => (
+        {partsOf(shown).map(({ sign, lines: texts }, i) => (
           <span key={i} className={`block px-2.5 ${LOOKS[sign]}`}>
             <span className="sr-only">{NAMES[sign]}</span>
             <span aria-hidden="true" className="inline-block w-4 select-none">
-              {sign === 'gap' ? '⋯' : sign}
+              {MARKS[sign]}
             </span>
-            {visible(text)}
+            {visible(texts.join(`\n${MARKS[sign]} `))}
           </span>
         ))}
       </pre>

@@ -1,14 +1,26 @@
-import { useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { createContext, useContext, useLayoutEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { inCity, newKey, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { City } from '../api/types.js';
 import { useStreamState } from '../app/connection.js';
-import { Unseen } from '../lib/keys.js';
+import { Instead } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { follow } from '../live/operations.js';
 import { cities } from '../live/supervisor.js';
 import { streamOf } from '../live/use-list.js';
 import { Button, Empty, Problem } from './basics.js';
+
+const Hide = createContext<(instead: ReactNode) => void>(() => undefined);
+
+/** Around all views: what stands in the place of one is told to all of it, also to what binds its keys outside of what is hidden. */
+export function Views({ children }: { children: ReactNode }): ReactNode {
+  const [instead, hide] = useState<ReactNode>(null);
+  return (
+    <Hide value={hide}>
+      <Instead value={instead}>{children}</Instead>
+    </Hide>
+  );
+}
 
 interface WhileRunningProps {
   readonly city: string;
@@ -31,22 +43,39 @@ export function WhileRunning({ city, title, children }: WhileRunningProps): Reac
           <CityStopped city={city} why={stream.why} />
         </div>
       )}
-      {/* A dialog would keep the page for itself without a box of its own: what cannot be seen has one, and no room. */}
-      {(!stopped || shown.current === city) && (
-        <div inert={stopped} className={stopped ? 'invisible h-0 overflow-hidden' : 'contents'}>
-          <Unseen value={stopped}>{children}</Unseen>
-        </div>
-      )}
+      {/* A dialog would keep the page for itself without a box of its own: what cannot be seen has one, and no room. It is not inert: its dialogs are used. */}
+      {(!stopped || shown.current === city) && <div className={stopped ? 'invisible h-0 overflow-hidden' : 'contents'}>{children}</div>}
     </>
   );
 }
 
 /** A city that does not run shows nothing but why; one that is not there, or not for this key, says the same as one that has ended. */
 export function CityStopped({ city, why }: { city: string; why: string }): ReactNode {
+  const known = useKnown(city);
+  const hide = useContext(Hide);
+  useLayoutEffect(() => {
+    hide(<StoppedBelow city={city} />);
+    return () => hide(null);
+  }, [hide, city]);
+  return (
+    <Empty title={titleOf(city, known)}>
+      {known?.error === undefined ? <p className="words">{why}</p> : <Failure of={known} />}
+      <StartIt city={city} />
+    </Empty>
+  );
+}
+
+/** The same in a dialog that was open before: it covers what its city shows. */
+const StoppedBelow = ({ city }: { city: string }): ReactNode => (
+  <div role="status" className="flex flex-wrap items-center justify-between gap-2 rounded-lg border border-line bg-raised px-3 py-2">
+    <p className="text-sm">{titleOf(city, useKnown(city))}</p>
+    <StartIt city={city} />
+  </div>
+);
+
+function StartIt({ city }: { city: string }): ReactNode {
   const [error, setError] = useState<unknown>();
   const not = useForbidden('operate');
-  const all = useSyncExternalStore(cities.subscribe, cities.snapshot);
-  const known = all.rows.find(({ name }) => name === city);
   const start = (): void => {
     setError(undefined);
     post<{ request_id: string }>(inCity(city, 'start'), undefined, { idempotencyKey: newKey() })
@@ -54,15 +83,17 @@ export function CityStopped({ city, why }: { city: string; why: string }): React
       .catch(setError);
   };
   return (
-    <Empty title={titleOf(city, known)}>
-      {known?.error === undefined ? <p className="words">{why}</p> : <Failure of={known} />}
+    <>
       <Button not={not} onClick={start}>
         Start it
       </Button>
       {error !== undefined && <Problem error={error} />}
-    </Empty>
+    </>
   );
 }
+
+const useKnown = (city: string): City | undefined =>
+  useSyncExternalStore(cities.subscribe, cities.snapshot).rows.find(({ name }) => name === city);
 
 function titleOf(city: string, known: City | undefined): string {
   if (known === undefined) return `${city} is not running, or is not there`;

@@ -4,7 +4,7 @@ import { post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import { useHere } from '../lib/here.js';
 import { useWishes } from '../lib/wishes.js';
-import { follow } from '../live/operations.js';
+import { follow, tellOf } from '../live/operations.js';
 import { Button, Field, Problem } from './basics.js';
 import { ProviderPicker } from './providers.js';
 
@@ -30,9 +30,10 @@ export function CreateCity({ onDone, onCancel }: { onDone?: () => void; onCancel
       onDone?.();
       const end = await follow(`Create city ${dir.trim()}`, request_id);
       const name = end.payload.name;
-      if (end.type !== 'request.failed' && typeof name === 'string' && isStillHere())
-        void navigate({ to: '/c/$city/sessions', params: { city: name }, search: { new: '1' } });
-      else setBusy(false);
+      const made = end.type !== 'request.failed' && typeof name === 'string';
+      if (made && isStillHere()) return void navigate({ to: '/c/$city/sessions', params: { city: name }, search: { new: '1' } });
+      if (made) tellOf(request_id);
+      setBusy(false);
     } catch (refused) {
       setError(refused);
       setBusy(false);

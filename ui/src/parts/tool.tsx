@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { memo, type ReactNode } from 'react';
 import type { Schemas } from '../api/types.js';
 import { inputOf, toldOf, type Call } from '../lib/approve.js';
 import { plain, visible } from '../lib/text.js';
@@ -23,8 +23,8 @@ export function ToolInput({ input }: { input: Input | undefined }): ReactNode {
   );
 }
 
-/** Exactly what a call would do, for whoever is to allow it: on what, what it is given, and what it says beside that. */
-export function ToolTold({ call }: { call: Call }): ReactNode {
+/** Exactly what a call would do, for whoever is to allow it: on what, what it is given, and what it says beside that. Drawn once: it may be long. */
+export const ToolTold = memo(function ToolTold({ call }: { call: Call }): ReactNode {
   const { files, change, text } = toldOf(call);
   return (
     <>
@@ -39,7 +39,7 @@ export function ToolTold({ call }: { call: Call }): ReactNode {
       {text.trim() !== '' && <Code>{text}</Code>}
     </>
   );
-}
+});
 
 export const Code = ({ children }: { children: string }): ReactNode => (
   <pre tabIndex={0} className="words max-h-96 overflow-auto rounded-md border border-line bg-ground px-2.5 py-1.5 font-mono text-[13px]">

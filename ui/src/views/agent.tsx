@@ -8,7 +8,7 @@ import { useHere } from '../lib/here.js';
 import { useKeys } from '../lib/keys.js';
 import { plain, visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
-import { follow, whyOf } from '../live/operations.js';
+import { follow, tellOf, whyOf } from '../live/operations.js';
 import { sessionsOf } from '../live/sessions.js';
 import { done } from '../live/undo.js';
 import { useCityList } from '../live/use-list.js';
@@ -69,7 +69,8 @@ export function AgentPage(): ReactNode {
         const end = await follow(`Start a session of ${name}`, request_id);
         if (end.type === 'request.failed') throw new Error(whyOf(end));
         const { id } = end.payload.session as { id: string };
-        if (isStillHere()) void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
+        if (!isStillHere()) return tellOf(request_id);
+        void navigate({ to: '/c/$city/sessions/$id', params: { city, id } });
       },
       undefined,
       `start ${city}/${name}`,
