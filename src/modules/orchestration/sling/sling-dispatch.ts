@@ -3,7 +3,7 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
 import type { BeadChange, BeadRecord } from '../../work/work/bead-record.js';
-import { requireNotHeld, requireNotOthers } from '../../work/work/held.js';
+import { requireNotOthers } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { objectionsTo, refusal, ROUTE, standing, type Objection, type Obstacles } from './sling-objections.js';
 import type { SlingOrder } from './sling-order.js';
@@ -79,16 +79,15 @@ export class SlingDispatch {
   }
 
   /**
-   * What a graph is launched for goes to nobody itself, and is done when the graph is. A session launches none for what is neither its own nor
-   * the target's: whoever that is may have begun it when the graph ends.
+   * What a graph is launched for goes to nobody itself, and is done when the graph is: a session launches none for what is
+   * another one's: whoever that is may have begun it when the graph ends.
    *
    * @throws ProblemError sling_missing_bead, sling_cross_rig, forbidden
    */
   async requireGraphTarget(work: Work, id: string, order: SlingOrder): Promise<void> {
     const bead = await work.find(id);
     if (bead === undefined) throw missing(id, `formulas v2 target ${id} not found`);
-    if (bead.assignee !== null && order.target.answersTo(bead.assignee)) requireNotHeld(order, bead);
-    else requireNotOthers(order, bead);
+    requireNotOthers(order, bead);
     const other = order.force ? undefined : otherRig(bead, order);
     if (other !== undefined) throw other;
   }
