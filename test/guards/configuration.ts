@@ -139,16 +139,24 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A disk that does not answer keeps so many threads only.',
     file: 'src/platform/disk/disk-places.ts',
-    find: ' && (this.#held.get(mount) ?? 0) < LIMITS.ofOne',
-    replace: '',
+    find: '(this.#held.get(mount) ?? 0) < Math.ceil((PLACES - this.#taken) / 2)',
+    replace: 'this.#taken < PLACES',
     test: 'src/platform/disk/disk-places.spec.ts',
   },
   {
     guard: 'Disks that do not answer leave threads for names of hosts and sign-ins.',
     file: 'src/platform/disk/disk-places.ts',
-    find: 'this.#taken < LIMITS.places && ',
-    replace: '',
+    find: 'Math.ceil((PLACES - this.#taken) / 2)',
+    replace: '8',
     test: 'src/platform/disk/disk-places.spec.ts',
+  },
+  {
+    guard: 'A link takes its place at the disk to which it leads.',
+    file: 'src/modules/files/composition/trees/placed.ts',
+    find: 'return processPlaces.run(to, () => fs.stat(link));',
+    replace: 'return processPlaces.run(link, () => fs.stat(link));',
+    test: 'src/modules/files/composition/trees/disk-tree.spec.ts',
+    name: 'links to a disk that does not answer',
   },
   {
     guard: 'Files of cities are read in the places of their disk.',

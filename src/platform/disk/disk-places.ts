@@ -1,12 +1,12 @@
 import { Line } from '../collections/line.js';
 import { mountOf } from './answering.js';
 
-/** Fewer than the process has threads (`POOL`): names of hosts and sign-ins at the database need some, and so does asking a disk whether it answers. */
-const LIMITS = { places: 12, ofOne: 6 };
+/** Fewer than the process has threads (`POOL`): names of hosts and sign-ins at the database need some, and so does asking disks whether they answer. */
+const PLACES = 24;
 
 /**
  * How many calls for files of cities are under way. One to a file system that does not answer keeps its thread, however many are waiting
- * behind it: so one file system has half of the places at the most.
+ * behind it. So a file system may have no more than what it leaves free for two others: 8 alone, then 6, 4, 2, 2, 1, 1.
  */
 export class DiskPlaces {
   /** Replaced in tests. */
@@ -30,7 +30,7 @@ export class DiskPlaces {
   }
 
   #admits(mount: string): boolean {
-    return this.#taken < LIMITS.places && (this.#held.get(mount) ?? 0) < LIMITS.ofOne;
+    return (this.#held.get(mount) ?? 0) < Math.ceil((PLACES - this.#taken) / 2);
   }
 
   #take(mount: string): void {
@@ -55,7 +55,7 @@ export class DiskPlaces {
       this.#waiting.delete(next);
       if (line.size > 1) this.#waiting.set(next, line);
       this.#take(next);
-      return line.shift()!();
+      line.shift()!();
     }
   }
 }

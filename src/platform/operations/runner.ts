@@ -12,7 +12,7 @@ import { WAIT_MS, type ClaimedOperation, type OperationContext, type OperationHa
 import { OperationRegistry } from './registry.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
 import { OperationClaims, type Taken } from './operation-claims.js';
-import { Semaphore } from './semaphore.js';
+import { Semaphore } from '../turns/semaphore.js';
 import { OperationTimings } from './timings.js';
 
 type Attempt = { readonly outcome: OperationOutcome } | { readonly error: unknown };

@@ -6,7 +6,7 @@ import { checkKind, checkSize, readContent, type Content } from './file-content.
 import { type Allowance, type FileTree, type TreeEntry, TreeFailure } from './file-tree.js';
 import { isSettled, Ledger, stampOf } from './ledger.js';
 import { errnoOf, isBelow, relativePath } from './paths.js';
-import { lstat, realpath, stat } from './placed.js';
+import { lstat, realpath, statTarget } from './placed.js';
 
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
@@ -149,7 +149,7 @@ export class DiskTree implements FileTree {
   /** A link as what it leads to; undefined when it leads nowhere. Where it leads is checked when that is read. */
   async #linkTarget(at: string, entry: DiskEntry): Promise<DiskEntry | undefined> {
     const link = path.join(at, entry.name);
-    const target = await orAbsent(stat(link));
+    const target = await orAbsent(statTarget(link));
     if (target === undefined) {
       this.ledger.noteAbsent(link);
       return undefined;

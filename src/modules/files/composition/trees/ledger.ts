@@ -5,7 +5,7 @@ import { atOnce } from '../../../../platform/time/at-once.js';
 import { nextTurn } from '../../../../platform/turns/turn-end.js';
 import { digestOf, readEntries } from './directory-entries.js';
 import { readContent } from './file-content.js';
-import { lstat, realpath } from './placed.js';
+import { lstat, realpath, realpathTo } from './placed.js';
 
 /**
  * File systems stamp changes with a clock that ticks every few milliseconds: two writes within a tick look the same. What
@@ -181,7 +181,7 @@ function isPlainlyStill(at: string, seen: Seen): boolean {
 
 async function isStill(at: string, seen: Seen): Promise<boolean> {
   try {
-    if (seen.kind === 'link') return (await realpath(at)) === seen.to;
+    if (seen.kind === 'link') return (await realpathTo(at, seen.to)) === seen.to;
     const found = await lstat(at);
     if (seen.kind === 'absent') {
       // A link to nowhere is as absent as before.

@@ -1,4 +1,4 @@
-/** A counter of places. Deliveries wait for one; the sweeper takes only as many as are free. */
+/** A counter of places: some wait for one, others take only as many as are free. */
 export class Semaphore {
   #taken = 0;
   readonly #waiting: (() => void)[] = [];
