@@ -249,6 +249,34 @@ describe('the wait of a session that has ended', () => {
     expect(next && (await fixture.statuses(next.pk))).toEqual(next && ['queued']);
   });
 
+  it('is, registered by its id, told to the next one in its place', async () => {
+    const named = { agent: 'worker', agent_name: 'worker', template: 'worker' };
+    await fixture.set(session.pk, named);
+    const { id } = await wait(session.id);
+    await end(session, 'end');
+    const next = await fixture.session('asleep');
+    await fixture.set(next.pk, named);
+    await waits.ready(fixture.city, id, undefined, ANYBODY);
+    await fixture.pass();
+    await deliver();
+    expect(await fixture.statuses(next.pk)).toEqual(['queued']);
+    await sql`delete from sessions where pk = ${session.pk}`.execute(fixture.db);
+    await expect(waits.ready(fixture.city, id, undefined, ANYBODY)).rejects.toMatchObject({ problem: 'wrong_state' });
+  });
+
+  it('is told to its own session where that lives, whoever has its name besides', async () => {
+    const named = { agent: 'worker', agent_name: 'worker', template: 'worker' };
+    await fixture.set(session.pk, named);
+    const { id } = await wait('worker');
+    await waits.cancel(fixture.city, id, {}, ANYBODY);
+    const other = await fixture.session('asleep');
+    await fixture.set(other.pk, named);
+    await waits.ready(fixture.city, id, undefined, ANYBODY);
+    await fixture.pass();
+    await deliver();
+    expect([await fixture.statuses(session.pk), await fixture.statuses(other.pk)]).toEqual([['queued'], []]);
+  });
+
   it('is not that of the next one with its name, which is woken for its work', async () => {
     await fixture.set(session.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
     const { id } = await wait('worker');

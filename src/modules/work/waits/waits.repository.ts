@@ -25,6 +25,13 @@ export interface WaitPage {
 
 const IS_WAIT = sql`b.issue_type = 'gate' and b.labels @> '{gc:wait}'`;
 
+export interface Registrant {
+  readonly id: string;
+  readonly epoch: number;
+  readonly ended: boolean;
+  readonly name: string;
+}
+
 /** Reads waits; who changes them goes through `Work`. */
 @Injectable()
 export class WaitsRepository {
@@ -62,6 +69,14 @@ export class WaitsRepository {
         and (s.id = any(${[...names]}::text[]) or s.session_name = any(${[...names]}::text[]) or s.alias = any(${[...names]}::text[])
           or s.agent_name = any(${[...names]}::text[])) limit 2`.execute(tx);
     return rows.length === 1 ? rows[0] : undefined;
+  }
+
+  /** The session of this id, an ended one as well, and the name that the next one in its place has. */
+  async registrant(tx: Tx, streamId: number, id: string): Promise<Registrant | undefined> {
+    const { rows } = await sql<Registrant>`
+      select s.id, s.epoch, s.state = 'closed' as ended, coalesce(nullif(s.agent_name, ''), nullif(s.alias, ''), s.session_name) as name
+      from sessions s where s.stream_id = ${streamId} and s.id = ${id}`.execute(tx);
+    return rows[0];
   }
 
   /** The bead and the head of the city's stream in one snapshot. */

@@ -64,8 +64,7 @@ export class WaitsService {
       const wait = await current(work, id);
       if (wait.metadata.state === 'pending') return makeReady(work, wait);
       if (isLive(wait)) return wait;
-      // Its session may have ended with it: then it is told to whoever has the name by now.
-      return retried(work, wait, caller.actor, await this.#registered(work, [wait.metadata.session_id ?? '']));
+      return retried(work, wait, caller.actor, await this.#waiter(work, wait));
     });
   }
 
@@ -102,6 +101,22 @@ export class WaitsService {
     return { registered_epoch: session === undefined ? FIRST_EPOCH : String(session.epoch), registered_session: session?.id ?? '' };
   }
 
+  /**
+   * Who is told of a wait that is made ready again: the session that it was registered for, or whoever has that one's name once it has ended.
+   *
+   * @throws ProblemError wrong_state when it was registered by the id of a session that is gone
+   */
+  async #waiter(work: Work, { id, metadata }: BeadRecord): Promise<Waiter> {
+    const { session_id = '', registered_session: of = '' } = metadata;
+    const before = await this.repository.registrant(work.tx, work.city.streamId, of === '' ? session_id : of);
+    if (before?.ended === false)
+      return { session_id, session_name: session_id, registered_epoch: String(before.epoch), registered_session: before.id };
+    if (before === undefined && of !== '' && of === session_id)
+      throw problem('wrong_state', `session ${of} of wait ${id} is gone; register another wait`);
+    const name = before?.id === session_id ? before.name : session_id;
+    return { session_id: name, session_name: name, ...(await this.#registered(work, [name])) };
+  }
+
   async #change(
     city: CityScope,
     id: string,
@@ -128,6 +143,11 @@ export class WaitsService {
       return answer.body;
     });
   }
+}
+
+interface Waiter extends Registered {
+  readonly session_id: string;
+  readonly session_name: string;
 }
 
 interface Registered extends Readonly<Record<string, string>> {
@@ -165,16 +185,14 @@ function register(
 }
 
 /** The same registration once more, ready, with the next attempt at delivery; a time limit that is over is not taken along. */
-async function retried(work: Work, old: BeadRecord, author: string, registered: Registered): Promise<BeadRecord> {
-  const { session_id = '', session_name = '', kind = '', dep_ids = '', dep_mode = '' } = old.metadata;
+async function retried(work: Work, old: BeadRecord, author: string, waiter: Waiter): Promise<BeadRecord> {
+  const { kind = '', dep_ids = '', dep_mode = '' } = old.metadata;
   const { delivery_attempt = '1', expires_at = '' } = old.metadata;
   const wait = await register(work, author, old.title, old.description ?? undefined, {
-    session_id,
-    session_name,
+    ...waiter,
     kind,
     dep_ids,
     dep_mode,
-    ...registered,
     delivery_attempt: String((Number.parseInt(delivery_attempt, 10) || 1) + 1),
     expires_at: expires_at > (await work.now()).toISOString() ? expires_at : '',
     retried_from_wait: old.id,
