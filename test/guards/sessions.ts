@@ -136,8 +136,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A wait that is made ready again is that of whoever has the name by now.',
     file: 'src/modules/work/waits/waits.service.ts',
-    find: '    ...registered,',
-    replace: "    ...{ ...registered, registered_session: old.metadata.registered_session ?? '' },",
+    find: 'if (before?.ended === false)',
+    replace: 'if (before !== undefined)',
     test: WAIT_SPEC,
     name: 'can be made ready again',
   },
@@ -754,7 +754,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'What runs as the user of a session is no leftover where a runner of this host has it, however that is called.',
-    file: 'src/modules/runners/runners/session-work.repository.ts',
+    file: 'src/modules/runners/runners/runner.repository.ts',
     find: '(r.host = ${host} or r.boot = ${boot})',
     replace: '(r.host = ${host} or r.boot = ${boot} and false)',
     test: FENCING,

@@ -83,7 +83,7 @@ function sizes({ bytes, rows }: Size): Pick<CycleEnd, 'beforeBytes' | 'afterByte
   return { beforeBytes: bytes, afterBytes: bytes, liveRows: rows };
 }
 
-const moreOf = (most: string): string => `${most} were removed, the most that one cycle takes; the next comes within the hour`;
+const moreOf = (most: string): string => `${most} were removed, and more are due than one cycle takes; the next comes within the hour`;
 
 function warningsOf({ settings }: CycleRow, { closedSessions, events }: Size): string[] {
   const found: string[] = [];

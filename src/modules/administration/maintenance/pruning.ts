@@ -64,6 +64,7 @@ export class Pruning {
     return due.length === this.most.runs && removed.runs > 0;
   }
 
+  /** The same for sessions; of those that are taken up some may be gone with a later cycle only. */
   async #sessions({ streamId }: CityScope, olderMs: number, signal: AbortSignal, removed: Counted): Promise<boolean> {
     for (let left = this.most.sessions; left > 0;) {
       signal.throwIfAborted();
@@ -74,7 +75,7 @@ export class Pruning {
       left -= marked;
       await sleep(BETWEEN_MS, signal);
     }
-    return true;
+    return removed.sessions > 0;
   }
 }
 

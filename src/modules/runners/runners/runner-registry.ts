@@ -62,7 +62,7 @@ export class RunnerRegistry {
 
   /** Other runners are or were on this host a short while ago. */
   hasNeighbours({ id }: RunnerLease): Promise<boolean> {
-    return this.repository.hasOthers(this.db, this.machine.host, id);
+    return this.repository.hasOthers(this.db, this.machine, id);
   }
 
   /** Takes no new sessions any more. Others see it, too. */

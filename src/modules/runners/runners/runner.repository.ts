@@ -12,6 +12,9 @@ export interface Machine {
   readonly boot: string | null;
 }
 
+/** Whether the runner `r` is of a host, however that was called when it registered. What processes say of themselves is no matter: agents write that. */
+export const isOf = ({ host, boot }: Machine) => sql<boolean>`(r.host = ${host} or r.boot = ${boot})`;
+
 export interface RunnerIdentity extends Machine {
   readonly id: string;
   readonly processId: string;
@@ -73,9 +76,9 @@ export class RunnerRepository {
   }
 
   /** Whether a host has, or had in the last five minutes, another runner, whose processes may outlive it. */
-  async hasOthers(db: Kysely<Database>, host: string, id: string): Promise<boolean> {
+  async hasOthers(db: Kysely<Database>, machine: Machine, id: string): Promise<boolean> {
     const { rows } = await sql<{ others: boolean }>`
-      select exists (select from runners where host = ${host} and id <> ${id}
+      select exists (select from runners r where ${isOf(machine)} and r.id <> ${id}
         and coalesce(ended_at, 'infinity') > clock_timestamp() - interval '5 minutes') as others`.execute(db);
     return rows[0]!.others;
   }

@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import type { Machine } from './runner.repository.js';
+import { isOf, type Machine } from './runner.repository.js';
 
 export interface SessionFacts {
   /** By the database's clock. */
@@ -36,9 +36,6 @@ export interface LostSession {
   readonly runnerId: string;
   readonly city: CityScope;
 }
-
-/** Whether a runner is of a host, however that was called when it registered. What processes say of themselves is no matter: agents write that. */
-const isOf = ({ host, boot }: Machine) => sql<boolean>`(r.host = ${host} or r.boot = ${boot})`;
 
 /** SQL of runners on what belongs to one session. */
 @Injectable()
