@@ -44,7 +44,9 @@ export function WhileRunning({ city, title, children }: WhileRunningProps): Reac
         </div>
       )}
       {/* A dialog would keep the page for itself without a box of its own: what cannot be seen has one, and no room. It is not inert: its dialogs are used. */}
-      {(!stopped || shown.current === city) && <div className={stopped ? 'invisible h-0 overflow-hidden' : 'contents'}>{children}</div>}
+      {(!stopped || shown.current === city) && (
+        <div className={stopped ? 'unseen invisible h-0 overflow-hidden' : 'contents'}>{children}</div>
+      )}
     </>
   );
 }
