@@ -227,7 +227,7 @@ describe('a release', () => {
     await create({ metadata: { 'gc.routed_to': 'web/polecat' } });
     const { fence } = await p.claim('al-1', { assignee: 'mayor', session_id: 's', work_branch: 'b' });
     const at = await head();
-    expect(await release('al-1', { assignee: 'mayor', fence, reason: 'lunch' })).toEqual({ body: { status: 'released' }, index: at + 1 });
+    expect(await release('al-1', { assignee: 'mayor', fence, reason: 'lunch' })).toEqual({ value: { status: 'released' }, index: at + 1 });
     expect(await bead('al-1')).toMatchObject({
       status: 'open',
       assignee: null,
