@@ -79,8 +79,8 @@ export class SlingDispatch {
   }
 
   /**
-   * What a graph is launched for goes to nobody itself, and is done when the graph is: a session launches none for what is
-   * another one's: whoever that is may have begun it when the graph ends.
+   * What a graph is launched for goes to nobody itself, and is done when the graph is. A session launches none for what is assigned to another
+   * one, which may have begun it by the time the graph ends.
    *
    * @throws ProblemError sling_missing_bead, sling_cross_rig, forbidden
    */
