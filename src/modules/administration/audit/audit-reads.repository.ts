@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { fromMicroseconds } from '../../../platform/database/microseconds.js';
 import type { AuditOutcome } from './audit.schemas.js';
 
 /** Records that one page looks at for those that no index finds. */
@@ -99,7 +100,7 @@ export class AuditReadsRepository {
       ...(requestId === undefined ? [] : [sql`(r.request_id = ${requestId} or r.operation_request_id = ${requestId})`]),
       ...(since === undefined ? [] : [sql`r.at >= ${since}`]),
       ...(until === undefined ? [] : [sql`r.at < ${until}`]),
-      ...(below === undefined ? [] : [sql`(r.at, r.id) < (to_timestamp(0) + ${below.us} * interval '1 microsecond', ${below.id}::bigint)`]),
+      ...(below === undefined ? [] : [sql`(r.at, r.id) < (${fromMicroseconds(below.us)}, ${below.id}::bigint)`]),
     ];
     const matches = looked(filter);
     const among = matches === undefined ? limit + 1 : LOOKED_AT;

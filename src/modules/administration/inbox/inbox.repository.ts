@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { InboxRejection } from './inbox.schemas.js';
 
 export type InboxKind = 'bead' | 'mail';
@@ -38,11 +39,11 @@ const asked = (kinds: readonly InboxKind[], kind: InboxKind): RawBuilder<boolean
 const BEAD_WAITS = sql<boolean>`x.assignee = 'human' and x.status <> 'closed' and x.open_blockers = 0 and (x.defer_until is null or x.defer_until <= now())`;
 const MAIL_WAITS = sql<boolean>`x.principal = 'human' and x.archived_at is null and x.read_at is null`;
 
-const US = sql`(extract(epoch from x.created_at) * 1000000)::bigint::text as us`;
+const US = sql`${inMicroseconds(sql`x.created_at`)} as us`;
 
 function past(after: InboxPlace | undefined, kind: InboxKind): RawBuilder<unknown> {
   if (after === undefined) return sql``;
-  const at = sql`timestamptz 'epoch' + ${after.us}::bigint * interval '1 microsecond'`;
+  const at = fromMicroseconds(after.us);
   return sql`and x.created_at >= ${at} and (x.created_at, ${kind}::text, x.stream_id, x.id) > (${at}, ${after.kind}::text, ${after.stream_id}::int, ${after.id}::text)`;
 }
 

@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import { beadBytes } from '../../work/work/bead-bytes.js';
 import type { Place } from '../../work/work/page-token.js';
 import { beadJson } from '../../work/work/bead-json.js';
@@ -40,10 +41,7 @@ export class MoleculesRepository {
   ): Promise<MoleculeRows | undefined> {
     const held = sql`m.stream_id = ${streamId} and m.issue_type = 'molecule' and ${all ? sql`true` : sql`m.status <> 'closed'`}`;
     const looked = rig === undefined ? sql`true` : sql`m.rig = ${rig}`;
-    const after =
-      below === undefined
-        ? sql``
-        : sql`and (m.created_at, m.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
+    const after = below === undefined ? sql`` : sql`and (m.created_at, m.id) < (${fromMicroseconds(below.createdAt)}, ${below.id})`;
     const found = sql`
       select m.id, m.created_at, ${beadBytes('m')} as bytes from beads m where ${held} and ${looked} ${after}
       order by m.created_at desc, m.id desc limit ${limit + 1}`;
@@ -53,7 +51,7 @@ export class MoleculesRepository {
       rig === undefined ? undefined : sql`select ${looked} as fits from beads m where ${held} order by m.created_at desc, m.id desc`,
     );
     const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
-      select s.head, t.counted, t.looked, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      select s.head, t.counted, t.looked, p.id, p.json, p.fits, ${inMicroseconds(sql`p.created_at`)} as created
       from cities y join event_streams s on s.id = y.stream_id
       cross join lateral (${counted}) t
       left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES } from '../../../platform/database/page-bytes.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import { beadBytes } from '../../work/work/bead-bytes.js';
 import type { StoredVerdict } from './control/facts.js';
 import type { RunOutcome, RunRow, RunStatus } from './run-row.js';
@@ -48,7 +49,7 @@ export interface Found<T> {
 
 /** Lanes in the order of a list: going on, waiting, over. */
 const LANES = [0, 1, 2];
-const MICROS = sql`(extract(epoch from r.updated_at) * 1000000)::bigint::text`;
+const MICROS = inMicroseconds(sql`r.updated_at`);
 
 /** Reads of runs that answer requests. What they read is what they answer: no number of runs that a city has makes them dearer. */
 @Injectable()
@@ -69,7 +70,7 @@ export class RunReadsRepository {
           ? sql`true`
           : lane < below.lane
             ? sql`false`
-            : sql`(r.updated_at, r.id) < (timestamptz 'epoch' + ${below.updated}::bigint * interval '1 microsecond', ${below.id})`;
+            : sql`(r.updated_at, r.id) < (${fromMicroseconds(below.updated)}, ${below.id})`;
       return sql`${sql.ref(`lane_${lane}`)} as materialized (
         select ${RUN}, r.lane, ${MICROS} as updated from runs r where r.stream_id = ${streamId} and r.lane = ${sql.lit(lane)} and ${passed}
         order by r.updated_at desc, r.id desc limit ${lane === 0 ? limit : rest(lane)})`;

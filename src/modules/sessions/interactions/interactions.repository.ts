@@ -4,19 +4,18 @@ import { storable, storableText } from '../../../contract/storable.js';
 import type { Database } from '../../../platform/database/database.js';
 import { fitted, fitting, PAGE_BYTES, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
 
 const ROW = sql`i.pk, i.stream_id, i.session_pk, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.generation, i.kind, i.prompt,
   i.options, i.metadata, i.status, i.action, i.answer, i.answered_by, i.applied, i.opened_rev, i.closed_rev, i.opened_at, i.closed_at`;
 
 /** What a list tells of a question `i` and its session `s`. */
-const LISTED = sql`i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at, (extract(epoch from i.opened_at) * 1000000)::bigint::text as us,
+const LISTED = sql`i.pk, i.request_id, i.kind, i.prompt, i.options, i.metadata, i.opened_at, ${inMicroseconds(sql`i.opened_at`)} as us,
   s.id as session_id, s.title, s.alias, s.template, coalesce(s.agent_name, s.agent) as agent`;
 
 const past = (from: { us: string; pk: number } | undefined): RawBuilder<unknown> =>
-  from === undefined
-    ? sql``
-    : sql`and (i.opened_at, i.pk) > (timestamptz 'epoch' + ${from.us}::bigint * interval '1 microsecond', ${from.pk}::bigint)`;
+  from === undefined ? sql`` : sql`and (i.opened_at, i.pk) > (${fromMicroseconds(from.us)}, ${from.pk}::bigint)`;
 
 /** The log's next position, with its row locked: to be joined as `l`. */
 const nextRev = (sessionPk: number): RawBuilder<unknown> =>

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { Parts } from '../launch/launch.js';
 import type { SessionRow } from '../session-store/session-row.js';
 
@@ -46,7 +47,7 @@ export class SessionDriftRepository {
         select s.pk, s.id, s.title, s.alias, s.kind, s.template, s.agent, s.rig, s.named_identity, s.state, s.live, s.options, s.launch_hash,
           s.launch_options, s.accepted_hash, s.stop_request, s.stop_reason, s.ready_at, s.launch_parts, l.activity = 'in-turn' as in_turn,
           exists (select from session_interactions i where i.session_pk = s.pk and i.status = 'open') as asks,
-          (extract(epoch from s.created_at) * 1000000)::bigint::text as place, s.created_at
+          ${inMicroseconds(sql`s.created_at`)} as place, s.created_at
         from sessions s join session_logs l on l.session_pk = s.pk
         where s.stream_id = e.id and s.live and s.launch_hash is not null
           and (${template ?? null}::text is null or s.template = ${template ?? null})

@@ -4,6 +4,7 @@ import { Db } from '../../../platform/database/database.js';
 import { fitted, fitting, wholePage } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { Place } from '../../work/work/page-token.js';
 import type { SessionCounts, LiveSession } from './session-facts.js';
 import type { SessionState } from '../session-store/session-states.js';
@@ -108,13 +109,10 @@ export class SessionViewsRepository {
   ): Promise<SessionPage> {
     const { held, looked } = matching(streamId, filter);
     const instant = by === 'created_at' ? sql`created_at` : sql`updated_at`;
-    const below =
-      after === undefined
-        ? sql`true`
-        : sql`(s.${instant}, s.pk) < (timestamptz 'epoch' + ${after.createdAt}::bigint * interval '1 microsecond', ${after.id}::bigint)`;
+    const below = after === undefined ? sql`true` : sql`(s.${instant}, s.pk) < (${fromMicroseconds(after.createdAt)}, ${after.id}::bigint)`;
     const found = sql`
       select v.*, octet_length(row_to_json(v)::text) as bytes from (
-        select ${view(entries)}, (extract(epoch from s.${instant}) * 1000000)::bigint::text as place
+        select ${view(entries)}, ${inMicroseconds(sql`s.${instant}`)} as place
         from (select s.pk from sessions s where ${held} and ${looked} and ${below} order by s.${instant} desc, s.pk desc limit ${limit + 1}) f
         join sessions s on s.pk = f.pk join session_logs l on l.session_pk = s.pk
       ) v`;

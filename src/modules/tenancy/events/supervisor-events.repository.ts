@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { Db } from '../../../platform/database/database.js';
+import { fromMicroseconds } from '../../../platform/database/microseconds.js';
 import { fitted, fitting, type Fitted, type Room } from '../../../platform/database/page-bytes.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
@@ -56,8 +57,6 @@ const columns = (): RawBuilder<Row> =>
   sql<Row>`e.stream_id as "streamId", e.seq, e.bytes, e.fits, ${us} as us, e.city, e.stream,
     case when e.fits then ${wireText()} end as text`;
 const NEWEST = sql`order by e.ts desc, e.stream_id desc, e.seq desc`;
-const instant = (microseconds: number): RawBuilder<Date> =>
-  sql<Date>`(timestamptz 'epoch' + ${microseconds}::double precision * interval '1 microsecond')`;
 const toEvent = (row: Row): TaggedEvent => ({
   us: row.us,
   streamId: row.streamId,
@@ -109,7 +108,7 @@ export class SupervisorEventsRepository {
       from === undefined
         ? sql<number>`s.head`
         : sql<number>`case when s.id = ${from.streamId} then ${from.seq}::bigint
-            else event_seq_before(s.id, ${instant(from.us)} + case when s.id < ${from.streamId} then interval '1 microsecond' else interval '0' end) end`;
+            else event_seq_before(s.id, ${fromMicroseconds(from.us)} + case when s.id < ${from.streamId} then interval '1 microsecond' else interval '0' end) end`;
     const { rows } = await sql<StreamBounds>`
       with s as materialized (
         select s.id, s.name, s.head, s.floor, s.epoch_ends from event_streams s
@@ -189,7 +188,7 @@ export class SupervisorEventsRepository {
     return this.#part(
       sql`
       select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
-      where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${instant(end.us)}, ${end.streamId}, ${end.seq})`}
+      where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})`}
         and ${inTime(scope)} and ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
       ${NEWEST} limit ${room.rows + 1}`,
       room,
@@ -218,5 +217,5 @@ export class SupervisorEventsRepository {
 function atOrBefore(from: Place | undefined): RawBuilder<boolean> {
   return from === undefined
     ? sql<boolean>`true`
-    : sql<boolean>`(e.ts, e.stream_id, e.seq) <= (${instant(from.us)}, ${from.streamId}, ${from.seq})`;
+    : sql<boolean>`(e.ts, e.stream_id, e.seq) <= (${fromMicroseconds(from.us)}, ${from.streamId}, ${from.seq})`;
 }

@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from 'kysely';
+import { fromMicroseconds } from '../../../platform/database/microseconds.js';
 import { formatPlace, parsePlace, type Place } from '../work/page-token.js';
 import type { BeadsQuery } from './beads.schemas.js';
 import { formatReadyPlace, parseReadyPlace, type ReadyPlace } from './ready-token.js';
@@ -27,7 +28,7 @@ export function newest(after: ListPlace | undefined): Order {
     at: sql`p.created_at`,
     priority: sql`null`,
     by: sql`created_at desc, id desc`,
-    after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+    after: after === undefined ? sql`true` : sql`(b.created_at, b.id) < (${fromMicroseconds(after.createdAt)}, ${after.id})`,
   };
 }
 
@@ -39,7 +40,9 @@ export function changedLast(after: ListPlace | undefined): Order {
     priority: sql`null`,
     by: sql`coalesce(updated_at, created_at) desc, id desc`,
     after:
-      after === undefined ? sql`true` : sql`(coalesce(b.updated_at, b.created_at), b.id) < (${instantOf(after.createdAt)}, ${after.id})`,
+      after === undefined
+        ? sql`true`
+        : sql`(coalesce(b.updated_at, b.created_at), b.id) < (${fromMicroseconds(after.createdAt)}, ${after.id})`,
   };
 }
 
@@ -54,7 +57,7 @@ export function mostUrgent(after: ListPlace | undefined): Order {
     after:
       after === undefined
         ? sql`true`
-        : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority ?? 2}::integer, ${instantOf(after.createdAt)}, ${after.id})`,
+        : sql`(coalesce(b.priority, 2), b.created_at, b.id) > (${after.priority ?? 2}::integer, ${fromMicroseconds(after.createdAt)}, ${after.id})`,
   };
 }
 
@@ -74,7 +77,3 @@ export const TOKENS: Readonly<Record<Sort, Tokens>> = {
   updated_at: byTime('bead-changed'),
   priority: { format: (place) => formatReadyPlace(place, 'bead-urgent'), parse: (text) => parseReadyPlace(text, 'bead-urgent') },
 };
-
-function instantOf(text: string): RawBuilder<Date> {
-  return sql<Date>`(timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond')`;
-}

@@ -4,6 +4,7 @@ import { Db, PgPool } from '../../../platform/database/database.js';
 import { KeptReads, versionText, type Versioned } from '../../../platform/database/kept-reads.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { totalOf, type Count, type Total } from '../../../platform/database/totals.js';
+import { inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { beadBytes, beadBytesText, summaryBytes } from '../work/bead-bytes.js';
 import { matchesList, matchesReady } from './bead-filter.js';
@@ -207,7 +208,7 @@ export class BeadsRepository {
     const { rows } = await sql<PageRow>`
       ${first}
       select s.head, t.counted, t.looked, ${settled} as settled, ${rare} as rare, p.id, p.json, p.fits,
-        (extract(epoch from ${at}) * 1000000)::bigint::text as at, ${priority}::integer as priority
+        ${inMicroseconds(at)} as at, ${priority}::integer as priority
       from event_streams s
       cross join lateral (${count}) t
       left join (${fittingJson(sized, by, limit, json)}) p on true

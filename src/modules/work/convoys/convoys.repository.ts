@@ -4,6 +4,7 @@ import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import { memberIds } from '../work/convoy-members.js';
 import type { Place } from '../work/page-token.js';
@@ -60,10 +61,7 @@ export class ConvoysRepository {
       ],
       sql` and `,
     );
-    const after =
-      below === undefined
-        ? sql``
-        : sql`and (c.created_at, c.id) < (timestamptz 'epoch' + ${below.createdAt}::bigint * interval '1 microsecond', ${below.id})`;
+    const after = below === undefined ? sql`` : sql`and (c.created_at, c.id) < (${fromMicroseconds(below.createdAt)}, ${below.id})`;
     const found = sql`
       select c.id, c.created_at, ${beadBytes('c')} as bytes from beads c where ${held} and ${looked} ${after}
       order by c.created_at desc, c.id desc limit ${limit + 1}`;
@@ -73,7 +71,7 @@ export class ConvoysRepository {
       sql`select ${looked} as fits from beads c where ${held} order by c.created_at desc, c.id desc`,
     );
     const { rows } = await sql<Fitted & Count & { head: number; id: string | null; created: string; json: string }>`
-      select s.head, t.counted, t.looked, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      select s.head, t.counted, t.looked, p.id, p.json, p.fits, ${inMicroseconds(sql`p.created_at`)} as created
       from cities y join event_streams s on s.id = y.stream_id
       cross join lateral (${counted}) t
       left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true

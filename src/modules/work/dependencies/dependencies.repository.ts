@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { Place } from '../work/page-token.js';
 import type { BeadDependency, BeadFanOut } from './dependencies.schemas.js';
 
@@ -41,7 +42,7 @@ export class DependenciesRepository {
     const beyond =
       from === undefined
         ? sql`true`
-        : sql`(d.created_at, d.issue_id || '>' || d.depends_on_id) < (timestamptz 'epoch' + ${from.createdAt}::bigint * interval '1 microsecond', ${from.id})`;
+        : sql`(d.created_at, d.issue_id || '>' || d.depends_on_id) < (${fromMicroseconds(from.createdAt)}, ${from.id})`;
     const { rows } = await sql<EdgePage>`
       with own as (
         select d.*, d.depends_on_id as other from bead_dependencies d
@@ -64,7 +65,7 @@ export class DependenciesRepository {
         (select json_build_object('told', f.told, 'changed', f.changed, 'begun_at', utc_text(f.begun_at))
           from bead_fan_outs f where f.stream_id = s.id and f.bead_id = ${id}) as "fanOut",
         (select coalesce(json_agg(json_build_object('edge', ${EDGE}, 'place', json_build_object(
-            'createdAt', (extract(epoch from d.created_at) * 1000000)::bigint::text, 'id', d.issue_id || '>' || d.depends_on_id)) order by d.place), '[]')
+            'createdAt', ${inMicroseconds(sql`d.created_at`)}, 'id', d.issue_id || '>' || d.depends_on_id)) order by d.place), '[]')
           from shown d
           join beads o on o.stream_id = d.stream_id and o.id = d.other
           join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id) as items

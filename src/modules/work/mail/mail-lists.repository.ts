@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type RawBuilder } from 'kysely';
+import { sql } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { Place } from '../work/page-token.js';
 import { matches, type MailFilter } from './mail-filter.js';
@@ -40,7 +41,6 @@ interface PageRow extends Fitted, Count {
 /** Of the copies of a message; a thousand addresses are a quarter of a megabyte. Long lists are compressed. */
 const CC_BYTES = sql<number>`case when pg_column_compression(m.cc) is null then pg_column_size(m.cc) else octet_length(m.cc::text) end`;
 const COMES_AFTER = { asc: sql`>`, desc: sql`<` };
-const micros = (text: string): RawBuilder<Date> => sql`timestamptz 'epoch' + ${text}::bigint * interval '1 microsecond'`;
 
 /** What answers requests. Each is one statement that also reads the head of the city's log; undefined when the city does not run. */
 @Injectable()
@@ -55,12 +55,12 @@ export class MailListsRepository {
     );
     const by = sql.raw(`created_at ${order}, id ${order}`);
     const rest =
-      after === undefined ? sql`true` : sql`(m.created_at, m.id) ${COMES_AFTER[order]} (${micros(after.createdAt)}, ${after.id})`;
+      after === undefined ? sql`true` : sql`(m.created_at, m.id) ${COMES_AFTER[order]} (${fromMicroseconds(after.createdAt)}, ${after.id})`;
     const found = sql`
       select m, m.created_at, m.id, 500 + octet_length(m.body) + ${CC_BYTES} as bytes from messages m
       where ${held} and ${looked ?? sql`true`} and ${rest} order by ${by} limit ${limit + 1}`;
     const { rows } = await sql<PageRow>`
-      select s.head, t.counted, t.looked, p.id, (extract(epoch from p.created_at) * 1000000)::bigint::text as at, p.json, p.fits
+      select s.head, t.counted, t.looked, p.id, ${inMicroseconds(sql`p.created_at`)} as at, p.json, p.fits
       from cities c join event_streams s on s.id = c.stream_id
       cross join lateral (${counted}) t
       left join (${fittingJson(found, by, limit, sql`select message_json(k.m, ${tag})::text as json`)}) p on true

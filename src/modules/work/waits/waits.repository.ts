@@ -4,6 +4,7 @@ import type { Bead } from '../../../contract/beads.schemas.js';
 import { Db } from '../../../platform/database/database.js';
 import { fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import { beadBytes } from '../work/bead-bytes.js';
 import type { Place } from '../work/page-token.js';
 import { beadJson } from '../work/bead-json.js';
@@ -43,14 +44,13 @@ export class WaitsRepository {
     if (!filter.finished) where.push(sql`b.status <> 'closed'`);
     if (filter.state !== undefined) where.push(sql`b.metadata ->> 'state' = ${filter.state}`);
     if (filter.sessions !== undefined) where.push(sql`b.labels && ${filter.sessions.map((name) => `session:${name}`)}::text[]`);
-    if (from !== undefined)
-      where.push(sql`(b.created_at, b.id) < (timestamptz 'epoch' + ${from.createdAt}::bigint * interval '1 microsecond', ${from.id})`);
+    if (from !== undefined) where.push(sql`(b.created_at, b.id) < (${fromMicroseconds(from.createdAt)}, ${from.id})`);
     const found = sql`
       select b.id, b.created_at, ${beadBytes('b')} as bytes from beads b
       where ${sql.join(where, sql` and `)} order by b.created_at desc, b.id desc limit ${limit + 1}`;
     const json = sql`select ${beadJson('b')}::text as json from beads b where b.stream_id = ${streamId} and b.id = k.id`;
     const { rows } = await sql<Fitted & { head: number; id: string | null; created: string; json: string }>`
-      select s.head, p.id, p.json, p.fits, (extract(epoch from p.created_at) * 1000000)::bigint::text as created
+      select s.head, p.id, p.json, p.fits, ${inMicroseconds(sql`p.created_at`)} as created
       from event_streams s left join (${fittingJson(found, sql`created_at desc, id desc`, limit, json)}) p on true
       where s.id = ${streamId} order by p.nth`.execute(this.db);
     const page = fitted(rows[0]!.id === null ? [] : rows);
