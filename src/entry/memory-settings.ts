@@ -27,7 +27,8 @@ export const HEAP = [
 ] as const;
 /**
  * Of libuv's threads, for files, names of hosts and sign-ins at the database, disks that stop to answer while the files of cities are read or
- * looked at keep up to 24 (`DiskPlaces`), and one for each disk that is asked. So there are 28 more than its four; those that rest take 0.3 MB together.
+ * looked at keep up to 24 (`DiskPlaces`), and those that are asked whether they answer up to four (`Answering`). So there are 28 more than its
+ * four; those that rest take 0.3 MB together. Whoever sets the variable may have more.
  */
-export const POOL = { UV_THREADPOOL_SIZE: '32' } as const;
+export const POOL = { UV_THREADPOOL_SIZE: String(Math.max(32, Number(process.env.UV_THREADPOOL_SIZE) || 0)) } as const;
 export const MALLOC = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072', MALLOC_TRIM_THRESHOLD_: '1048576' } as const;

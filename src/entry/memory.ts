@@ -5,6 +5,6 @@ const isStarted = process.execArgv.some((argument) => argument.startsWith('--max
 if (process.platform === 'linux' && !isStarted && process.execve !== undefined)
   process.execve(process.execPath, [process.execPath, ...HEAP, ...process.execArgv, ...process.argv.slice(1)], {
     ...MALLOC,
-    ...POOL,
     ...process.env,
+    ...POOL,
   });

@@ -130,6 +130,27 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/platform/disk/answering.spec.ts',
   },
   {
+    guard: 'Disks that do not answer leave threads to those that do.',
+    file: 'src/platform/disk/answering.ts',
+    find: 'if (isRemote && this.#silent >= MOST_SILENT) return undefined;',
+    replace: '',
+    test: 'src/platform/disk/answering.spec.ts',
+  },
+  {
+    guard: 'All mounts of one host count as one disk.',
+    file: 'src/platform/disk/mounts.ts',
+    find: 'isRemote && host !== undefined ?',
+    replace: 'isRemote && host === undefined ?',
+    test: 'src/platform/disk/mounts.spec.ts',
+  },
+  {
+    guard: 'The way to a mount is as long as the path, whatever is mounted.',
+    file: 'src/platform/disk/mounts.ts',
+    find: 'const found = among.get(at);',
+    replace: 'const found = [...among.keys()].map((key) => among.get(key)).find((mount) => mount?.at === at);',
+    test: 'src/platform/disk/mounts.spec.ts',
+  },
+  {
     guard: 'A process that was held up takes no disk for silent.',
     file: 'src/platform/disk/answering.ts',
     find: 'turns < 2 && ',
@@ -139,7 +160,7 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A disk that does not answer keeps so many threads only.',
     file: 'src/platform/disk/disk-places.ts',
-    find: '(this.#held.get(mount) ?? 0) < Math.ceil((PLACES - this.#taken) / 2)',
+    find: '(this.#held.get(disk) ?? 0) < Math.ceil((PLACES - this.#taken) / 2)',
     replace: 'this.#taken < PLACES',
     test: 'src/platform/disk/disk-places.spec.ts',
   },

@@ -27,8 +27,8 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'Each change of a call is told, and not its first alone.',
     file: `${ACP}/tools.ts`,
-    find: 'if (others.includes(part)) return',
-    replace: 'if (others.length < 0) return',
+    find: "if (part.type === 'diff' && part !== diff) return",
+    replace: "if (content.length < 0 && part !== diff) return",
     test: `${ACP}/updates.spec.ts`,
     name: 'of several changes tells each',
   },

@@ -5,7 +5,7 @@ import { DiskPlaces } from './disk-places.js';
 /** Calls that hang until they are answered, to file systems at the first folder of a path. */
 function hanging() {
   const places = new DiskPlaces();
-  places.mountOf = (file) => `/${file.split('/')[1]!}`;
+  places.diskOf = (file) => `/${file.split('/')[1]!}`;
   const begun: string[] = [];
   const answers: (() => void)[] = [];
   const done: Promise<unknown>[] = [];

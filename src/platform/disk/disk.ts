@@ -2,6 +2,7 @@ import { statfs } from 'node:fs/promises';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import { sleep } from '../time/clock.js';
+import { processAnswering } from './answering.js';
 
 export type DiskLevel = 'ok' | 'warn' | 'critical';
 
@@ -18,10 +19,7 @@ const EASED = 1.1;
 /** A file system of another host may not answer at all. */
 const ANSWER_MS = 5_000;
 
-/**
- * What is under way, by directory, of this process: a file system that does not answer keeps a thread for as long as it likes, and of these
- * there are four, for files, names of hosts and sign-ins at the database.
- */
+/** What is under way, by directory, of this process. */
 const ASKED = new Map<string, Promise<number>>();
 
 /** How much room there is where a city's files are and, when it is ours, the database. */
@@ -31,9 +29,7 @@ export class Disk {
   freeAt = (directory: string): Promise<number> => {
     let asked = ASKED.get(directory);
     if (asked === undefined) {
-      asked = statfs(directory)
-        .then(({ bavail, bsize }) => bavail * bsize)
-        .finally(() => ASKED.delete(directory));
+      asked = free(directory).finally(() => ASKED.delete(directory));
       ASKED.set(directory, asked);
     }
     return asked;
@@ -69,6 +65,13 @@ export class Disk {
       stop.abort();
     }
   }
+}
+
+/** A disk that is known not to answer keeps no thread more, however many cities are on it. */
+async function free(directory: string): Promise<number> {
+  if (!(await processAnswering.answers(directory, ANSWER_MS))) throw new Error(`the disk of ${directory} does not answer`);
+  const { bavail, bsize } = await statfs(directory);
+  return bavail * bsize;
 }
 
 export function levelOf(free: number, before: DiskLevel, { warn, floor }: { readonly warn: number; readonly floor: number }): DiskLevel {

@@ -96,13 +96,14 @@ export class Tool {
   #result(): Block[] {
     const { toolCallId, content = [], rawOutput, status } = this.#call;
     if (!this.isOver && content.length === 0) return [];
-    const [diff, ...others] = content.filter(({ type }) => type === 'diff');
+    const diff = content.find(({ type }) => type === 'diff');
     // A result has room for one change. The others are told as text: who allows a call allows all of them.
     const said = content.flatMap((part) => {
-      if (others.includes(part)) return [written({ path: part.path, oldText: part.oldText, newText: part.newText })];
+      if (part.type === 'diff' && part !== diff) return [written({ path: part.path, oldText: part.oldText, newText: part.newText })];
       return part.content === undefined ? [] : [textOf(part.content)];
     });
-    const text = said.length > 0 || rawOutput === undefined || rawOutput === null ? said.join('\n') : written(rawOutput);
+    const isTold = rawOutput === undefined || rawOutput === null || content.some((part) => part.content !== undefined);
+    const text = (isTold ? said : [...said, written(rawOutput)]).join('\n');
     const edit = {
       kind: 'edit',
       ...(diff?.path === undefined ? {} : { file_path: diff.path }),

@@ -88,6 +88,19 @@ describe('a tool call', () => {
     expect(result!.content).toBe('{"path":"/w/y","newText":"b"}\n{"path":"/w/z","newText":"c"}');
   });
 
+  it('of several changes tells also what came of it', () => {
+    const change = (path: string): object => ({ type: 'diff', path, newText: 'a' });
+    see('tool_call', { toolCallId: 't', status: 'failed', content: [change('/w/x'), change('/w/y')], rawOutput: 'no such file' });
+    expect(told[0]).toMatchObject({ blocks: [{}, { is_error: true, content: '{"path":"/w/y","newText":"a"}\nno such file' }] });
+  });
+
+  // Each of these took half a second when a part was looked for among the others.
+  it('of many changes tells each in one pass', () => {
+    see('tool_call', { toolCallId: 't', content: Array.from({ length: 30_000 }, () => ({ type: 'diff' })) });
+    for (let n = 0; n < 100; n++) see('tool_call_update', { toolCallId: 't', status: 'in_progress' });
+    expect(told).toHaveLength(101);
+  });
+
   it('is one entry, from its call to its result, with the frames as they were', () => {
     see('tool_call', {
       toolCallId: 't',

@@ -211,7 +211,7 @@ describe('DiskTree', () => {
     await put('near/a');
     const ledger = new Ledger();
     await tree(ledger).digests('far');
-    jest.spyOn(processPlaces, 'mountOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
+    jest.spyOn(processPlaces, 'diskOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
     const run = processPlaces.run.bind(processPlaces);
     let answer!: () => void;
     const answered = new Promise<void>((resolve) => (answer = resolve));
@@ -239,7 +239,7 @@ describe('DiskTree', () => {
     const far = path.join(root, '../far');
     await put('near/a');
     for (let n = 0; n < 40; n++) await symlink(path.join(far, String(n)), path.join(root, 'near', `to-${n}`));
-    jest.spyOn(processPlaces, 'mountOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
+    jest.spyOn(processPlaces, 'diskOf').mockImplementation((file) => (file.startsWith(far) ? far : root));
     const run = processPlaces.run.bind(processPlaces);
     let answer!: () => void;
     const answered = new Promise<void>((resolve) => (answer = resolve));

@@ -1,8 +1,9 @@
 import type { BigIntStats, Stats } from 'node:fs';
 import * as fs from 'node:fs/promises';
 import path from 'node:path';
-import { mountOf, processAnswering } from '../../../../platform/disk/answering.js';
+import { processAnswering } from '../../../../platform/disk/answering.js';
 import { processPlaces } from '../../../../platform/disk/disk-places.js';
+import { diskOf } from '../../../../platform/disk/mounts.js';
 
 const ANSWER_MS = 5_000;
 
@@ -15,7 +16,7 @@ export const realpathTo = (at: string, to: string): Promise<string> => processPl
 /** What a link leads to: it waits for the disk on which that lies. @throws Error ETIMEDOUT when that one does not answer */
 export async function statTarget(link: string): Promise<Stats> {
   const to = path.resolve(path.dirname(link), await processPlaces.run(link, () => fs.readlink(link)));
-  if (mountOf(to) !== mountOf(link) && !(await processAnswering.answers(to, ANSWER_MS)))
+  if (diskOf(to) !== diskOf(link) && !(await processAnswering.answers(to, ANSWER_MS)))
     throw Object.assign(new Error(`the disk of ${to} does not answer`), { code: 'ETIMEDOUT' });
   return processPlaces.run(to, () => fs.stat(link));
 }
