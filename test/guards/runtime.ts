@@ -28,7 +28,7 @@ export const RUNTIME: readonly Guard[] = [
     guard: 'Each change of a call is told, and not its first alone.',
     file: `${ACP}/tools.ts`,
     find: "if (part.type === 'diff' && part !== diff) return",
-    replace: "if (content.length < 0 && part !== diff) return",
+    replace: 'if (content.length < 0 && part !== diff) return',
     test: `${ACP}/updates.spec.ts`,
     name: 'of several changes tells each',
   },

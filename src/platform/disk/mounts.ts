@@ -29,7 +29,7 @@ export const diskOf = (folder: string): string => mountOf(folder).disk;
 
 /** Goes up from the folder: a host may have thousands of mounts, and each file of a city is asked for here. */
 export function mountAbove(folder: string, among: ReadonlyMap<string, Mount>): Mount | undefined {
-  for (let at = folder; ; ) {
+  for (let at = folder; ;) {
     const found = among.get(at);
     if (found !== undefined) return found;
     const end = at.lastIndexOf('/');

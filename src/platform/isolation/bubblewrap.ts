@@ -6,7 +6,7 @@ import { isProgram, programsNamed } from '../runtime/programs.js';
 import { etcArguments } from './etc.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules } from './host-file.js';
-import type { Inside } from './network/inside.js';
+import { NO_NETWORK, type Inside } from './network/inside.js';
 import { inOrder, shownAt, type Mount } from './mounts.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
@@ -30,6 +30,8 @@ const NAME = /^[A-Za-z_]\w*$/;
 
 /** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's, or none but a way out. */
 export class Bubblewrap {
+  #noNetwork: Promise<Inside | undefined> | undefined;
+
   private constructor(
     private readonly tools: Tools,
     private readonly system: readonly string[],
@@ -56,10 +58,24 @@ export class Bubblewrap {
       limits,
       await ProcessGroups.tryOn(limits),
     );
-    const { command, args, env } = bubblewrap.#wrapped(
+    await bubblewrap.#try();
+    return bubblewrap;
+  }
+
+  /** What is to have no network: undefined on hosts that allow no namespaces for it, which sessions may do without. Looked for once. */
+  noNetwork(): Promise<Inside | undefined> {
+    return (this.#noNetwork ??= this.#try(NO_NETWORK).then(
+      () => NO_NETWORK,
+      () => undefined,
+    ));
+  }
+
+  async #try(network?: Inside): Promise<void> {
+    const { command, args, env } = this.#wrapped(
       { command: '/bin/sh', args: ['-c', 'test "$A" = 1'], cwd: '/', env: { A: '1' } },
       [],
       '',
+      network,
     );
     try {
       await promisify(execFile)(command, args, { timeout: PROBE_MS, killSignal: 'SIGKILL', env });
@@ -67,7 +83,6 @@ export class Bubblewrap {
       const { stderr = '', code } = error as Error & { stderr?: string; code?: unknown };
       throw new Error(stderr.trim().split('\n').at(-1) || `bubblewrap ends with ${String(code)}`, { cause: error });
     }
-    return bubblewrap;
   }
 
   /** @param hint tells where an operator makes a program visible */

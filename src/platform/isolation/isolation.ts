@@ -10,7 +10,7 @@ import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
 import { asLentUser, type LentWork } from './lent-user.js';
 import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Mount } from './mounts.js';
-import { insideOf, NO_NETWORK, type WayOut } from './network/inside.js';
+import { insideOf, type WayOut } from './network/inside.js';
 import { Users } from './users.js';
 
 export type IsolationKind = 'bubblewrap' | 'users' | 'none';
@@ -79,10 +79,10 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
     return (bubblewrap ?? users)?.limitsBy ?? UNLIMITED;
   }
 
-  /** Undefined where there are no namespaces. @param wayOut all that it has of the network, or `none`; the host's unless given */
+  /** Undefined where there are no namespaces. @param wayOut all that it has of the network, or `none` where the host can keep it off; the host's unless given */
   async sandbox(mounts: readonly Mount[], wayOut?: WayOut | 'none'): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
-    const network = wayOut === 'none' ? NO_NETWORK : wayOut && insideOf(wayOut);
+    const network = wayOut === 'none' ? await bubblewrap?.noNetwork() : wayOut && insideOf(wayOut);
     return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, network);
   }
 
