@@ -228,7 +228,7 @@ describe('the API that a command talks to', () => {
     const target = () => resolveTarget({}, fakeIo({ cwd: dir }));
     expect(target().key).toBe('svc_admin');
     await writeServerFile(join(dir, '.svc'), 'http://192.0.2.1:1');
-    expect(target()).toMatchObject({ url: 'http://192.0.2.1:1', key: undefined });
+    expect(target()).toMatchObject({ url: 'http://127.0.0.1:8372', key: undefined });
   });
 
   it.each([

@@ -1,9 +1,10 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { readFileSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { parse } from 'smol-toml';
 import type { Api } from './api.js';
 import { citiesOf } from './cities/cities-of.js';
 import { contextInUse } from './contexts/file.js';
+import { enclosingCity } from './enclosing-city.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 
@@ -32,14 +33,6 @@ export async function resolveScope(options: ScopeOptions, io: Io, api: Api): Pro
   if (named !== undefined) return { city: named };
   const dir = enclosingCity(io.cwd);
   return { city: dir === undefined ? undefined : await registeredName(dir, api) };
-}
-
-/** The nearest directory upwards that holds a `city.toml`. */
-export function enclosingCity(from: string): string | undefined {
-  for (let dir = from; ; dir = dirname(dir)) {
-    if (existsSync(join(dir, 'city.toml'))) return dir;
-    if (dirname(dir) === dir) return undefined;
-  }
 }
 
 /** The registered name counts, whatever the files say; without an entry for the directory the files are believed. */

@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { readServerFile, serverFilePath } from '../platform/embedded/server-file.js';
+import { isAbsolute, join, resolve } from 'node:path';
 import { contextInUse, type Named } from './contexts/file.js';
 import { CliError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import type { Io } from './io.js';
+import { isLoopback, localServer } from './local-server.js';
 
 /** Which supervisor a command talks to and as whom. */
 export interface Target {
@@ -40,6 +41,8 @@ interface Address {
   readonly source: string;
   /** Where the first key of the supervisor is left, when it is one of this machine. */
   readonly dataDir: string | undefined;
+  /** The data directory that says so, when nobody has named it: it was found from the working directory upwards. */
+  readonly cameUpon?: { readonly dataDir: string; readonly file: string };
   /** Whose key is for this address, when a context has named it. */
   readonly context?: Named | undefined;
 }
@@ -58,32 +61,28 @@ export function resolveTarget(options: TargetOptions, io: Io): Target {
 function addressOf(options: TargetOptions, io: Io): Address {
   const dataDir = absolute(io.env.SVC_DATA_DIR || DATA_DIR, io);
   const local = (url: URL): string | undefined => (isLoopback(url) ? dataDir : undefined);
-  const named = options.api === undefined ? 'SVC_API_URL' : '--api';
+  const giver = options.api === undefined ? 'SVC_API_URL' : '--api';
   const given = options.api ?? (io.env.SVC_API_URL || undefined);
   if (given !== undefined) {
-    const [url, ...replicas] = given.split(',').map((one) => parse(one.trim(), named));
-    return { url: url!, replicas, source: `from ${named}`, dataDir: replicas.length === 0 ? local(url!) : undefined };
+    const [url, ...replicas] = given.split(',').map((one) => parse(one.trim(), giver));
+    return { url: url!, replicas, source: `from ${giver}`, dataDir: replicas.length === 0 ? local(url!) : undefined };
   }
   const context = contextInUse(io, options.context);
   if (context?.server !== undefined) {
     const url = parse(context.server, `context ${context.name}`);
     return { url, source: `from context ${context.name}`, dataDir: local(url), context };
   }
-  const candidates = io.env.SVC_DATA_DIR ? [dataDir] : upwards(io.cwd).map((dir) => join(dir, DATA_DIR));
-  let foreign: string | undefined;
-  for (const candidate of candidates) {
-    const found = readServerFile(candidate);
-    const file = serverFilePath(candidate);
-    if (typeof found === 'object') {
-      const url = parse(found.url, file);
-      return { url, source: `found in ${file}`, dataDir: isLoopback(url) ? candidate : undefined };
-    }
-    if (found === 'foreign') foreign ??= file;
+  const named = io.env.SVC_DATA_DIR ? dataDir : undefined;
+  const { found, passed, gone } = localServer(io.cwd, named);
+  if (found !== undefined) {
+    const url = parse(found.url.href, found.file);
+    const own = isLoopback(url) ? found.dataDir : undefined;
+    return { url, source: `found in ${found.file}`, dataDir: own, ...(named === undefined ? { cameUpon: found } : {}) };
   }
   const url = parse(`${io.env.SVC_TLS_CERT ? 'https' : 'http'}://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
-  const where = io.env.SVC_DATA_DIR ? `in ${dataDir} (SVC_DATA_DIR)` : 'in this directory';
-  const why = foreign === undefined ? `no server runs ${where}` : `${foreign} is not used, another user may write it`;
-  return { url, source: `the default; ${why}`, dataDir: local(url) };
+  const where = named === undefined ? 'in this directory' : `in ${named} (SVC_DATA_DIR)`;
+  // Whoever listens there, while the server of this directory does not run, is none that its first key is for.
+  return { url, source: `the default; ${passed ?? `no server runs ${where}`}`, dataDir: gone === true ? undefined : named };
 }
 
 function parse(text: string, source: string): URL {
@@ -96,17 +95,18 @@ function parse(text: string, source: string): URL {
   return url;
 }
 
-function apiKey(options: TargetOptions, io: Io, { dataDir, context }: Address): Key | undefined {
+function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefined {
+  const { dataDir, context } = address;
   if (options.keyFile !== undefined) {
     const file = absolute(options.keyFile, io);
     const key = readKey(file);
     if (key === undefined) throw new CliError(`--key-file: cannot read ${options.keyFile}`);
     return { key: checked(key, '--key-file'), name: '--key-file', file };
   }
-  if (io.env.SVC_API_KEY) return fromVariable('SVC_API_KEY', io.env.SVC_API_KEY);
+  if (io.env.SVC_API_KEY) return fromVariable('SVC_API_KEY', io.env.SVC_API_KEY, address);
   // An agent's own token is for the supervisor that runs it, and shown to no other one.
   if (io.env.SVC_SESSION_TOKEN && options.api === undefined && context === undefined)
-    return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN);
+    return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN, address);
   if (context?.key_file !== undefined) {
     const key = readKey(context.key_file);
     if (key === undefined) throw new CliError(`cannot read the key file of the context: ${context.key_file}`);
@@ -119,17 +119,20 @@ function apiKey(options: TargetOptions, io: Io, { dataDir, context }: Address): 
   return key ? { key, name: 'the first key', file } : undefined;
 }
 
-function fromVariable(name: string, value: string): Key {
-  return { key: checked(value.trim(), name), name };
+/** A key of the environment is for the server that its owner means: an agent may have laid a file where a command was typed. */
+function fromVariable(name: string, value: string, { url, cameUpon }: Address): Key {
+  const key = checked(value.trim(), name);
+  if (cameUpon !== undefined && readKey(join(cameUpon.dataDir, 'admin.key')) !== key) {
+    throw new CliError(
+      `${name} is not sent to ${url.origin}, which only ${cameUpon.file} names: if it is for that server, set SVC_API_URL=${url.origin}`,
+      EXIT.usage,
+    );
+  }
+  return { key, name };
 }
 
 function absolute(path: string, io: Io): string {
   return isAbsolute(path) ? path : resolve(io.cwd, path);
-}
-
-function upwards(from: string): string[] {
-  const above = dirname(from);
-  return above === from ? [from] : [from, ...upwards(above)];
 }
 
 function readKey(path: string): string | undefined {
@@ -143,8 +146,4 @@ function readKey(path: string): string | undefined {
 function checked(key: string, source: string): string {
   if (!/^[\x21-\x7e]+$/.test(key)) throw new CliError(`${source} does not hold an API key`);
   return key;
-}
-
-function isLoopback(url: URL): boolean {
-  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }

@@ -3,9 +3,50 @@ import type { Guard } from './guard.js';
 const TRANSPORT = 'src/client/transport.spec.ts';
 const EVENTS = 'src/client/events.spec.ts';
 const CONTEXTS = 'src/cli/contexts/context.spec.ts';
+const TARGET = 'src/cli/target.spec.ts';
 
 /** The library for programs, and what the command line does with it. */
 export const CLIENT: readonly Guard[] = [
+  {
+    guard: 'A key of the environment is not sent to an address that only a file of the directory names.',
+    file: 'src/cli/target.ts',
+    find: 'if (cameUpon !== undefined && readKey(',
+    replace: 'if (cameUpon === undefined && readKey(',
+    test: TARGET,
+    name: 'unless it knows it',
+  },
+  {
+    guard: 'Where a server is says no file of which nobody knows when its process was born.',
+    file: 'src/platform/embedded/server-file.ts',
+    find: '(isAlive(found.pid) && found.birth === birthOf(found.pid))',
+    replace: '(isAlive(found.pid) && (found.birth ?? birthOf(found.pid)) === birthOf(found.pid))',
+    test: TARGET,
+    name: 'only with the birth',
+  },
+  {
+    guard: 'A file of a directory leads a command to no other machine.',
+    file: 'src/cli/local-server.ts',
+    find: 'if (url !== null && isOfThisMachine(url))',
+    replace: 'if (url !== null && isOfThisMachine(url) !== undefined)',
+    test: TARGET,
+    name: 'to this machine alone',
+  },
+  {
+    guard: 'What lies in the directory of a city says to no command where a server is.',
+    file: 'src/cli/local-server.ts',
+    find: 'enclosingCity(dirname(dataDir)) !== undefined',
+    replace: "enclosingCity(dirname(dataDir)) === ''",
+    test: TARGET,
+    name: 'in the directory of a city',
+  },
+  {
+    guard: 'The first key of a directory is not sent to whoever listens at the default port instead of its server.',
+    file: 'src/cli/target.ts',
+    find: 'dataDir: gone === true ? undefined : named };',
+    replace: 'dataDir: gone === true ? dataDir : dataDir };',
+    test: TARGET,
+    name: 'once its server does not run',
+  },
   {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',

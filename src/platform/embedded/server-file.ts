@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from 'node:fs';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { birthOf, runs, type ProcessMark } from './processes.js';
+import { birthOf, isAlive, type ProcessMark } from './processes.js';
 
 /** `server.json` in a data directory: which process serves it, and where. It is how the client finds the server of its directory. */
 export interface ServerFile extends ProcessMark {
@@ -53,7 +53,8 @@ export function readServerFile(dataDir: string): ServerFile | 'gone' | 'foreign'
     if ((process.getuid !== undefined && uid !== process.getuid()) || (mode & FOREIGN_WRITE) !== 0) return 'foreign';
     if (size > MAX_BYTES) return undefined;
     const found = parse(readFileSync(handle, 'utf8'));
-    return found === undefined || runs(found) ? found : 'gone';
+    // A process always lives under some number: without its birth, where the platform tells of one, the file was written by no server.
+    return found === undefined || (isAlive(found.pid) && found.birth === birthOf(found.pid)) ? found : 'gone';
   } catch {
     return undefined;
   } finally {

@@ -1,0 +1,90 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { writeServerFile } from '../platform/embedded/server-file.js';
+import { resolveTarget, type Target } from './target.js';
+import { fakeIo } from './testing/io.js';
+
+const SERVER = 'http://127.0.0.1:4711';
+const DEFAULT = 'http://127.0.0.1:8372';
+const closing: (() => unknown)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+/** A directory with a data directory, in which a server of this machine has written where it is. */
+async function served(url = SERVER): Promise<{ dir: string; file: string; data: string }> {
+  const dir = realpathSync(mkdtempSync(join(tmpdir(), 'svc-target-')));
+  closing.push(() => rmSync(dir, { recursive: true }));
+  const data = join(dir, '.svc');
+  await writeServerFile(data, url);
+  writeFileSync(join(data, 'admin.key'), 'svc_admin\n');
+  return { dir, data, file: join(data, 'server.json') };
+}
+
+const target = (cwd: string, env: Record<string, string> = {}): Target => resolveTarget({}, fakeIo({ cwd, env }));
+
+describe('a data directory that is found from the working directory upwards', () => {
+  it.each(['SVC_API_KEY', 'SVC_SESSION_TOKEN'])('does not get what %s holds, unless it knows it', async (name) => {
+    const { dir, data, file } = await served();
+    const why = `${name} is not sent to ${SERVER}, which only ${file} names: if it is for that server, set SVC_API_URL=${SERVER}`;
+    expect(() => target(dir, { [name]: 'svc_own' })).toThrow(why);
+    expect(target(dir, { [name]: 'svc_own', SVC_API_URL: SERVER })).toMatchObject({ url: SERVER, key: 'svc_own' });
+    expect(target(dir, { [name]: 'svc_own', SVC_DATA_DIR: data })).toMatchObject({ url: SERVER, key: 'svc_own' });
+    expect(target(dir, { [name]: 'svc_admin' })).toMatchObject({ url: SERVER, key: 'svc_admin' });
+    expect(target(dir)).toMatchObject({ url: SERVER, key: 'svc_admin' });
+  });
+
+  it('counts only with the birth of its process, which nobody knows who wrote it elsewhere', async () => {
+    const { dir, file } = await served();
+    writeFileSync(file, JSON.stringify({ url: SERVER, pid: 1 }));
+    expect(target(dir, { SVC_API_KEY: 'svc_own' })).toMatchObject({ url: DEFAULT, key: 'svc_own' });
+  });
+
+  it('leads to this machine alone', async () => {
+    const { dir, file } = await served('https://svc.example');
+    expect(target(dir, { SVC_API_KEY: 'svc_own' })).toMatchObject({
+      url: DEFAULT,
+      key: 'svc_own',
+      source: `the default; ${file} is not used, it leads to another machine`,
+    });
+    const own = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+    for (const { address } of own.filter(({ family }) => family === 'IPv4')) {
+      await writeServerFile(join(dir, '.svc'), `http://${address}:1`);
+      expect(target(dir).url).toBe(`http://${address}:1`);
+    }
+  });
+
+  it('is passed over in the directory of a city, and below, for the next one above', async () => {
+    const { dir, data } = await served();
+    const city = join(data, 'cities', 'alpha');
+    const rig = join(city, 'rigs', 'web');
+    for (const below of [city, rig]) await writeServerFile(join(below, '.svc'), 'http://127.0.0.1:666');
+    writeFileSync(join(city, 'city.toml'), '');
+    for (const below of [city, rig]) expect(target(below)).toMatchObject({ url: SERVER, key: 'svc_admin' });
+
+    writeFileSync(join(dir, 'city.toml'), '');
+    expect(target(city)).toMatchObject({ url: DEFAULT, source: expect.stringContaining('it lies in the directory of a city') });
+    expect(target(city, { SVC_DATA_DIR: data })).toMatchObject({ url: SERVER, key: 'svc_admin' });
+  });
+});
+
+describe('the first key of a data directory', () => {
+  it('is not for whoever listens at the default address once its server does not run', async () => {
+    const { dir, data, file } = await served();
+    const ended = JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), birth: 'another life' });
+    writeFileSync(file, ended);
+    expect(target(dir)).toMatchObject({ url: DEFAULT, key: undefined });
+    expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject({ url: DEFAULT, key: undefined });
+    rmSync(file);
+    expect(target(dir)).toMatchObject({ url: DEFAULT, key: undefined });
+  });
+
+  it('is for it where the directory is named and holds no word of a server, as in a container', async () => {
+    const { dir, data, file } = await served();
+    rmSync(file);
+    mkdirSync(join(dir, 'below'));
+    expect(target(join(dir, 'below'), { SVC_DATA_DIR: data })).toMatchObject({ url: DEFAULT, key: 'svc_admin' });
+  });
+});
