@@ -362,8 +362,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'The client does not believe the file of a server that has ended.',
     file: 'src/platform/embedded/server-file.ts',
-    find: "return found === undefined || runs(found) ? found : 'gone';",
-    replace: 'return found;',
+    find: "found.birth === birthOf(found.pid)) ? found : 'gone';",
+    replace: 'found.birth === birthOf(found.pid)) ? found : found;',
     test: 'src/cli/program.spec.ts',
   },
   {
