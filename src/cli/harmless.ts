@@ -23,9 +23,19 @@ export function seen(text: string): string {
   return text.replaceAll(INVISIBLE, '');
 }
 
-/** Anything for a terminal, the client's own colours included: what cannot be seen is written out, as JSON writes it. */
+/** What the client itself says to a terminal: colours, a line anew, back to what it has drawn, and the keys of `svc attach`. */
+const OWN = String.raw`\r(?=\n|\u001b\[)|\u001b\[(?:[\d;]*m|[HJK]|2J|\d+[AC]|\?(?:25|2004)[hl])`;
+const OWN_OR_CONTROLS = new RegExp(`(${OWN})|[\\u0000-\\u0008\\u000b-\\u001f]`, 'g');
+
+/**
+ * Anything for a terminal, the client's own colours included: what cannot be seen, or tells the terminal to do something else (its title, its
+ * clipboard), is written out, as JSON writes it. Words of others go through `plain` or `harmless` before: they have no colours.
+ */
 export function writtenOut(data: string): string {
-  return data.replaceAll(OTHERS, escaped).replaceAll(INVISIBLE, escaped);
+  return data
+    .replaceAll(OWN_OR_CONTROLS, (sign, own?: string) => own ?? escaped(sign))
+    .replaceAll(OTHERS, escaped)
+    .replaceAll(INVISIBLE, escaped);
 }
 
 function escaped(sign: string): string {

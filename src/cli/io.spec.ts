@@ -24,6 +24,15 @@ describe('what the client writes', () => {
     expect(await written('\u001b[31m-\u001b[39m\r\u001b[K\n', true)).toContain('\u001b[31m-\u001b[39m\r\u001b[K\n');
   });
 
+  it('tells a terminal nothing but what the client itself has to say to it', async () => {
+    const own = '\u001b[1;31mred\u001b[0m\r\u001b[K\r\n\u001b[3A\u001b[J\u001b[H\u001b[2J\r\u001b[2A\u001b[4C\u001b[?25h\u001b[?2004l\tx\n';
+    expect(await written(own, true)).toEqual([own, own]);
+    const others = '\u001b]52;c;cm0=\u0007 \u001b]0;title\u001b\\\\ \u001b[?1049h \u001bc ok\rno \b\u0000';
+    const shown = String.raw`\u001b]52;c;cm0=\u0007 \u001b]0;title\u001b\\ \u001b[?1049h \u001bc ok\u000dno \u0008\u0000`;
+    expect(await written(others, true)).toEqual([shown, shown]);
+    expect(await written(others, false)).toEqual([others, others]);
+  });
+
   it.each([
     [{}, true, true],
     [{}, false, false],

@@ -48,6 +48,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'once its server does not run',
   },
   {
+    guard: 'No word of others tells a terminal to do something: to take a title, or what is pasted next.',
+    file: 'src/cli/harmless.ts',
+    find: 'own ?? escaped(sign)',
+    replace: 'own ?? sign',
+    test: 'src/cli/io.spec.ts',
+    name: 'nothing but what the client itself',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',

@@ -51,7 +51,7 @@ export class Progress {
 
   /** The same where nothing else is said: somebody has to do something about it. */
   tell(text: string): void {
-    this.io.err(this.io.interactive && !this.quiet ? `\r\u001b[K${text}\n` : `${text}\n`);
+    this.io.err(this.io.interactive && !this.quiet ? `\r\u001b[K${plain(text)}\n` : `${plain(text)}\n`);
   }
 
   end(): void {

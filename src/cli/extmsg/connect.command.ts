@@ -7,6 +7,7 @@ import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
 import { objectOf } from '../../client/frames.js';
 import { defined, numberOf } from '../values.js';
+import { plain } from '../table.js';
 import { shown } from './conversation.js';
 import { publishBy, type Outcome, type Publication } from './exec.js';
 
@@ -56,7 +57,7 @@ export function addConnect(extmsg: Command, io: Io): void {
       // What is to be tried again is tried again.
       if (!result.delivered) known.delete(publication.id);
       if (!(await acknowledge(api, city, publication, result, io))) return;
-      if (!result.delivered) io.err(`${publication.id} is not published: ${result.error ?? ''}\n`);
+      if (!result.delivered) io.err(`${plain(`${publication.id} is not published: ${result.error ?? ''}`)}\n`);
       else if (++done >= most) enough.abort();
     };
     const params = { path: { cityName: city }, query: defined({ provider, account_id: account }) };
@@ -64,7 +65,7 @@ export function addConnect(extmsg: Command, io: Io): void {
       const header = defined({ 'Last-Event-ID': lastEventId });
       return api.client.open('/v0/city/{cityName}/extmsg/publications/stream', { ...params, header, signal });
     };
-    const onPause = (ms: number, why: string): void => io.err(`${why}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
+    const onPause = (ms: number, why: string): void => io.err(`${plain(why)}; connecting again in ${Math.ceil(ms / 1_000)} s\n`);
     const failed = (error: unknown): void => {
       failure ??= { error };
       enough.abort();
@@ -91,7 +92,7 @@ export function addConnect(extmsg: Command, io: Io): void {
 
 async function publish(publication: Publication, { exec, json }: Flags, io: Io): Promise<Outcome> {
   const { conversation, session_id: session, text, id } = publication;
-  await io.out(json === true ? `${JSON.stringify(publication)}\n` : `${shown(conversation)} ${session}: ${harmless(text)}\n`);
+  await io.out(json === true ? `${JSON.stringify(publication)}\n` : `${plain(`${shown(conversation)} ${session}`)}: ${harmless(text)}\n`);
   return exec === undefined ? { delivered: true, message_id: id } : publishBy(exec, publication, io);
 }
 
@@ -105,7 +106,7 @@ async function acknowledge(api: Api, city: string, { id, claim }: Publication, o
     return true;
   } catch (error) {
     if (!(error instanceof ApiError || error instanceof UnreachableError || error instanceof CliError)) throw error;
-    io.err(`${id} could not be acknowledged: ${error.message}\n`);
+    io.err(`${plain(`${id} could not be acknowledged: ${error.message}`)}\n`);
     return false;
   }
 }

@@ -5,6 +5,7 @@ import { cityCommand, cityContextOf, printJson, withExamples } from '../command.
 import { CliError } from '../errors.js';
 import { harmless } from '../harmless.js';
 import type { Io } from '../io.js';
+import { plain } from '../table.js';
 import { defined } from '../values.js';
 import { conversationOf, shown, withConversation, type Conversation, type ConversationFlags } from './conversation.js';
 
@@ -60,9 +61,11 @@ function addSend(extmsg: Command, io: Io): void {
     await telling;
     const { Receipt: receipt, DeliveryID: id = '' } = data;
     if (flags.json === true) await printJson(io, data);
-    else if (receipt.Delivered) return io.out(`published as ${receipt.MessageID} (${id})\n`);
+    else if (receipt.Delivered) return io.out(`${plain(`published as ${receipt.MessageID} (${id})`)}\n`);
     else if (receipt.FailureKind === 'pending')
-      return io.out(`not published yet: it is tried on (${id})${receipt.Error === undefined ? '' : `; the last try: ${receipt.Error}`}\n`);
+      return io.out(
+        `not published yet: it is tried on (${id})${receipt.Error === undefined ? '' : `; the last try: ${plain(receipt.Error)}`}\n`,
+      );
     if (receipt.Delivered || receipt.FailureKind === 'pending') return;
     throw new CliError(`not published: ${receipt.Error ?? receipt.FailureKind} (${id})`);
   });

@@ -6,6 +6,7 @@ import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { enabling, ofOrder } from './hints.js';
+import { plain } from '../table.js';
 import { checkTable, firingDetails, historyTable, hookTable, orderDetails, orderTable, type Entry, type Order } from './view.js';
 
 interface ListedFlags extends ListFlags {
@@ -39,7 +40,7 @@ export function addReads(order: Command, io: Io): void {
       page: async (page) => {
         const params = { path: { cityName: city }, query: { ...filter, ...page } };
         const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/orders', { params, signal }));
-        for (const error of page.cursor === undefined ? (data.errors ?? []) : []) io.err(`warning: ${error}\n`);
+        for (const error of page.cursor === undefined ? (data.errors ?? []) : []) io.err(`warning: ${plain(error)}\n`);
         return { ...data, items: data.orders };
       },
     });
@@ -66,7 +67,7 @@ export function addReads(order: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/order/{name}', { params, signal })).catch(ofOrder(name));
     const times = data.next ?? [];
     if (flags.json === true) return printJson(io, times);
-    if (times.length === 0) io.err(`${whyNever(data)}\n`);
+    if (times.length === 0) io.err(`${plain(whyNever(data))}\n`);
     return io.out(times.map((at) => `${at}\n`).join(''));
   });
 

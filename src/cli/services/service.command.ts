@@ -6,7 +6,7 @@ import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
-import { facts, table } from '../table.js';
+import { facts, plain, table } from '../table.js';
 import { addLogs } from './logs.command.js';
 
 type Service = Schemas['Status'];
@@ -96,7 +96,7 @@ export function addService(program: Command, io: Io): void {
     const { api, city } = await cityContextOf<Flags>(action, io);
     const params = { path: { cityName: city, name: nameOf('a service', name) } };
     const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params, signal })).catch(ofService);
-    if (data.state !== 'ready') io.err(`${name} is ${data.local_state}${why(data) === '' ? '' : `: ${why(data)}`}\n`);
+    if (data.state !== 'ready') io.err(`${plain(`${name} is ${data.local_state}${why(data) === '' ? '' : `: ${why(data)}`}`)}\n`);
     await io.out(`${addressOf(data, api.url)}\n`);
   });
 }

@@ -1,0 +1,37 @@
+import { expect, it } from '@jest/globals';
+import { runCli } from './cli.js';
+import { Progress } from './cities/progress.js';
+import { fakeIo } from './testing/io.js';
+import { json, testServer } from './testing/server.js';
+
+const HOSTILE = 'b\u001b]52;c;cm0=\u0007a\u001b[2Ad';
+const CITY = '/v0/city/alpha';
+const receipt = (more: object) => ({
+  DeliveryID: 'dlv-1',
+  Receipt: { MessageID: HOSTILE, Error: HOSTILE, FailureKind: 'pending', ...more },
+});
+const SEND = ['extmsg', 'send', 'x', '--provider', 'chat', '--conversation-id', 'c', '--kind', 'room', '--session', 'm'];
+
+// Also where it is no terminal yet: a file is shown on one later.
+it.each([
+  [['order', 'list'], '/orders', { orders: [], errors: [HOSTILE], total: 0 }],
+  [['order', 'next', 'o'], '/order/o', { scoped_name: 'o', enabled: true, errors: [HOSTILE] }],
+  [['service', 'open', 's'], '/service/s', { state: 'degraded', local_state: 'failed', reason: HOSTILE, mount_path: '/s' }],
+  [SEND, '/extmsg/outbound', receipt({ Delivered: true })],
+  [SEND, '/extmsg/outbound', receipt({ Delivered: false })],
+  [SEND, '/extmsg/outbound', receipt({ Delivered: false, FailureKind: 'rejected' })],
+])('%j says what others have written without what moves a terminal', async (args, path, answer) => {
+  const server = await testServer({ [CITY + path]: (_request, response) => json(response, answer) });
+  const io = fakeIo();
+  await runCli([...args, '--city', 'alpha', '--api', server.url], io);
+  await server.close();
+  expect(io.stdout + io.stderr).toContain('bad');
+  // oxlint-disable-next-line no-control-regex -- there shall be none
+  expect(io.stdout + io.stderr).not.toMatch(/[\u0000-\u0009\u000b-\u001f]/);
+});
+
+it('says so of what a proxy has answered while somebody waits', () => {
+  const io = fakeIo();
+  new Progress(io, 'creating alpha', false).note(`503 ${HOSTILE}`);
+  expect(io.stderr).toBe('creating alpha\n503 bad\n');
+});
