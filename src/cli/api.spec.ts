@@ -1,5 +1,8 @@
-import { afterEach, expect, it, jest } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ask, connect } from './api.js';
+import { runCli } from './cli.js';
+import { fakeIo, type FakeIo } from './testing/io.js';
+import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
 const { fetch } = globalThis;
 afterEach(() => {
@@ -21,4 +24,55 @@ it('asks another replica for what one that says nothing does not answer in its s
   await jest.advanceTimersByTimeAsync(20_000);
   expect(asked).toEqual(['http://silent.test/health', 'http://other.test/health']);
   expect((await asking).data).toEqual({ status: 'ok' });
+});
+
+describe('a change whose answer is lost', () => {
+  let server: TestServer;
+  afterEach(() => server.close());
+  const run = async (handler: Handler, ...args: string[]): Promise<FakeIo & { code?: number }> => {
+    const routes = ['beads', 'convoys', 'beads/index', 'bead/a-1/close'].map((name) => [`/v0/city/alpha/${name}`, handler] as const);
+    server = await testServer(Object.fromEntries(routes));
+    const io = fakeIo();
+    return Object.assign(io, { code: await runCli([...args, '--city', 'alpha', '--api', server.url], io) });
+  };
+  const lost: Handler = (request) => request.socket.destroy();
+  const CREATE = ['bead', 'create', 'once'];
+
+  it('is told as one that may have been done, with the key under which it is done once', async () => {
+    const io = await run((request, response, nth) => (nth === 1 ? lost(request, response, nth) : json(response, { id: 'a-1' })), ...CREATE);
+    const key = server.requests[0]!.headers['idempotency-key'] as string;
+    expect([io.code, io.stderr]).toEqual([
+      5,
+      `svc bead create: the connection to ${server.url} broke before the answer (UND_ERR_SOCKET): it may have been done; repeat it with \`--idempotency-key ${key}\`\n`,
+    ]);
+    await runCli([...CREATE, '--city', 'alpha', '--api', server.url, '--idempotency-key', key], fakeIo());
+    expect(server.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([key, key]);
+  });
+
+  it('is told so where a proxy says that nobody has answered it', async () => {
+    const io = await run((_request, response) => void response.writeHead(504).end('<html>'), ...CREATE);
+    expect(io.stderr).toMatch(/^svc bead create: API returned HTTP 504: it may have been done; repeat it with `--idempotency-key \w+`\n$/);
+  });
+
+  it('names no key where the command takes none', async () => {
+    const io = await run(lost, 'bead', 'close', 'a-1');
+    expect(io.stderr).toMatch(/^svc bead close: the connection to .* broke before the answer .*: it may have been done\n$/);
+  });
+
+  it.each<[string, Handler, string[], RegExp]>([
+    ['only reads', lost, ['bead', 'list'], /cannot reach the supervisor/],
+    ['the service has refused', (_request, response) => problem(response, 503, 'unavailable: later'), CREATE, /unavailable: later\n$/],
+  ])('is another thing where it %s', async (_what, handler, args, said) => {
+    const io = await run(handler, ...args);
+    expect(io.stderr).toMatch(said);
+    expect(io.stderr).not.toContain('may have been done');
+  });
+
+  it('is another thing where nobody has got it', async () => {
+    server = await testServer({});
+    await server.close();
+    const io = fakeIo();
+    await runCli([...CREATE, '--city', 'alpha', '--api', server.url], io);
+    expect(io.stderr).toContain('(ECONNREFUSED): is it running?');
+  });
 });

@@ -53,10 +53,13 @@ export async function ask<T>(
   try {
     reply = await call(limit.signal);
   } catch (error) {
-    if (limit.over) throw new TimedOutError(`no answer from ${limit.asked ?? api.url} within ${limitMs / 1_000} s`);
-    throw told(api, error);
+    if (limit.over) throw unknown(new TimedOutError(`no answer from ${limit.asked ?? api.url} within ${limitMs / 1_000} s`), limit);
+    throw told(api, error, limit);
   }
-  if (!reply.response.ok) throw refused(problemOf(reply.response, reply.error));
+  if (!reply.response.ok) {
+    const error = refused(problemOf(reply.response, reply.error));
+    throw isOfProxy(reply.response) ? unknown(error, limit) : error;
+  }
   return { data: reply.data as T, response: reply.response };
 }
 
@@ -76,8 +79,21 @@ export async function* telling<T>(api: Api, stream: AsyncIterable<T>): AsyncGene
   }
 }
 
-/** A failure of the library as a `CliError`; others stay what they are. */
-export function told(api: Api, error: unknown): unknown {
+/** Adds, of what may change something, that it may have: whoever repeats it without a word of that has two. */
+function unknown<T extends CliError>(error: T, { wrote }: Limit): T {
+  if (wrote === undefined) return error;
+  error.message += ': it may have been done';
+  error.sentKey = wrote.key;
+  return error;
+}
+
+/** What says that the service has not answered, which may go on with it. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return [502, 503, 504].includes(status) && headers.get('content-type')?.startsWith('application/problem+json') !== true;
+}
+
+/** A failure of the library as a `CliError`; others stay what they are. @param limit of the call, if it was one */
+export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (api.signal.aborted) return new InterruptedError();
   if (error instanceof ApiProblem) return refused(error);
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
@@ -89,6 +105,10 @@ export function told(api: Api, error: unknown): unknown {
     return new UnreachableError(error.message, undefined, { cause: error });
   const why = distrust(api, cause);
   if (why !== undefined) return new CliError(why);
+  if (limit?.wrote !== undefined && error.mayHaveHappened) {
+    const broke = `the connection to ${limit.asked ?? api.url} broke before the answer (${reason(cause)})`;
+    return unknown(new UnreachableError(broke, undefined, { cause: error }), limit);
+  }
   return new UnreachableError(
     `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`svc serve\` or pass --api`,
     undefined,

@@ -1,6 +1,6 @@
 import { CommanderError, type Command } from 'commander';
 import { pathOf } from './command.js';
-import { ApiError, oneLine } from './errors.js';
+import { ApiError, CliError, oneLine } from './errors.js';
 import { exitCodeOf } from './exit-codes.js';
 import { FAMILIES } from './families.js';
 import type { Io } from './io.js';
@@ -35,6 +35,13 @@ async function programFor(args: readonly string[], io: Io): Promise<Command> {
   return finish(program, io);
 }
 
+/** How something is repeated of which nobody knows whether it was done: the key that was sent was made for this one call. */
+function again(error: unknown, { options }: Command): string {
+  const key = error instanceof CliError ? error.sentKey : undefined;
+  if (key === undefined || !options.some(({ long }) => long === '--idempotency-key')) return '';
+  return `; repeat it with \`--idempotency-key ${plain(key)}\``;
+}
+
 /** Runs one command line (without `node` and the script) and returns its exit code. Never throws. */
 export async function runCli(args: readonly string[], around: Io): Promise<number> {
   const io = new Output(around);
@@ -49,7 +56,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
       const message = plain(oneLine((error as { message?: string } | null)?.message ?? String(error)));
       // A word more takes a request, and a module that most never need.
       const more = error instanceof ApiError ? await (await import('./cities/missing-city.js')).aboutMissingCity(error, running, io) : '';
-      if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}\n`);
+      if (message !== '') io.err(`${pathOf(running)}: ${message}${plain(more)}${again(error, running)}\n`);
     }
     return exitCodeOf(error, io.asked);
   };

@@ -1,5 +1,8 @@
 /** A failure that the user is told in one line. */
 export class CliError extends Error {
+  /** Under which a request was sent of which nobody knows what has become: under the same one it is carried out once. */
+  sentKey?: string | undefined;
+
   constructor(
     message: string,
     /** Without one it says itself what kind of failure it is: `exit-codes.ts`. */

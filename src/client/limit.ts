@@ -11,6 +11,8 @@ export class Limit {
   readonly signal: AbortSignal;
   /** The address that was asked last: who has not answered, once the time is over. */
   asked: string | undefined;
+  /** Set once it has sent what may change something: without an answer nobody knows whether it has. */
+  wrote: { readonly key: string | undefined } | undefined;
 
   constructor(
     readonly ms: number,

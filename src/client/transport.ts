@@ -49,6 +49,7 @@ export class Transport {
     const bytes = safe ? undefined : await request.arrayBuffer();
     const init = { method, headers, redirect: request.redirect, ...(bytes?.byteLength ? { body: bytes } : {}) };
     const repeatable = safe || headers.has('idempotency-key');
+    if (limit !== undefined && !safe) limit.wrote = { key: headers.get('idempotency-key') ?? undefined };
     // What waits for a change is silent on purpose.
     const share = limit !== undefined && safe && !new URL(request.url).searchParams.has('wait') ? limit.ms / urls.length : undefined;
     const until = Date.now() + retryMs;

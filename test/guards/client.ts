@@ -56,6 +56,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'nothing but what the client itself',
   },
   {
+    guard: 'A change whose answer is lost is told as one that may have been done.',
+    file: 'src/cli/api.ts',
+    find: 'limit?.wrote !== undefined && error.mayHaveHappened',
+    replace: 'limit?.wrote !== undefined && !error.mayHaveHappened',
+    test: 'src/cli/api.spec.ts',
+    name: 'whose answer is lost',
+  },
+  {
+    guard: 'Who has to repeat a change is told the key under which it was sent.',
+    file: 'src/cli/api.ts',
+    find: 'error.sentKey = wrote.key;',
+    replace: '',
+    test: 'src/cli/api.spec.ts',
+    name: 'whose answer is lost',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',
