@@ -49,7 +49,7 @@ export async function runCli(args: readonly string[], around: Io): Promise<numbe
   let running = program;
   program.hook('preAction', (_program, action) => {
     running = action;
-    io.begin(action);
+    return io.begin(action);
   });
   const tell = async (error: unknown): Promise<number> => {
     if (!(error instanceof CommanderError)) {

@@ -81,6 +81,8 @@ describe('svc key rotate', () => {
     server = await testServer({ '/v0/keys/4be01f9c2d77/rotate': () => undefined });
     const io = fakeIo({ env: { SVC_API_URL: server.url } });
     expect(await runCli(['key', 'rotate', '4be01f9c2d77'], io)).toBe(124);
-    expect(io.stderr).toMatch(/no answer from .* within 30 s: it may have been done; the key may have a new secret that nobody has seen: rotate it again/);
+    expect(io.stderr).toMatch(
+      /no answer from .* within 30 s: it may have been done; the key may have a new secret that nobody has seen: rotate it again/,
+    );
   });
 });

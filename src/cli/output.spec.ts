@@ -122,6 +122,33 @@ it('an empty list is one, and a wrong expression is the command line that is wro
   expect([wrong.code, wrong.io.stderr]).toEqual([2, expect.stringMatching(/^svc bead list: --jq: .*syntax error/)]);
 });
 
+describe('a jq expression of a command that changes something', () => {
+  const create = async (expression: string) => {
+    server = await testServer({ [BEADS]: (_request, response) => json(response, bead('al-1')) });
+    const { code, io } = await svc(['bead', 'create', 'one', '--jq', expression]);
+    return { code, said: io.stdout + io.stderr, requests: server.requests.length };
+  };
+
+  it.each(['.[', 'nothing', '$id', '.id)', '.id # (\n|', '# all', ''])('is refused before anything is sent: %s', async (expression) => {
+    const { code, said, requests } = await create(expression);
+    expect([code, requests]).toEqual([2, 0]);
+    expect(said).toMatch(/^svc bead create: --jq: error: \S.*\n$/);
+  });
+
+  it.each(['.id.x', '.id | error("no")'])('says that the change is done when it fails over the answer: %s', async (expression) => {
+    const { code, said, requests } = await create(expression);
+    expect([code, requests]).toEqual([1, 1]);
+    expect(said).toMatch(/^svc bead create: --jq: .*; the command itself was carried out\n$/);
+  });
+
+  it.each([
+    ['.id # the new one', 'al-1\n'],
+    ['def it: .id; it', 'al-1\n'],
+  ])('is what it was: %j', async (expression, said) => {
+    expect(await create(expression)).toEqual({ code: 0, said, requests: 1 });
+  });
+});
+
 it('a list that is watched tells what is new or changed, and what is gone', async () => {
   const states = [[bead('al-1\u001b[2J')], [bead('al-1\u001b[2J'), bead('al-2')], [bead('al-2', 'another title')]];
   let wake = (): void => undefined;

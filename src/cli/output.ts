@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
 import { CliError } from './errors.js';
+import { EXIT } from './exit-codes.js';
 import { harmless, harmlessLine } from './harmless.js';
 import type { Io } from './io.js';
 import { nameOfItem } from './item-name.js';
@@ -145,7 +146,7 @@ export class Output implements Io {
   }
 
   /** The command that runs, once its flags are known. @throws CliError */
-  begin(command: Command): void {
+  async begin(command: Command): Promise<void> {
     const flags = command.opts<OutputFlags>();
     const json = command.options.find(({ long }) => long === '--json');
     if (json === undefined) return;
@@ -154,6 +155,7 @@ export class Output implements Io {
       throw new CliError(`--json and --output ${flags.output} are mutually exclusive`);
     if (flags.jq !== undefined && flags.output !== undefined && flags.output !== 'json')
       throw new CliError('--jq prints what its expression makes: leave out --output');
+    if (flags.jq !== undefined) await compile(flags.jq);
     this.#jq = flags.jq;
     this.#format = flags.output ?? (flags.json === true ? 'jsonl' : 'table');
     this.#forPeople = flags.output === 'table' || flags.output === 'wide';
@@ -226,11 +228,24 @@ export class Output implements Io {
   }
 
   async #print(value: unknown): Promise<void> {
-    const { loadJq } = await import('jq-wasm');
-    const { stdout, stderr, exitCode } = (await loadJq()).raw(value as object, this.#jq!, ['-r', '-c']);
+    const { stdout, stderr, exitCode } = await jq(value, this.#jq!);
     // With -r texts of agents come as they are. Files and pipes get them so; a terminal would obey them.
     const shown = this.io.width === undefined ? stdout : harmless(stdout);
     if (shown !== '') await this.io.out(shown.endsWith('\n') ? shown : `${shown}\n`);
-    if (exitCode !== 0) throw new CliError(`--jq: ${harmlessLine(stderr.replace(/^jq: /, '').split('\n')[0]!)}`, 2);
+    if (exitCode !== 0) throw new CliError(`--jq: ${whyOf(stderr)}; the command itself was carried out`, EXIT.failed);
   }
 }
+
+async function jq(value: unknown, expression: string): Promise<{ stdout: string; stderr: string; exitCode: number }> {
+  const { loadJq } = await import('jq-wasm');
+  return (await loadJq()).raw(value as object, expression, ['-r', '-c']);
+}
+
+/** Before anything is sent: who is told that the command line is wrong takes it that nothing was done. @throws CliError */
+async function compile(expression: string): Promise<void> {
+  // It is all looked at, its names too, and not carried out. The new line ends a comment.
+  const { stderr, exitCode } = await jq(null, `if . then (${expression}\n) else empty end`);
+  if (exitCode !== 0) throw new CliError(`--jq: ${whyOf(stderr)}`, EXIT.usage);
+}
+
+const whyOf = (stderr: string): string => harmlessLine(stderr.replace(/^jq: /, '').split('\n')[0]!);

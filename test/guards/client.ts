@@ -72,6 +72,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'whose answer is lost',
   },
   {
+    guard: 'What jq does not understand is refused before anything is sent.',
+    file: 'src/cli/output.ts',
+    find: 'if (flags.jq !== undefined) await compile(flags.jq);',
+    replace: '',
+    test: 'src/cli/output.spec.ts',
+    name: 'is refused before anything is sent',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',
