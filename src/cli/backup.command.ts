@@ -15,7 +15,8 @@ export function addBackup(program: Command, io: Io): void {
   const backup = program
     .command('backup')
     .description('write the database and the cities into one file, also while the service runs')
-    .argument('<file>', 'the file to write, in place of one of that name; whoever reads it has all of it, keys included')
+    .argument('<file>', 'the file to write, in place of an older backup of that name; whoever reads it has all of it, keys included')
+    .option('--replace', 'write it also in place of a file that is no backup')
     .option(...DATA_DIR);
   withExamples(backup, 'svc backup monday.tgz', 'svc backup /backups/svc.tgz --data-dir /var/lib/svc');
   backup.action((file: string, _options, command: Command) => entry(io, command, 'backup', file));

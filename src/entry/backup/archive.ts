@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { run } from './programs.js';
+import { packed } from './tar.js';
+import { settle } from './target-file.js';
 
 /** What a backup says of itself, first in its archive. */
 export interface Manifest {
@@ -25,26 +27,30 @@ export const FILES = 'database';
 export const DUMP = 'database.dump';
 export const PASSWORD = 'password';
 export const KEY = 'admin.key';
+/** The archive while it is written. */
+const PART = 'backup.part';
 
-/** Packs a prepared folder and the cities into `file`, which is there only once it is whole. Nobody else may read it. */
-export async function pack(file: string, folder: string, manifest: Manifest, signal?: AbortSignal): Promise<number> {
+/**
+ * Packs a prepared folder, which lies beside `file`, and the cities into `file`, which is there only once it is whole. Nobody else may read
+ * it. Says how large it is, and what could not be read.
+ */
+export async function pack(
+  file: string,
+  folder: string,
+  manifest: Manifest,
+  signal?: AbortSignal,
+): Promise<{ readonly size: number; readonly lacks: readonly string[] }> {
   await writeFile(join(folder, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`);
   const { citiesRoot, cities } = manifest;
-  const part = `${resolve(file)}.part`;
+  // Its own: two backups at once would write into one another.
+  const part = join(folder, PART);
   const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY].filter((name) => existsSync(join(folder, name)))];
-  try {
-    await writeFile(part, '', { mode: 0o600 });
-    await chmod(part, 0o600);
-    const args = ['-czf', part, '-C', folder, ...members];
-    // A file that changes while it is read is noticed by its city after the restore: tar says so with 1.
-    await run('tar', [...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], { signal }).catch((error: Error) => {
-      if (!/failed \(1\)/.test(error.message) || /Cannot|Error is not/.test(error.message)) throw error;
-    });
-    await rename(part, resolve(file));
-  } finally {
-    await rm(part, { force: true });
-  }
-  return (await stat(file)).size;
+  await writeFile(part, '', { mode: 0o600 });
+  await chmod(part, 0o600);
+  const args = ['-czf', part, '-C', folder, ...members];
+  const lacks = await packed([...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], signal);
+  await settle(part, resolve(file));
+  return { size: (await stat(file)).size, lacks };
 }
 
 /** Unpacks `file` into a new folder beside the data. @throws Error for what is none */

@@ -6,9 +6,10 @@ import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
-import { ASIDE, citiesOf, DUMP, FILES, KEY, pack, PASSWORD, type Manifest } from './archive.js';
+import { ASIDE, citiesOf, DUMP, FILES, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
 import { connectionOf, programFor, run, versionOf } from './programs.js';
+import { checkTarget } from './target-file.js';
 
 const WHY: Readonly<Record<string, string>> = {
   ENOENT: 'there is no directory',
@@ -19,9 +20,17 @@ const WHY: Readonly<Record<string, string>> = {
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
- * Returns what to say.
+ * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error, also once it is written, where
+ * files of cities may not be read
  */
-export async function backUp(config: AppConfig, file: string, tell: (line: string) => void, signal?: AbortSignal): Promise<string> {
+export async function backUp(
+  config: AppConfig,
+  file: string,
+  replace: boolean,
+  tell: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<string> {
+  await checkTarget(file, MANIFEST, replace);
   const into = dirname(resolve(file));
   const folder = await mkdtemp(join(into, '.svc-backup-')).catch((error: NodeJS.ErrnoException) => {
     throw new Error(`cannot write ${file}: ${WHY[error.code ?? ''] ?? error.message}: ${into}`, { cause: error });
@@ -33,11 +42,20 @@ export async function backUp(config: AppConfig, file: string, tell: (line: strin
     const database = url === undefined ? await ofEmbedded(config, folder, tell, signal) : await ofServer(url, folder, signal);
     const key = join(config.dataDir, KEY);
     if (existsSync(key)) await copyFile(key, join(folder, KEY));
-    const size = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) }, signal);
+    const { size, lacks } = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) }, signal);
+    if (lacks.length > 0) throw new Error(`${file} is written, and ${lacking(lacks)}`);
     return `${file}: the database and the cities of ${config.citiesRoot}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+const NAMED = 10;
+
+/** What an agent has closed keeps nobody from a backup of all the rest, and whoever makes one is told. */
+function lacking(names: readonly string[]): string {
+  const more = names.length > NAMED ? ` and ${names.length - NAMED} more` : '';
+  return `lacks what may not be read here: ${names.slice(0, NAMED).join(', ')}${more}; run it as the owner of these, or as root`;
 }
 
 async function ofEmbedded(

@@ -20,7 +20,9 @@ const { signal } = interruption;
 try {
   const config = loadConfig(process.env, process.cwd());
   console.log(
-    what === 'backup' ? await backUp(config, file, tell, signal) : await restore(config, file, replace !== undefined, tell, signal),
+    what === 'backup'
+      ? await backUp(config, file, replace !== undefined, tell, signal)
+      : await restore(config, file, replace !== undefined, tell, signal),
   );
 } catch (error) {
   console.error(`svc ${what}: ${error instanceof Error ? error.message : String(error)}`);

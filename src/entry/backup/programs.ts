@@ -7,14 +7,29 @@ export interface Running {
   readonly env?: NodeJS.ProcessEnv;
   /** Ends the program. */
   readonly signal?: AbortSignal | undefined;
+  /** How much of the end of what it says is kept, in characters. */
+  readonly kept?: number;
 }
+
+/** A program that has not ended with 0. */
+export class ProgramFailed extends Error {
+  constructor(
+    program: string,
+    readonly code: number | null,
+    readonly said: string,
+  ) {
+    super(`${program} failed (${code}):\n${said.slice(-SAID)}`);
+  }
+}
+
+const SAID = 4_000;
 
 /**
  * Runs a program to its end; what it writes is shown when it fails.
  *
- * @throws Error; the reason of `signal` where that has ended it, once it is gone
+ * @throws ProgramFailed; the reason of `signal` where that has ended it, once it is gone
  */
-export function run(program: string, args: readonly string[], { env = process.env, signal }: Running = {}): Promise<string> {
+export function run(program: string, args: readonly string[], { env = process.env, signal, kept = SAID }: Running = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();
     const child = spawn(program, [...args], { stdio: ['ignore', 'pipe', 'pipe'], env });
@@ -23,12 +38,12 @@ export function run(program: string, args: readonly string[], { env = process.en
     let out = '';
     let err = '';
     child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (err = (err + chunk.toString()).slice(-4_000)));
+    child.stderr.on('data', (chunk: Buffer) => (err = (err + chunk.toString()).slice(-kept)));
     child.once('error', reject);
     child.once('close', (code) => {
       signal?.removeEventListener('abort', end);
       if (code === 0) resolve(out);
-      else reject(signal?.aborted === true ? (signal.reason as Error) : new Error(`${program} failed (${code}):\n${err.trim()}`));
+      else reject(signal?.aborted === true ? (signal.reason as Error) : new ProgramFailed(program, code, err.trim()));
     });
   });
 }

@@ -170,7 +170,7 @@ describe('past a pooler of transactions', () => {
     await chmod(program, 0o755);
     await withPrograms('exit 1', async () => {
       await writeFile(join(folder, 'pg_restore.called'), '');
-      await expect(backUp(pooler(), join(folder, 'new.tgz'), () => undefined)).rejects.toThrow(connectionOf(database.url).address);
+      await expect(backUp(pooler(), join(folder, 'new.tgz'), false, () => undefined)).rejects.toThrow(connectionOf(database.url).address);
     });
   });
 });
