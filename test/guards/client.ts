@@ -80,6 +80,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'is refused before anything is sent',
   },
   {
+    guard: 'Files of a city that may be registered are not taken away.',
+    file: 'src/cli/init/init.command.ts',
+    find: 'error instanceof ApiError && error.status < 500',
+    replace: 'error instanceof ApiError && error.status < 600',
+    test: 'src/cli/init/init.spec.ts',
+    name: 'keeps them where a proxy',
+  },
+  {
+    guard: 'What does not answer is not taken for nobody.',
+    file: 'src/cli/init/init.command.ts',
+    find: '!error.cause.mayHaveHappened) return false;',
+    replace: 'error.cause.message) return false;',
+    test: 'src/cli/init/init.spec.ts',
+    name: 'writes nothing where what is there',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',

@@ -1,11 +1,12 @@
 import { basename, dirname, join, resolve, sep } from 'node:path';
 import { Option, type Command } from 'commander';
+import { ConnectionError } from '../../client/problems.js';
 import { ask } from '../api.js';
 import { runOperation, withOperation } from '../cities/lifecycle.js';
 import { contextOf, flagsOf, keyHeader, withExamples, withTarget, type Context } from '../command.js';
 import { readiness } from '../doctor/provider-checks.js';
 import { isLocal } from '../doctor/server-checks.js';
-import { ApiError, CliError } from '../errors.js';
+import { ApiError, CliError, UnreachableError } from '../errors.js';
 import type { Io } from '../io.js';
 import { filesOf, nextOf, TEMPLATES, type Template } from './templates.js';
 import { writeFiles } from './write.js';
@@ -49,8 +50,9 @@ export function addInit(program: Command, io: Io): void {
         try {
           return (await ask(api, (signal) => api.http.POST('/v0/cities/register', { params, body, signal }))).data;
         } catch (error) {
-          // What the server does not take is no city: nothing of it stays.
-          if (error instanceof ApiError) await written.undo();
+          // What the server does not take is no city: nothing of it stays. Where it is not known whether it has, all of it does.
+          if (error instanceof ApiError && error.status < 500) await written.undo();
+          else if (error instanceof CliError) error.message += `; the files stay: \`svc city register ${inShell(folder)}\` tries it again`;
           throw elsewhere(error, name, flags.template);
         }
       },
@@ -65,14 +67,15 @@ export function addInit(program: Command, io: Io): void {
   });
 }
 
-/** Whether a server is there. What else may be wrong with it tells the request itself. */
+/** Whether a server is there. What else may be wrong with it tells the request itself. @throws CliError where nobody knows: something is there */
 async function answers({ api }: Context): Promise<boolean> {
   try {
     await ask(api, (signal) => api.http.GET('/health', { signal }));
     return true;
   } catch (error) {
     if (error instanceof ApiError) return true;
-    return false;
+    if (error instanceof UnreachableError && error.cause instanceof ConnectionError && !error.cause.mayHaveHappened) return false;
+    throw error;
   }
 }
 

@@ -3,7 +3,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { mkdir, mkdtemp, readFile, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'smol-toml';
@@ -113,6 +113,34 @@ describe('svc init', () => {
       expect(io.stderr).toContain('cities of this server lie in /srv/cities: svc init /srv/cities/works --template claude');
       expect(await readdir(folder)).toEqual([]);
     }));
+
+  it.each([502, 503, 504])('keeps them where a proxy answers %i: the city may be there', async (status) =>
+    inFolder(async (folder) => {
+      const { code, io } = await init(folder, ['works'], { status, body: {} });
+      expect([code, io.stderr]).toEqual([
+        5,
+        expect.stringContaining(`the files stay: \`svc city register ${join(folder, 'works')}\` tries it again\n`),
+      ]);
+      expect(await readdir(join(folder, 'works'))).toContain('city.toml');
+    }),
+  );
+
+  it.each<[string, (socket: Socket, io: FakeIo) => void, number, string]>([
+    ['breaks the connection', (socket) => socket.destroy(), 5, 'cannot reach the supervisor'],
+    ['speaks something else', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>'), 1, 'is not a supervisor'],
+    ['says nothing, and somebody presses Ctrl-C', (_socket, io) => io.interrupt(), 130, ''],
+  ])('writes nothing where what is there %s', async (_what, answers, code, said) =>
+    inFolder(async (folder) => {
+      const io = fakeIo({ cwd: folder });
+      const server = createTcpServer((socket) => void socket.on('error', () => undefined).once('data', () => answers(socket, io)));
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const { port } = server.address() as AddressInfo;
+      expect(await runCli(['init', 'works', '--api', `http://127.0.0.1:${port}`], io)).toBe(code);
+      server.close();
+      expect(io.stderr).toContain(said);
+      expect(await readdir(folder)).toEqual([]);
+    }),
+  );
 
   it('refuses a name that no city can have', async () =>
     inFolder(async (folder) => {
