@@ -68,6 +68,16 @@ export function timeoutOf({ timeout }: { readonly timeout?: string }): number | 
   return ms;
 }
 
+/** Of what waits only where `--wait` says so. */
+export const TIMEOUT = ['--timeout <duration>', 'with --wait: stop waiting after this time, and exit 124; it goes on'] as const;
+
+/** `--timeout` of it in milliseconds. @throws CliError */
+export function waitingOf(flags: { readonly wait?: boolean; readonly timeout?: string }): number | undefined {
+  const ms = timeoutOf(flags);
+  if (ms !== undefined && flags.wait !== true) throw new CliError('--timeout belongs to --wait');
+  return ms;
+}
+
 /** Tells how it went: the terminal event with `--json`, else a line about its payload. @throws CliError when it failed */
 export async function tellEnding(
   io: Io,

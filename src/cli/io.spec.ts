@@ -48,5 +48,21 @@ describe('what the client writes', () => {
     expect(processIo(around as unknown as Surroundings, new AbortController().signal).colour).toBe(colour);
   });
 
+  it('does not wait for what somebody types who thinks better of it', async () => {
+    const interrupted = new AbortController();
+    const output = { isTTY: true, columns: 80 };
+    const around = {
+      env: {},
+      stdin: new Readable({ read: () => undefined }),
+      stdout: output,
+      stderr: output,
+      cwd: () => '/',
+      on: () => undefined,
+    };
+    const typed = processIo(around as unknown as Surroundings, interrupted.signal).input();
+    interrupted.abort();
+    await expect(typed).rejects.toMatchObject({ exitCode: 130, message: '' });
+  });
+
   it('is the data itself in files and pipes', async () => expect(await written(line, false)).toEqual([line, line]));
 });

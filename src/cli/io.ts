@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
+import { orAborted } from '../client/sleep.js';
+import { InterruptedError } from './errors.js';
 import { writtenOut } from './harmless.js';
 import { terminalOf, type Display, type Keyboard, type Terminal } from './terminal.js';
 
@@ -86,13 +88,20 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
     height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
     page: stdout.isTTY === true && around === process ? pagerOf(env) : undefined,
-    input: () => text(stdin),
+    input: () => orInterrupted(text(stdin), signal),
     lines: both ? received : undefined,
     received,
     typed: stdin.isTTY === true,
     terminal: both && env.TERM !== 'dumb' ? terminalOf(stdin, stdout) : undefined,
     signal,
   };
+}
+
+/** Somebody who types a text, and thinks better of it. */
+function orInterrupted<T>(waited: Promise<T>, signal: AbortSignal): Promise<T> {
+  return orAborted(waited, signal).catch((error: unknown) => {
+    throw signal.aborted ? new InterruptedError() : error;
+  });
 }
 
 /** `FORCE_COLOR` wins over all else, as it does for Node itself; then `NO_COLOR` counts, then whether it is a terminal that knows colours. */

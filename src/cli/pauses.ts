@@ -1,5 +1,5 @@
 import { ConnectionError } from '../client/problems.js';
-import { sleep } from '../client/sleep.js';
+import { orAborted, sleep, timeLimit } from '../client/sleep.js';
 import { ApiError, InterruptedError, oneLine, TimedOutError, UnreachableError } from './errors.js';
 import type { Io } from './io.js';
 import { plain } from './table.js';
@@ -21,7 +21,7 @@ export function pausesOf(io: Pick<Io, 'err'>, path: string): (ms: number, why: s
  * What is read again and again, also while nobody answers for a while: for somebody who watches until Ctrl-C. What another try cannot
  * mend ends it.
  */
-export async function untilAnswered<T>(io: Io, path: string, read: () => Promise<T>, firstMs = 1_000): Promise<T> {
+export async function untilAnswered<T>(io: Pick<Io, 'err' | 'signal'>, path: string, read: () => Promise<T>, firstMs = 1_000): Promise<T> {
   const tell = pausesOf(io, path);
   for (let pause = firstMs; ; pause = Math.min(pause * 2, MOST_MS)) {
     try {
@@ -34,6 +34,45 @@ export async function untilAnswered<T>(io: Io, path: string, read: () => Promise
       await sleep(ms, io.signal);
       if (io.signal.aborted) throw new InterruptedError();
     }
+  }
+}
+
+export interface Looks {
+  /** Between two looks, in milliseconds. */
+  readonly everyMs: number;
+  readonly timeoutMs: number | undefined;
+  /** What is said to whoever stops to wait, or whose time is over: what goes on, and where it is seen. */
+  readonly goesOn: string;
+}
+
+/**
+ * Looks until there is what is waited for. That nobody answers a look for a while ends nothing: a script that is told so does again what has
+ * begun. @throws InterruptedError, TimedOutError, what `look` throws that another try cannot mend
+ */
+export async function lookUntil<T>(
+  io: Pick<Io, 'err' | 'signal'>,
+  path: string,
+  look: () => Promise<T | undefined>,
+  looks: Looks,
+): Promise<T> {
+  const { everyMs, timeoutMs, goesOn } = looks;
+  const limit = timeoutMs === undefined ? undefined : timeLimit(timeoutMs);
+  const signal = limit === undefined ? io.signal : AbortSignal.any([io.signal, limit]);
+  const until = { err: (text: string) => io.err(text), signal };
+  const looking = async (): Promise<T> => {
+    for (;;) {
+      const found = await untilAnswered(until, path, look);
+      if (found !== undefined) return found;
+      await sleep(everyMs, signal);
+      if (signal.aborted) throw new InterruptedError();
+    }
+  };
+  try {
+    return await orAborted(looking(), signal);
+  } catch (error) {
+    if (io.signal.aborted) throw new InterruptedError(`interrupted; ${goesOn}`);
+    if (limit?.aborted === true) throw new TimedOutError(`no end within the time-out; ${goesOn}`);
+    throw error;
   }
 }
 

@@ -96,6 +96,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'writes nothing where what is there',
   },
   {
+    guard: 'What waits for an end is not told that it failed by one look that nobody answers.',
+    file: 'src/cli/pauses.ts',
+    find: 'const found = await untilAnswered(until, path, look);',
+    replace: 'const found = await look();',
+    test: 'src/cli/pauses.spec.ts',
+    name: 'what is looked at until it has ended goes on',
+  },
+  {
+    guard: 'Ctrl-C ends what waits, also within a look that has no answer.',
+    file: 'src/cli/pauses.ts',
+    find: 'return await orAborted(looking(), signal);',
+    replace: 'return await orAborted(looking(), limit);',
+    test: 'src/cli/pauses.spec.ts',
+    name: 'with Ctrl-C, and with its time',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',

@@ -1,14 +1,17 @@
 import type { Command } from 'commander';
 import { ask, type Api } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
+import { TIMEOUT, waitingOf } from '../ending.js';
 import { ApiError, CliError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { EVERY_MS, listAll, withRereading, type AllFlags } from '../listing.js';
+import { lookUntil } from '../pauses.js';
 import { historyTable, outcomeOf, statusDetails, type Run } from './view.js';
 
 interface Flags {
   readonly wait?: boolean;
+  readonly timeout?: string;
   readonly limit?: string;
   readonly json?: boolean;
 }
@@ -41,15 +44,19 @@ function addStatus(maintenance: Command, io: Io): void {
 function addRun(maintenance: Command, io: Io): void {
   const run = cityCommand(maintenance, 'run', 'begin a cycle now; prints when it was begun')
     .option('--wait', 'wait until it has ended, and exit 1 unless it succeeded')
+    .option(...TIMEOUT)
     .option(...JSON_LINE);
   withExamples(run, 'svc maintenance run --wait');
   run.action(async (_options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const { api, city, flags, path } = await cityContextOf<Flags>(action, io);
+    const timeoutMs = waitingOf(flags);
     const params = { path: { cityName: city } };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/maintenance/dolt-gc', { params, signal })).catch(hints);
     const at = data.started_at ?? '';
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${at}\n`);
-    const ended = await endOf(api, city, at);
+    const look = async () => (await statusOf(api, city)).history?.find((one) => one.started_at === at);
+    const goesOn = 'the cycle goes on: see `svc maintenance status`';
+    const ended = await lookUntil(io, path, look, { everyMs: LOOK_MS, timeoutMs, goesOn });
     await (flags.json === true ? printJson(io, { ...data, run: ended }) : io.out(historyTable([ended], io)));
     if (ended.err !== undefined) throw new CliError(outcomeOf(ended));
   });
@@ -80,14 +87,6 @@ async function statusOf(api: Api, city: string, history?: number) {
   const params = { path: { cityName: city }, query: history === undefined ? {} : { history } };
   const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/maintenance/status', { params, signal })).catch(hints);
   return data;
-}
-
-async function endOf(api: Api, city: string, startedAt: string): Promise<Run> {
-  for (;;) {
-    const found = (await statusOf(api, city)).history?.find((run) => run.started_at === startedAt);
-    if (found !== undefined) return found;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-  }
 }
 
 function hints(error: unknown): never {

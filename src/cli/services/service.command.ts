@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import { ask, type Schemas } from '../api.js';
 import { cityCommand, cityContextOf, printJson, withExamples } from '../command.js';
 import { nameOf } from '../edits.js';
+import { TIMEOUT, waitingOf } from '../ending.js';
 import { CliError } from '../errors.js';
 import { hinted } from '../identity.js';
 import type { Io } from '../io.js';
 import { listAll, type AllFlags } from '../listing.js';
+import { lookUntil } from '../pauses.js';
 import { facts, plain, table } from '../table.js';
 import { addLogs } from './logs.command.js';
 
@@ -14,10 +16,11 @@ type Service = Schemas['Status'];
 interface Flags {
   readonly json?: boolean;
   readonly wait?: boolean;
+  readonly timeout?: string;
 }
 
 const JSON_LINE = ['--json', 'print the answer as one JSON line'] as const;
-/** Between two looks at a service that is waited for, in milliseconds, and how long that is done. */
+/** Between two looks at a service that is waited for, in milliseconds, and how long that is done unless told. */
 const LOOK_MS = 300;
 const WAIT_MS = 120_000;
 
@@ -66,23 +69,25 @@ export function addService(program: Command, io: Io): void {
   const restart = cityCommand(service, 'restart', 'begin the process of a service anew')
     .argument('<name>', 'the service')
     .option('--wait', 'wait until it is ready, and exit 1 when it fails')
+    .option(TIMEOUT[0], `${TIMEOUT[1]} (default: ${WAIT_MS / 60_000}m)`)
     .option(...JSON_LINE);
   withExamples(restart, 'svc service restart board --wait');
   restart.action(async (name: string, _options, action: Command) => {
-    const { api, city, flags } = await cityContextOf<Flags>(action, io);
+    const { api, city, flags, path: called } = await cityContextOf<Flags>(action, io);
+    const timeoutMs = waitingOf(flags);
     const path = { cityName: city, name: nameOf('a service', name) };
     const { data } = await ask(api, (signal) =>
       api.http.POST('/v0/city/{cityName}/service/{name}/restart', { params: { path }, signal }),
     ).catch(ofService);
     if (flags.wait !== true) return flags.json === true ? printJson(io, data) : io.out(`${name} is restarted\n`);
-    for (const until = Date.now() + WAIT_MS; Date.now() < until; await new Promise((resolve) => setTimeout(resolve, LOOK_MS))) {
+    const look = async () => {
       const found = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/service/{name}', { params: { path }, signal }));
-      const { state } = found.data;
-      if (state === 'ready') return flags.json === true ? printJson(io, found.data) : io.out(`${name} is ready\n`);
-      if (state === 'degraded' || state === 'stopped')
-        throw new CliError(`${name} is ${found.data.local_state}: ${why(found.data)}; see \`svc service logs ${name}\``);
-    }
-    throw new CliError(`${name} is not ready after ${WAIT_MS / 1_000} s`);
+      return ['ready', 'degraded', 'stopped'].includes(found.data.state ?? '') ? found.data : undefined;
+    };
+    const goesOn = `${name} goes on to start: see \`svc service show ${name}\``;
+    const found = await lookUntil(io, called, look, { everyMs: LOOK_MS, timeoutMs: timeoutMs ?? WAIT_MS, goesOn });
+    if (found.state === 'ready') return flags.json === true ? printJson(io, found) : io.out(`${name} is ready\n`);
+    throw new CliError(`${name} is ${found.local_state}: ${why(found)}; see \`svc service logs ${name}\``);
   });
 
   addLogs(service, io);

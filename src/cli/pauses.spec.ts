@@ -1,0 +1,76 @@
+import { describe, expect, it } from '@jest/globals';
+import { runCli } from './cli.js';
+import { ApiError, UnreachableError } from './errors.js';
+import { lookUntil } from './pauses.js';
+import { fakeIo } from './testing/io.js';
+import { json, problem, testServer, type Handler } from './testing/server.js';
+
+const looks = { everyMs: 1, timeoutMs: undefined, goesOn: 'it goes on' };
+
+describe('what is looked at until it has ended', () => {
+  it('goes on when nobody answers a look', async () => {
+    const io = fakeIo();
+    const answers = [new UnreachableError('nobody answers'), undefined, new ApiError('unavailable: later', 503, undefined, 1), 'done'];
+    const look = (): Promise<string | undefined> => {
+      const next = answers.shift();
+      return next instanceof Error ? Promise.reject(next) : Promise.resolve(next);
+    };
+    expect(await lookUntil(io, 'svc x', look, looks)).toBe('done');
+    expect(io.stderr).toMatch(/^svc x: nobody answers; trying again in 1 s\nsvc x: unavailable: later; trying again in \d s\n$/);
+  });
+
+  it('ends with what another look does not mend', async () => {
+    const refused = new ApiError('not_found: gone', 404, undefined, undefined);
+    await expect(lookUntil(fakeIo(), 'svc x', () => Promise.reject(refused), looks)).rejects.toBe(refused);
+  });
+
+  it.each([
+    ['between two looks', () => Promise.resolve(undefined)],
+    ['in a look that has no answer', () => new Promise<undefined>(() => undefined)],
+  ])('ends %s with Ctrl-C, and with its time', async (_when, look) => {
+    const io = fakeIo();
+    const late = { ...looks, everyMs: 600_000 };
+    const waited = lookUntil(io, 'svc x', look, late);
+    setImmediate(() => io.interrupt());
+    await expect(waited).rejects.toMatchObject({ exitCode: 130, message: 'interrupted; it goes on' });
+    const timed = lookUntil(fakeIo(), 'svc x', look, { ...late, timeoutMs: 1 });
+    await expect(timed).rejects.toMatchObject({ exitCode: 124, message: 'no end within the time-out; it goes on' });
+  });
+});
+
+describe.each<[string[], string, string, object]>([
+  [['order', 'run', 'nightly'], '/order/nightly/run', '/order/history/firing-1', { entry: { state: 'running' }, output: '' }],
+  [['maintenance', 'run'], '/maintenance/dolt-gc', '/maintenance/status', { history: [] }],
+  [['service', 'restart', 'board'], '/service/board/restart', '/service/board', { state: 'starting' }],
+])('%j --wait', (command, path, state, answer) => {
+  const waited = async (look: Handler, ...args: string[]) => {
+    const server = await testServer({
+      [`/v0/city/alpha${path}`]: (_request, response) => json(response, { tracking_id: 'firing-1', started_at: '2026-01-01T00:00:00Z' }),
+      [`/v0/city/alpha${state}`]: look,
+    });
+    const io = fakeIo();
+    const ended = runCli([...command, ...args, '--city', 'alpha', '--api', server.url], io);
+    const requests = () => server.requests.map(({ line }) => line.split(' ')[0]);
+    return { io, server, ended: ended.finally(() => server.close()), requests };
+  };
+
+  it('is not ended, and not told as failed, by one look that nobody answers', async () => {
+    const { io, ended, requests } = await waited((_request, response, nth) => {
+      if (nth === 1) return problem(response, 503, 'unavailable: it starts', { 'retry-after': '0' });
+      json(response, answer);
+      if (nth === 3) io.interrupt();
+    }, '--wait');
+    expect([await ended, requests().slice(0, 3)]).toEqual([130, ['POST', 'GET', 'GET']]);
+    expect(io.stderr).toMatch(/unavailable: it starts; trying again.*\n.*: interrupted; .* goes on.*: see `svc /);
+  });
+
+  it('waits no longer than it shall', async () => {
+    const { io, ended } = await waited((_request, response) => json(response, answer), '--wait', '--timeout', '1s');
+    expect([await ended, io.stderr]).toEqual([124, expect.stringContaining('no end within the time-out; ')]);
+  });
+
+  it('is what --timeout belongs to', async () => {
+    const { io, ended, requests } = await waited(() => undefined, '--timeout', '5s');
+    expect([await ended, requests(), io.stderr]).toEqual([2, [], expect.stringContaining('--timeout belongs to --wait\n')]);
+  });
+});
