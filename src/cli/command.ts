@@ -59,7 +59,17 @@ export function contextOf(command: Command, io: Io): Context {
   const api = connect(target, io.signal, () => {
     io.asked = true;
   });
-  return { io, api, scope: () => resolveScope(flags, io, api) };
+  // Which city it is about is looked up before anybody knows whether the rest of the command line is right.
+  let looked = false;
+  const looking = connect(target, io.signal, () => {
+    looked = true;
+  });
+  const scope = (): Promise<Scope> =>
+    resolveScope(flags, io, looking).catch((error: unknown) => {
+      if (looked) io.asked = true;
+      throw error;
+    });
+  return { io, api, scope };
 }
 
 /** The city that a person chooses who is there to be asked; undefined where nobody is, or there is none. */

@@ -344,6 +344,25 @@ describe('the city that a command is about', () => {
     expect((await svc(['events', '--seq', '--api', server.url], { cwd: dir })).io.stdout).toBe('7\n');
   });
 
+  it('is looked up without a word on the rest of the command line, which is as wrong inside of a city as elsewhere', async () => {
+    const dir = directory();
+    writeFileSync(join(dir, 'city.toml'), '');
+    const server = await serve({ '/v0/cities': (_request, response) => json(response, { items: [], total: 0 }) });
+    const env = { SVC_API_URL: server.url };
+    for (const given of [{ cwd: dir, env }, { env: { ...env, SVC_CITY: 'alpha' } }]) {
+      const { code, io } = await svc(['bead', 'update', 'al-1'], given);
+      expect([code, io.stderr]).toEqual([2, expect.stringContaining('nothing to change')]);
+    }
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('is not known where what answers is no supervisor, which is not the command line', async () => {
+    const dir = directory();
+    writeFileSync(join(dir, 'city.toml'), '');
+    const server = await serve({ '/v0/cities': (_request, response) => void response.end('<html>') });
+    expect((await svc(['bead', 'update', 'al-1'], { cwd: dir, env: { SVC_API_URL: server.url } })).code).toBe(1);
+  });
+
   it('comes from --city before SVC_CITY, and --no-city is the supervisor', async () => {
     const server = await serve({
       '/v0/events': (_request, response) => json(response, { items: [], total: 0, event_cursor: '__supervisor__:3,alpha:7' }),

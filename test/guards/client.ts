@@ -112,6 +112,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'with Ctrl-C, and with its time',
   },
   {
+    guard: 'That the city was looked up does not make a wrong command line something that was tried.',
+    file: 'src/cli/command.ts',
+    find: 'resolveScope(flags, io, looking)',
+    replace: 'resolveScope(flags, io, api)',
+    test: 'src/cli/program.spec.ts',
+    name: 'is looked up without a word',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',
