@@ -194,11 +194,13 @@ export function connect(options: ConnectOptions): Client {
   return new Client(options);
 }
 
-/** A part of a path that is missing would be asked for by its name in braces. @throws TypeError */
+/** A part of a path that is missing would be asked for by its name in braces, and one of dots would lead to another operation. @throws TypeError */
 function checkPath(method: string, schemaPath: string, given: Readonly<Record<string, unknown>> = {}): void {
   const names = [...schemaPath.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!);
   const missing = names.filter((name) => given[name] === undefined || given[name] === null);
   if (missing.length > 0) throw new TypeError(`${method} ${schemaPath} needs ${missing.map((name) => `path.${name}`).join(' and ')}`);
+  const leads = names.find((name) => ['', '.', '..'].includes(String(given[name])));
+  if (leads !== undefined) throw new TypeError(`${method} ${schemaPath}: path.${leads} is no name: '${String(given[leads])}'`);
 }
 
 /** @throws TypeError */

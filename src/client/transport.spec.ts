@@ -322,4 +322,12 @@ describe('what a program without types forgets', () => {
     await expect(asked).rejects.toThrow('GET /v0/city/{cityName}/bead/{id} needs path.id');
     expect(server.requests).toEqual([]);
   });
+
+  it.each(['', '.', '..'])('is told before anything is sent, for a part of a path that leads to another operation: "%s"', async (id) => {
+    const server = await serve({});
+    // Of the session `..` it would be the stop of the city.
+    const asked = client(server.url).post('/v0/city/{cityName}/session/{id}/stop', { path: { cityName: 'alpha', id } });
+    await expect(asked).rejects.toThrow(`POST /v0/city/{cityName}/session/{id}/stop: path.id is no name: '${id}'`);
+    expect(server.requests).toEqual([]);
+  });
 });

@@ -120,6 +120,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'is looked up without a word',
   },
   {
+    guard: 'No name leads the client to another operation.',
+    file: 'src/client/client.ts',
+    find: "['', '.', '..'].includes(String(given[name]))",
+    replace: "['', '.'].includes(String(given[name]))",
+    test: TRANSPORT,
+    name: 'leads to another operation',
+  },
+  {
     guard: 'Who does the same with several things goes on when nobody reads any more what is told.',
     file: 'src/cli/each.ts',
     find: 'context.io.finishes = true;',
