@@ -183,6 +183,20 @@ describe('a list', () => {
     );
   });
 
+  it('of texts that is watched shows each new one from its first line on', async () => {
+    server = await testServer({});
+    const io = fakeIo();
+    const context = { io, city: '', flags: { limit: '0', watch: true }, path: 'svc x' } as unknown as CityContext<ListFlags>;
+    let reads = 0;
+    const page = (): Promise<{ items: { id: string }[] }> => {
+      if (++reads === 3) io.interrupt();
+      return Promise.resolve({ items: [{ id: 'al-1' }, ...(reads > 1 ? [{ id: 'al-2' }] : [])] });
+    };
+    const show = (items: readonly { id: string }[]): string => items.map(({ id }) => `id: ${id}\nbody\n`).join('\n');
+    await listed(context, { plural: 'messages', empty: '', show, texts: true, everyMs: 1, page }).catch(() => undefined);
+    expect(io.stdout).toBe('id: al-1\nbody\n\nid: al-2\nbody\n');
+  });
+
   it('that is watched goes on in the columns that it began with', async () => {
     server = await testServer({});
     const io = fakeIo();

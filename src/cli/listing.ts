@@ -22,6 +22,8 @@ export interface Listing<T> {
   readonly plural: string;
   readonly page: (query: { limit: number; cursor?: string }) => Promise<ListPage<T>>;
   readonly show: (items: readonly T[]) => string;
+  /** Whether that is a text for each, and no table: it has no head that is left out of what is shown later. */
+  readonly texts?: boolean;
   /** Said on stderr when there is nothing. */
   readonly empty: string;
   /** The most that the operation gives in one page; 500 unless told. */
@@ -195,7 +197,8 @@ async function itemsUpTo<T>(listing: Listing<T>, limit: number): Promise<T[]> {
 }
 
 /** The rows of what has changed, in the columns of all that is listed: a table leaves out those that are empty in all of its rows. */
-function rowsOf<T>({ show }: Listing<T>, items: readonly T[], changed: readonly T[]): string {
+function rowsOf<T>({ show, texts }: Listing<T>, items: readonly T[], changed: readonly T[]): string {
+  if (texts === true) return `\n${show(changed)}`;
   const rows = withoutHeader(show(items)).split('\n').slice(0, -1);
   if (rows.length !== items.length) return withoutHeader(show(changed));
   const those = new Set(changed);

@@ -93,6 +93,7 @@ function addThread(mail: Command, io: Io): void {
       plural: 'messages',
       empty: `no messages in ${id}`,
       show: (messages) => messages.map(mailText).join('\n'),
+      texts: true,
       page: async (query) => {
         const params = { path: { cityName: city, id }, query };
         return (await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/mail/thread/{id}', { params, signal }))).data;
