@@ -27,15 +27,19 @@ describe('what is looked at until it has ended', () => {
   it.each([
     ['between two looks', () => Promise.resolve(undefined)],
     ['in a look that has no answer', () => new Promise<undefined>(() => undefined)],
-  ])('ends %s with Ctrl-C, and with its time', async (_when, look) => {
-    const io = fakeIo();
-    const late = { ...looks, everyMs: 600_000 };
-    const waited = lookUntil(io, 'svc x', look, late);
-    setImmediate(() => io.interrupt());
-    await expect(waited).rejects.toMatchObject({ exitCode: 130, message: 'interrupted; it goes on' });
-    const timed = lookUntil(fakeIo(), 'svc x', look, { ...late, timeoutMs: 1 });
-    await expect(timed).rejects.toMatchObject({ exitCode: 124, message: 'no end within the time-out; it goes on' });
-  });
+  ])(
+    'ends %s with Ctrl-C, and with its time',
+    async (_when, look) => {
+      const io = fakeIo();
+      const late = { ...looks, everyMs: 600_000 };
+      const waited = lookUntil(io, 'svc x', look, late);
+      setImmediate(() => io.interrupt());
+      await expect(waited).rejects.toMatchObject({ exitCode: 130, message: 'interrupted; it goes on' });
+      const timed = lookUntil(fakeIo(), 'svc x', look, { ...late, timeoutMs: 1 });
+      await expect(timed).rejects.toMatchObject({ exitCode: 124, message: 'no end within the time-out; it goes on' });
+    },
+    5_000,
+  );
 });
 
 describe.each<[string[], string, string, object]>([
