@@ -3,6 +3,10 @@ import type { Guard } from './guard.js';
 const HOOKS = 'test/e2e/webhooks.e2e-spec.ts';
 const HOSTS = 'test/e2e/orders-hosts.e2e-spec.ts';
 const FIRINGS = 'src/modules/orchestration/orders/firing.db-spec.ts';
+const CRON = 'src/modules/files/composition/formats/cron.ts';
+const CRON_TEST = 'src/modules/files/composition/formats/cron.spec.ts';
+const CLOCK = 'src/modules/orchestration/orders/wall-clock.ts';
+const CLOCK_TEST = 'src/modules/orchestration/orders/wall-clock.spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
 /** Orders and their firings. */
@@ -382,5 +386,37 @@ export const ORDERS: readonly Guard[] = [
     replace: 'if (refused === undefined && !order) {',
     test: 'src/modules/orchestration/orders/firing.db-spec.ts',
     name: 'is dropped when no webhook',
+  },
+  {
+    guard: 'A schedule is read once.',
+    file: CRON,
+    find: 'lately.set(written, (found = read(written)));',
+    replace: 'found = read(written);',
+    test: CRON_TEST,
+    name: 'to read it once',
+  },
+  {
+    guard: 'A schedule that never comes is refused.',
+    file: CRON,
+    find: 'const comes = [...fitting.months]',
+    replace: 'const comes = fitting.hours.length > 0 || [...fitting.months]',
+    test: CRON_TEST,
+    name: 'where no day ever fits',
+  },
+  {
+    guard: 'A time zone is kept once, however its name is spelled.',
+    file: CLOCK,
+    find: 'const key = zone.toLowerCase();',
+    replace: 'const key = zone;',
+    test: CLOCK_TEST,
+    name: 'one for all spellings',
+  },
+  {
+    guard: 'Of time zones no more than some are kept.',
+    file: CLOCK,
+    find: 'if (formats.size > KEPT)',
+    replace: 'if (formats.size > Infinity)',
+    test: CLOCK_TEST,
+    name: 'is no more than some',
   },
 ];

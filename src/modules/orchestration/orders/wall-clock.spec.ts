@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { timesAfter } from './wall-clock.js';
 
 const next = (schedule: string, zone: string, from: string, count: number): string[] =>
@@ -27,5 +27,29 @@ describe('the times of a schedule', () => {
       const days = year.map((at) => at.toLocaleDateString('en-CA', { timeZone: zone }));
       expect(new Set(days).size).toBe(365);
     }
+  });
+});
+
+describe('what is kept of time zones', () => {
+  afterEach(() => {
+    jest.restoreAllMocks();
+  });
+
+  const at = new Date('2026-01-01T00:00Z');
+
+  it('is one for all spellings of a name', () => {
+    timesAfter('0 0 * * *', 'Pacific/Auckland', at);
+    const made = jest.spyOn(Intl, 'DateTimeFormat');
+    for (const zone of ['pacific/auckland', 'PACIFIC/AUCKLAND', 'pACIFIC/aUCKLAND'])
+      expect(next('0 0 * * *', zone, at.toISOString(), 1)).toEqual(['2026-01-01T11:00']);
+    expect(made).not.toHaveBeenCalled();
+  });
+
+  it('is no more than some', () => {
+    timesAfter('0 0 * * *', '+00:01', at);
+    for (let n = 100; n < 300; n++) timesAfter('0 0 * * *', `+0${Math.floor(n / 60)}:${String(n % 60).padStart(2, '0')}`, at);
+    const made = jest.spyOn(Intl, 'DateTimeFormat');
+    timesAfter('0 0 * * *', '+00:01', at);
+    expect(made).toHaveBeenCalledTimes(1);
   });
 });

@@ -4,7 +4,9 @@ const MINUTE = 60_000;
 const DAY = 86_400_000;
 /** Minutes that a clock shows twice in one night, and more. */
 const REPEATED = 26 * 60;
+/** By the zone in small letters: whoever writes files may write a name in thousands of ways, and each of these is some 30 KiB. */
 const formats = new Map<string, Intl.DateTimeFormat>();
+const KEPT = 200;
 
 /**
  * The next times of a schedule after this one, as a clock on a wall of that zone shows them. A minute that the clock shows twice
@@ -53,10 +55,12 @@ function offsetAt(zone: string, at: number): number {
 }
 
 function formatOf(zone: string): Intl.DateTimeFormat {
-  let format = formats.get(zone);
+  const key = zone.toLowerCase();
+  let format = formats.get(key);
   if (format === undefined) {
     const numeric = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
-    formats.set(zone, (format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', era: undefined, ...numeric })));
+    formats.set(key, (format = new Intl.DateTimeFormat('en-US', { timeZone: zone, hourCycle: 'h23', era: undefined, ...numeric })));
+    if (formats.size > KEPT) formats.delete(formats.keys().next().value!);
   }
   return format;
 }
