@@ -7,6 +7,7 @@ const CRON = 'src/modules/files/composition/formats/cron.ts';
 const CRON_TEST = 'src/modules/files/composition/formats/cron.spec.ts';
 const CLOCK = 'src/modules/orchestration/orders/wall-clock.ts';
 const CLOCK_TEST = 'src/modules/orchestration/orders/wall-clock.spec.ts';
+const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
 /** Orders and their firings. */
@@ -418,5 +419,29 @@ export const ORDERS: readonly Guard[] = [
     replace: 'if (formats.size > Infinity)',
     test: CLOCK_TEST,
     name: 'is no more than some',
+  },
+  {
+    guard: 'A turn of orders ends although something is due again all the time.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: 'if (now.getTime() - first.getTime() > LONGEST_MS) {',
+    replace: 'if (now.getTime() - first.getTime() > LONGEST_MS * 86_400_000) {',
+    test: TURNS,
+    name: 'due again all the time',
+  },
+  {
+    guard: 'The log of a city is looked through once a turn, though it moves on.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: 'if (await this.transactions.run((tx) => this.sync.wake(',
+    replace: 'while (await this.transactions.run((tx) => this.sync.wake(',
+    test: TURNS,
+    name: 'once, though that moves on',
+  },
+  {
+    guard: 'Cities are woken behind those of the turn before.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: 'this.#after = moved.length < CITIES ? 0 : moved.at(-1)!;',
+    replace: 'this.#after = moved.length < CITIES ? 0 : 0;',
+    test: TURNS,
+    name: 'behind those of the turn before',
   },
 ];

@@ -23,8 +23,10 @@ const BLOCKED_MS = 15_000;
 /** The same, where the city does not run: its orders are looked at when it starts. */
 const STOPPED_MS = 15 * 60_000;
 const CITIES = 200;
-/** Events of a city that are looked through at once. */
+/** Events of a city that are looked through in a turn. */
 const SPAN = 5_000;
+/** A turn begins nothing more after this: what files say is followed between turns, by the same worker. */
+const LONGEST_MS = 500;
 
 interface DueCity {
   readonly name: string;
@@ -38,6 +40,10 @@ interface DueCity {
  */
 @Injectable()
 export class OrderEvaluator {
+  /** Where the next turn begins that wakes orders. */
+  #after = 0;
+  #isBehind = false;
+
   constructor(
     private readonly repository: FiringsRepository,
     private readonly sync: OrderSyncRepository,
@@ -51,13 +57,20 @@ export class OrderEvaluator {
     private readonly log: AppLogger,
   ) {}
 
-  /** Looks at everything that is due by now, a batch of each city in turn. Answers how many firings began. */
+  /** Whether the last look has left something to the next one. */
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
+  /** Looks at what is due by now, a batch of each city in turn, as far as it comes. Answers how many firings began. */
   async look(signal?: AbortSignal): Promise<number> {
-    await this.#wake(signal);
+    this.#isBehind = false;
+    const first = await this.times.now();
+    await this.#wake(signal, first);
+    let now = await this.times.now();
     let began = 0;
     const broken = new Set<number>();
     while (signal?.aborted !== true) {
-      const now = await this.times.now();
       const due = (await this.repository.dueCities(now, WINDOW)).filter((id) => !broken.has(id));
       if (due.length === 0) break;
       let looked = 0;
@@ -73,20 +86,25 @@ export class OrderEvaluator {
       }
       // Somebody else has what is left.
       if (looked === 0) break;
+      // There may be orders that are due again before the others have been looked at.
+      now = await this.times.now();
+      if (now.getTime() - first.getTime() > LONGEST_MS) {
+        this.#isBehind = true;
+        break;
+      }
     }
     return began;
   }
 
-  async #wake(signal: AbortSignal | undefined): Promise<void> {
-    const isOver = (): boolean => signal?.aborted === true;
-    for (const streamId of await this.sync.moved(CITIES)) {
-      if (isOver()) return;
+  /** Once a city: its log may move faster than it is looked through. */
+  async #wake(signal: AbortSignal | undefined, now: Date): Promise<void> {
+    const moved = await this.sync.moved(this.#after, CITIES);
+    this.#after = moved.length < CITIES ? 0 : moved.at(-1)!;
+    this.#isBehind = this.#after > 0;
+    for (const streamId of moved) {
+      if (signal?.aborted === true) return;
       try {
-        const now = await this.times.now();
-        while (!isOver()) {
-          const more = await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN));
-          if (more === undefined) break;
-        }
+        if (await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN))) this.#isBehind = true;
       } catch (error) {
         this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be woken by its events; the next turn tries again');
       }

@@ -62,33 +62,34 @@ export class OrderSyncRepository {
   readonly hasMoved = sql<boolean>`exists (select from order_cities o join event_streams s on s.id = o.stream_id
     where o.event_types <> '{}' and s.head > o.event_seq)`;
 
-  /** Cities whose orders wait for events and whose log has moved. */
-  async moved(limit: number): Promise<number[]> {
+  /** Cities behind a stream whose orders wait for events and whose log has moved. */
+  async moved(after: number, limit: number): Promise<number[]> {
     const { rows } = await sql<{ id: number }>`
       select o.stream_id as id from order_cities o join event_streams s on s.id = o.stream_id
-      where o.event_types <> '{}' and s.head > o.event_seq limit ${limit}`.execute(this.db);
+      where o.event_types <> '{}' and s.head > o.event_seq and o.stream_id > ${after} order by o.stream_id limit ${limit}`.execute(this.db);
     return rows.map(({ id }) => id);
   }
 
   /**
-   * Has the orders looked at whose events have come, in the next `span` events. Answers whether any has; undefined while somebody
-   * else does it.
+   * Has the orders looked at whose events have come, in the next `span` events. Answers whether there are more behind these; false
+   * while somebody else does it.
    */
-  async wake(tx: Tx, streamId: number, now: Date, span: number): Promise<boolean | undefined> {
-    const { rows } = await sql<{ seq: number; upto: number; types: string[] }>`
-      select o.event_seq as seq, least(s.head, log_seek(s.epoch_ends, o.event_seq, ${span}::bigint)) as upto, o.event_types as types
+  async wake(tx: Tx, streamId: number, now: Date, span: number): Promise<boolean> {
+    const { rows } = await sql<{ seq: number; upto: number; head: number; types: string[] }>`
+      select o.event_seq as seq, least(s.head, log_seek(s.epoch_ends, o.event_seq, ${span}::bigint)) as upto, s.head, o.event_types as types
       from order_cities o join event_streams s on s.id = o.stream_id where o.stream_id = ${streamId} for update of o skip locked`.execute(
       tx,
     );
     const found = rows[0];
-    if (found === undefined || found.upto <= found.seq) return undefined;
+    if (found === undefined || found.upto <= found.seq) return false;
     const { rows: came } = await sql<{ type: string }>`
       select t.type from unnest(${found.types}::text[]) as t(type) where exists (
         select from events e where e.type = t.type and e.stream_id = ${streamId} and e.seq > ${found.seq} and e.seq <= ${found.upto})`.execute(
       tx,
     );
     await sql`update order_cities set event_seq = ${found.upto} where stream_id = ${streamId}`.execute(tx);
-    if (came.length === 0) return false;
+    const more = found.upto < found.head;
+    if (came.length === 0) return more;
     // An order whose firing is open is looked at when that has ended. One that is looked at just now is waited for: what it has
     // read of the log may be older than these events, and it is not to be put to sleep over them.
     await sql`
@@ -98,6 +99,6 @@ export class OrderSyncRepository {
           where f.stream_id = ${streamId} and f.scoped_name = o.scoped_name and f.state <> 'done' and not f.forced)
         order by o.scoped_name for update)
       update orders o set look_at = ${now} from woken w where o.stream_id = ${streamId} and o.scoped_name = w.scoped_name`.execute(tx);
-    return true;
+    return more;
   }
 }

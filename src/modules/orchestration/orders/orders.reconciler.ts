@@ -58,6 +58,10 @@ export class OrdersReconciler implements OnApplicationBootstrap {
     // It may take longer than until the next look: what that one brings counts.
     const due = this.#due;
     this.#due = false;
-    if ((await this.sync.follow(signal)) > 0 || due) await this.evaluator.look(signal);
+    if ((await this.sync.follow(signal)) === 0 && !due) return;
+    await this.evaluator.look(signal);
+    if (!this.evaluator.isBehind) return;
+    this.#due = true;
+    this.#woken.set();
   }
 }

@@ -39,6 +39,7 @@ export class OrderProcess {
   readonly times: MovedTimes;
   readonly firings: Firings;
   readonly sync: OrderSync;
+  readonly syncing: OrderSyncRepository;
   readonly evaluator: OrderEvaluator;
   readonly sweeper: OrderSweeper;
   readonly failpoints = new Failpoints();
@@ -53,13 +54,13 @@ export class OrderProcess {
     const signals = { mark: () => undefined } as unknown as Signals;
     this.firings = new Firings(this.repository, this.transactions, events, signals, this.times);
     const { reads } = fixture.a;
-    const syncing = new OrderSyncRepository(this.db);
+    this.syncing = new OrderSyncRepository(this.db);
     const roster = new RosterService(new RosterRepository(this.db));
     const suspension = new EffectiveSuspension(roster, reads);
     const following = new Following(new FollowingRepository(this.db), reads, this.transactions, log);
-    this.sync = new OrderSync(syncing, following, this.times);
+    this.sync = new OrderSync(this.syncing, following, this.times);
     const deliveries = new DeliveriesRepository(this.db);
-    const { repository, firings, transactions, times } = this;
+    const { repository, syncing, firings, transactions, times } = this;
     this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, reads, transactions, events, times, log);
     this.sweeper = new OrderSweeper(repository, firings, log);
   }

@@ -1,0 +1,79 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { sql } from 'kysely';
+import { OrderFixture } from './testing/order-fixture.js';
+
+let orders: OrderFixture;
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await orders.close();
+});
+
+const EACH = 'exec = "true"\ntrigger = "event"\non = "bead.closed"';
+
+/** So many events that orders may wait for, one a transaction. */
+async function closed(count: number): Promise<void> {
+  const said = { stream: 'alpha', type: 'bead.closed', version: 1, actor: 'x', subject: 'al-1', payload: {} };
+  for (let n = 0; n < count; n++)
+    await orders.a.transactions.run(async (tx) => {
+      await sql`select * from append_events(${JSON.stringify([said])}::jsonb)`.execute(tx);
+    });
+}
+
+describe('a turn of a worker', () => {
+  // Guard: files are followed by the same worker, between turns.
+  it('ends although something is due again all the time', async () => {
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a } = orders;
+    await sql`update cities set suspended = true`.execute(a.db);
+    // With each look a minute goes by: what is put off for fifteen seconds is due again.
+    const begun = Date.now();
+    let asked = 0;
+    jest.spyOn(a.times, 'now').mockImplementation(() => Promise.resolve(new Date(begun + Math.min(asked++, 50) * 60_000)));
+    expect(await a.evaluator.look()).toBe(0);
+    expect(asked).toBeLessThan(10);
+    expect(a.evaluator.isBehind).toBe(true);
+  });
+
+  it('looks through the log of a city once, though that moves on', async () => {
+    orders = await OrderFixture.open({ each: EACH });
+    const { a } = orders;
+    await a.evaluator.look();
+    await closed(3);
+    const wake = a.syncing.wake.bind(a.syncing);
+    const woken = jest.spyOn(a.syncing, 'wake').mockImplementation((tx, streamId, now) => wake(tx, streamId, now, 1));
+    await a.evaluator.look();
+    expect([woken.mock.calls.length, a.evaluator.isBehind]).toEqual([1, true]);
+    for (let n = 0; a.evaluator.isBehind && n < 10; n++) await a.evaluator.look();
+    expect(await a.syncing.moved(0, 10)).toEqual([]);
+  });
+
+  it('is behind nothing when all has been looked at', async () => {
+    orders = await OrderFixture.open({ each: EACH, tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    await closed(1);
+    expect(await orders.a.evaluator.look()).toBe(2);
+    expect(orders.a.evaluator.isBehind).toBe(false);
+  });
+});
+
+describe('cities whose logs have moved', () => {
+  it('are woken behind those of the turn before', async () => {
+    orders = await OrderFixture.open({ each: EACH });
+    const { a } = orders;
+    const moved = jest.spyOn(a.syncing, 'moved');
+    // More than a turn has, which nobody can wake.
+    moved.mockResolvedValueOnce(Array.from({ length: 200 }, (_, n) => 1_000_000 + n));
+    await a.evaluator.look();
+    expect(a.evaluator.isBehind).toBe(true);
+    await a.evaluator.look();
+    await a.evaluator.look();
+    expect(moved.mock.calls.map(([after]) => after)).toEqual([0, 1_000_199, 0]);
+    expect(a.evaluator.isBehind).toBe(false);
+  });
+
+  it('are read in the order of their streams', async () => {
+    orders = await OrderFixture.open({ each: EACH });
+    await closed(1);
+    const { streamId } = orders.city;
+    expect([await orders.a.syncing.moved(streamId - 1, 10), await orders.a.syncing.moved(streamId, 10)]).toEqual([[streamId], []]);
+  });
+});
