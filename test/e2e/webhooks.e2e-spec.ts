@@ -62,6 +62,10 @@ publication = { visibility = "private" }
 verify = { scheme = "hmac-sha256", secret_env = "SVC_WEBHOOK_SECRET_GONE", signature_header = "X-Sig" }
 rule = [{ order = "report", args = { title = "{{t}}" } }]
 [[webhook]]
+name = "timed"
+verify = { scheme = "hmac-sha256", secret_env = "SVC_WEBHOOK_SECRET_HUB", signature_header = "X-Sig", timestamp_header = "X-Time", dedup_header = "X-Id" }
+rule = [{ order = "report", args = { title = "{{t}}" } }]
+[[webhook]]
 name = "far"
 verify = { scheme = "hmac-sha256", secret_env = "SVC_WEBHOOK_SECRET_HUB", signature_header = "X-Sig", allowed_cidrs = ["192.0.2.0/24"] }
 rule = [{ order = "report", args = { title = "{{t}}" } }]
@@ -228,6 +232,27 @@ describe('webhooks', () => {
     expect(await send(stack.urls[0]!, 'far', { t: 'a' })).toMatchObject({ status: 403, body: { code: 'forbidden' } });
     expect(JSON.stringify((await a.get(`${CITY}/events?limit=500`)).body)).not.toContain(SECRET);
     expect((await a.get(`${CITY}/orders/hooks`)).text).not.toContain(TOKEN);
+  });
+
+  it('count once by what is signed, whatever id is sent with it, and wait once', async () => {
+    const body = JSON.stringify({ t: 'once' });
+    const now = Math.floor(Date.now() / 1_000);
+    const at = (time: number, id: string): Record<string, string> => ({
+      ...{ 'x-time': String(time), 'x-id': id },
+      'x-sig': createHmac('sha256', SECRET).update(`${time}.${body}`).digest('hex'),
+    });
+    const sent = async (replica: number, time: number, id: string): Promise<unknown> =>
+      (await send(stack.urls[replica]!, 'timed', body, at(time, id))).body;
+    const deduped = { status: 'ok', deduped: true };
+    const before = (await entries('report')).length;
+    expect(await sent(0, now, 'one')).toEqual({ status: 'accepted' });
+    expect(await sent(1, now, 'two')).toEqual(deduped);
+    // A sender that tries again signs anew, and is heard once.
+    expect(await sent(1, now - 1, 'one')).toEqual(deduped);
+    expect(await sent(0, now - 1, 'three')).toEqual(deduped);
+    for (const [n, id] of ['four', 'five'].entries()) expect(await sent(n, now - 2 - n, id)).toEqual({ status: 'accepted' });
+    const all = await done('report', before + 3);
+    expect(all).toHaveLength(before + 3);
   });
 
   it('fill no log, whoever sends how much', async () => {

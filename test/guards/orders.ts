@@ -7,6 +7,8 @@ const CRON = 'src/modules/files/composition/formats/cron.ts';
 const CRON_TEST = 'src/modules/files/composition/formats/cron.spec.ts';
 const CLOCK = 'src/modules/orchestration/orders/wall-clock.ts';
 const CLOCK_TEST = 'src/modules/orchestration/orders/wall-clock.spec.ts';
+const COUNTED = 'src/modules/orchestration/orders/webhooks/counted.ts';
+const COUNTED_TEST = 'src/modules/orchestration/orders/webhooks/counted.spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
@@ -304,8 +306,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A delivery that comes again while it is fired waits in the order in which it is fired.',
     file: 'src/modules/orchestration/orders/webhooks/webhook-receiver.service.ts',
-    find: 'const row = await this.firings.lock(tx, streamId, scopedName);\n    const taken = await this.deliveries.take(',
-    replace: 'const row = { scopedName };\n    const taken = await this.deliveries.take(',
+    find: 'const row = await this.firings.lock(tx, streamId, scopedName);\n    for (const { key, keptMs } of once) {',
+    replace: 'const row = { scopedName };\n    for (const { key, keptMs } of once) {',
     test: HOOKS,
     name: 'wait while their order',
   },
@@ -443,5 +445,21 @@ export const ORDERS: readonly Guard[] = [
     replace: 'this.#after = moved.length < CITIES ? 0 : 0;',
     test: TURNS,
     name: 'behind those of the turn before',
+  },
+  {
+    guard: 'A delivery whose time is signed counts once by what is signed.',
+    file: COUNTED,
+    find: 'once: id === undefined ? [signed] : [signed, byId]',
+    replace: 'once: id === undefined ? [signed] : [byId]',
+    test: COUNTED_TEST,
+    name: 'whatever else it says',
+  },
+  {
+    guard: 'A delivery whose time is signed counts once for as long as that is good.',
+    file: COUNTED,
+    find: 'Math.max(KEPT.content, 2 * how.windowMs)',
+    replace: 'Math.max(KEPT.content, how.windowMs - how.windowMs)',
+    test: COUNTED_TEST,
+    name: 'as long as its time is good',
   },
 ];

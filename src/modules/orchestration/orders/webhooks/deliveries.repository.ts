@@ -5,7 +5,7 @@ import type { Tx } from '../../../../platform/database/transactions.js';
 
 export interface NewDelivery {
   readonly hook: string;
-  /** What tells it from others of the hook. */
+  /** What tells it from others of the hook: one of several things, where it counts by several. */
   readonly delivery: string;
   readonly scopedName: string;
   readonly firingId: string;
@@ -37,8 +37,9 @@ export class DeliveriesRepository {
     return rows.length > 0;
   }
 
-  async wait(tx: Tx, streamId: number, firingId: string): Promise<void> {
-    await sql`update webhook_deliveries set waiting = true where stream_id = ${streamId} and firing_id = ${firingId}`.execute(tx);
+  async wait(tx: Tx, streamId: number, hook: string, delivery: string): Promise<void> {
+    await sql`
+      update webhook_deliveries set waiting = true where stream_id = ${streamId} and hook = ${hook} and delivery = ${delivery}`.execute(tx);
   }
 
   async countWaiting(tx: Tx, streamId: number, scopedName: string): Promise<number> {

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { WebhookReceived, type WebhookReceivedPayload } from '../../../../contract/events/webhooks.events.js';
 import { may, maySee, type Principal } from '../../../../contract/principal.js';
@@ -16,6 +15,7 @@ import { FiringsRepository } from '../firings.repository.js';
 import type { EffectiveOrder } from '../order-definition.js';
 import { OrderRunsService } from '../order-runs.service.js';
 import { OrderTimes } from '../order-times.js';
+import { countedBy, readable, type Counted } from './counted.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 import { Rejections, type Reason } from './rejections.js';
 import { argumentsOf, BadArgument, ruleFor, type Facts } from './rules.js';
@@ -40,6 +40,8 @@ interface Delivery {
   readonly city: CityScope;
   readonly hook: EffectiveHook;
   readonly facts: Facts;
+  /** By what it counts once: all of it has to be new. */
+  readonly once: readonly Counted[];
   readonly size: number;
 }
 
@@ -49,11 +51,6 @@ interface Matched {
   readonly vars: Readonly<Record<string, string>>;
 }
 
-const DAY_MS = 86_400_000;
-/** How long a delivery counts once: by its own id, or by what is in it where it has none. */
-const KEPT = { id: DAY_MS, content: 30 * 60_000 } as const;
-/** Of an event's type, and of a delivery's id. */
-const LONGEST = 200;
 /** Deliveries that wait for one order. */
 const MOST_WAITING = 100;
 /** A sender that can try again does so after this. */
@@ -84,8 +81,9 @@ export class WebhookReceiver {
   async receive(knock: Knock): Promise<ReceivedAnswer> {
     const { city, hook } = await this.#hook(knock);
     const { verification: how } = hook;
-    const facts = factsOf(hook, knock);
-    const delivery: Delivery = { city, hook, facts, size: knock.body.length };
+    const { name, once } = countedBy(how, knock);
+    const facts = factsOf(hook, knock, name);
+    const delivery: Delivery = { city, hook, facts, once, size: knock.body.length };
     const reject = (reason: Reason, why: ProblemError): Promise<never> => this.rejections.reject({ ...delivery, reason, why });
     if (!isFromNetworks(how.networks, knock.address))
       return reject('perimeter_denied', problem('forbidden', 'this address may not send here'));
@@ -152,7 +150,7 @@ export class WebhookReceiver {
     );
   }
 
-  async #dispatch(tx: Tx, { city, hook, facts }: Delivery, { index, order, vars }: Matched): Promise<Taken> {
+  async #dispatch(tx: Tx, { city, hook, facts, once }: Delivery, { index, order, vars }: Matched): Promise<Taken> {
     const { streamId } = city;
     const { scopedName } = order;
     const firingId = newId('firing');
@@ -163,13 +161,12 @@ export class WebhookReceiver {
       scoped_name: scopedName,
       ...(order.rig === '' ? {} : { rig: order.rig }),
     };
-    const keptMs = facts.delivery.startsWith(CONTENT) ? KEPT.content : KEPT.id;
     // Before the delivery: whoever fires what has waited has the order first, too.
     const row = await this.firings.lock(tx, streamId, scopedName);
-    const taken = await this.deliveries.take(tx, streamId, {
-      ...{ hook: hook.scopedName, delivery: facts.delivery, scopedName, firingId, vars, keptMs },
-    });
-    if (!taken) return { events: [], told: { ...about, deduped: true }, answer: { status: 200, body: { status: 'ok', deduped: true } } };
+    for (const { key, keptMs } of once) {
+      const taken = await this.deliveries.take(tx, streamId, { hook: hook.scopedName, delivery: key, scopedName, firingId, vars, keptMs });
+      if (!taken) return { events: [], told: { ...about, deduped: true }, answer: { status: 200, body: { status: 'ok', deduped: true } } };
+    }
     const open = await this.firings.open(tx, streamId, scopedName);
     const waiting = await this.deliveries.countWaiting(tx, streamId, scopedName);
     const answer: ReceivedAnswer = { status: 202, body: { status: 'accepted' } };
@@ -187,7 +184,7 @@ export class WebhookReceiver {
     }
     await this.runs.admit(tx, city, order, asked);
     if (row === undefined || waiting >= MOST_WAITING) throw problem('unavailable', `${waiting} deliveries wait for order "${scopedName}"`);
-    await this.deliveries.wait(tx, streamId, firingId);
+    await this.deliveries.wait(tx, streamId, hook.scopedName, facts.delivery);
     // Whoever ends the firing that is open looks at the order; when none is, somebody has to.
     if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);
     return { events: [], told: { ...about, tracking_id: firingId }, answer, message: `waits until ${open ?? 'those before it'} has ended` };
@@ -205,22 +202,15 @@ function unmatched(): Taken {
   return { events: [], told: {}, answer: { status: 200, body: { status: 'ok', matched: false } } };
 }
 
-const CONTENT = 'sha256:';
-
-function factsOf(hook: EffectiveHook, knock: Knock): Facts {
+function factsOf(hook: EffectiveHook, knock: Knock, delivery: string): Facts {
   const { verification: how } = hook;
-  const id = headerOf(knock, how.deliveryHeader);
   const type = headerOf(knock, how.eventHeader);
-  const content = `${CONTENT}${hash('sha256', Buffer.concat([Buffer.from(`${type ?? ''}\n`), knock.body]))}`;
   return {
     event: type === undefined ? undefined : readable(type),
-    delivery: id === undefined ? content : id.length > LONGEST || id.startsWith(CONTENT) ? `id:${hash('sha256', id)}` : readable(id),
+    delivery,
     identity: knock.identified ? knock.caller.actor : how.scheme === 'none' ? knock.caller.actor : `${how.scheme}:${hook.scopedName}`,
   };
 }
-
-/** Headers are bytes to Node: what is no text is not stored. */
-const readable = (text: string): string => text.slice(0, LONGEST).replace(/[^\x20-\x7e]/g, '?');
 
 /** @throws ProblemError for a body that is none, or a rule that fires nothing; BadArgument */
 function matchedBy(hook: EffectiveHook, bytes: Buffer, facts: Facts): Matched | undefined {
