@@ -9,6 +9,7 @@ const CLOCK = 'src/modules/orchestration/orders/wall-clock.ts';
 const CLOCK_TEST = 'src/modules/orchestration/orders/wall-clock.spec.ts';
 const COUNTED = 'src/modules/orchestration/orders/webhooks/counted.ts';
 const COUNTED_TEST = 'src/modules/orchestration/orders/webhooks/counted.spec.ts';
+const RUNS = 'src/modules/orchestration/orders/order-runs.db-spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
@@ -461,5 +462,21 @@ export const ORDERS: readonly Guard[] = [
     replace: 'Math.max(KEPT.content, how.windowMs - how.windowMs)',
     test: COUNTED_TEST,
     name: 'as long as its time is good',
+  },
+  {
+    guard: 'An order is not forced without end.',
+    file: 'src/modules/orchestration/orders/order-runs.service.ts',
+    find: 'if (open >= MOST_OPEN)',
+    replace: 'if (open >= MOST_OPEN * 1_000)',
+    test: RUNS,
+    name: 'a hundred times at once',
+  },
+  {
+    guard: 'Who has an order run does not wait for a check that nobody has begun.',
+    file: 'src/modules/orchestration/orders/order-runs.service.ts',
+    find: 'else await this.open.dropUnbegunCheck(tx, city.streamId, scopedName);',
+    replace: '',
+    test: RUNS,
+    name: 'a check that nobody has begun',
   },
 ];

@@ -262,15 +262,6 @@ export class FiringsRepository {
       where stream_id = ${streamId} and scoped_name = ${scopedName}`.execute(tx);
   }
 
-  /** True while one of its firings is open that keeps others away. */
-  async open(db: Kysely<Database>, streamId: number, scopedName: string): Promise<string | undefined> {
-    const { rows } = await sql<{ id: string }>`
-      select id from order_firings where stream_id = ${streamId} and scoped_name = ${scopedName} and state <> 'done' and not forced`.execute(
-      db,
-    );
-    return rows[0]?.id;
-  }
-
   /** The city of a stream as long as it is registered. */
   async city(streamId: number): Promise<(CityScope & { readonly running: boolean }) | undefined> {
     const { rows } = await sql<CityScope & { running: boolean }>`

@@ -14,6 +14,7 @@ import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.
 import { Firings } from './firings.service.js';
 import { FiringsRepository } from './firings.repository.js';
 import { isFireable, ordersOf, type EffectiveOrder } from './order-definition.js';
+import { OpenFiringsRepository } from './open-firings.repository.js';
 import { orderNamed } from './order-names.js';
 import { OrderTimes } from './order-times.js';
 import type { Cause, HandedEvent } from './order-rows.js';
@@ -30,6 +31,9 @@ export interface Asked {
   readonly event?: HandedEvent | undefined;
 }
 
+/** Firings of an order that are open at once: a command that forces its own order twice would have twice as many each time. */
+const MOST_OPEN = 100;
+
 /** Firing an order because somebody asks for it: by hand, or from outside. */
 @Injectable()
 export class OrderRunsService {
@@ -37,6 +41,7 @@ export class OrderRunsService {
     private readonly reads: ConfigReadsService,
     private readonly firings: Firings,
     private readonly repository: FiringsRepository,
+    private readonly open: OpenFiringsRepository,
     private readonly suspension: EffectiveSuspension,
     private readonly transactions: Transactions,
     private readonly idempotency: Idempotency,
@@ -90,12 +95,14 @@ export class OrderRunsService {
   /**
    * Fires an order in the caller's transaction, who appends the events last.
    *
-   * @throws ProblemError as `admit`; order_running while a firing of it is open
+   * @throws ProblemError as `admit`; order_running while a firing of it is open; with force, while a hundred are
    */
   async fire(tx: Tx, city: CityScope, order: EffectiveOrder, asked: Asked): Promise<{ id: string; events: NewEvent[] }> {
     const { scopedName, definition, name, rig } = order;
     await this.admit(tx, city, order, asked);
     await this.repository.lock(tx, city.streamId, scopedName);
+    if (asked.force) await this.#checkForced(tx, city, scopedName);
+    else await this.open.dropUnbegunCheck(tx, city.streamId, scopedName);
     const now = await this.times.now(tx);
     const firing = {
       id: asked.id ?? newId('firing'),
@@ -105,10 +112,17 @@ export class OrderRunsService {
     };
     const { began, events } = await this.firings.begin(tx, city, [firing], now);
     if (!began.has(firing.id)) {
-      const open = await this.repository.open(tx, city.streamId, scopedName);
-      throw problem('order_running', `order "${scopedName}" is being carried out: ${open ?? 'a firing'} is open`);
+      const open = await this.open.find(tx, city.streamId, scopedName);
+      // Nobody is shown a check, so nobody could wait for it by its id.
+      if (open?.state === 'checking') throw problem('order_running', `the condition of order "${scopedName}" is being checked: try again`);
+      throw problem('order_running', `order "${scopedName}" is being carried out: ${open?.id ?? 'a firing'} is open`);
     }
     return { id: firing.id, events };
+  }
+
+  async #checkForced(tx: Tx, city: CityScope, scopedName: string): Promise<void> {
+    const open = await this.open.count(tx, city.streamId, scopedName, MOST_OPEN);
+    if (open >= MOST_OPEN) throw problem('order_running', `order "${scopedName}" has ${MOST_OPEN} firings open: more cannot be forced`);
   }
 }
 

@@ -4,6 +4,7 @@ import { IdempotencyModule } from '../../../platform/idempotency/idempotency.mod
 import { CitiesModule } from '../../tenancy/cities/cities.module.js';
 import { ConfigCoreModule } from '../../configuration/config/config-core.module.js';
 import { LaunchModule } from '../../sessions/launch/launch.module.js';
+import { OpenFiringsRepository } from './open-firings.repository.js';
 import { OrderRunsService } from './order-runs.service.js';
 import { OrderSwitchesService } from './order-switches.service.js';
 import { OrdersController } from './orders.controller.js';
@@ -18,6 +19,15 @@ import { WebhooksService } from './webhooks/webhooks.service.js';
 @Module({
   imports: [CitiesModule, ConfigCoreModule, EventLogModule, IdempotencyModule, OrdersCoreModule, LaunchModule],
   controllers: [OrdersController],
-  providers: [OrderRunsService, OrderSwitchesService, OrdersRepository, OrdersService, Rejections, WebhookReceiver, WebhooksService],
+  providers: [
+    OpenFiringsRepository,
+    OrderRunsService,
+    OrderSwitchesService,
+    OrdersRepository,
+    OrdersService,
+    Rejections,
+    WebhookReceiver,
+    WebhooksService,
+  ],
 })
 export class OrdersModule {}

@@ -5,6 +5,7 @@ import { Transactions, type Tx } from '../../../../platform/database/transaction
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { MovedStreams } from '../../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
+import type { Idempotency } from '../../../../platform/idempotency/idempotency.js';
 import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
 import { Following } from '../../../configuration/config/following.js';
 import { FollowingRepository } from '../../../configuration/config/following.repository.js';
@@ -15,10 +16,13 @@ import { RosterService } from '../../../configuration/roster/roster.service.js';
 import { Firings } from '../firings.service.js';
 import { FiringsRepository } from '../firings.repository.js';
 import { OrderEvaluator } from '../order-evaluator.js';
+import { OpenFiringsRepository } from '../open-firings.repository.js';
+import { OrderRunsService } from '../order-runs.service.js';
 import { OrderSweeper } from '../order-sweeper.js';
 import { OrderSync } from '../order-sync.js';
 import { OrderSyncRepository } from '../order-sync.repository.js';
 import { OrderTimes } from '../order-times.js';
+import { ordersOf } from '../order-definition.js';
 import { DeliveriesRepository } from '../webhooks/deliveries.repository.js';
 import type { ClaimedFiring, FiringKind, FiringRow } from '../order-rows.js';
 
@@ -42,6 +46,7 @@ export class OrderProcess {
   readonly syncing: OrderSyncRepository;
   readonly evaluator: OrderEvaluator;
   readonly sweeper: OrderSweeper;
+  readonly runs: OrderRunsService;
   readonly failpoints = new Failpoints();
 
   constructor(fixture: ConfigFixture, { url = fixture.database.url, connections = 6 } = {}) {
@@ -63,6 +68,8 @@ export class OrderProcess {
     const { repository, syncing, firings, transactions, times } = this;
     this.evaluator = new OrderEvaluator(repository, syncing, firings, deliveries, suspension, reads, transactions, events, times, log);
     this.sweeper = new OrderSweeper(repository, firings, log);
+    const open = new OpenFiringsRepository();
+    this.runs = new OrderRunsService(reads, firings, repository, open, suspension, transactions, {} as Idempotency, events, times);
   }
 
   take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<ClaimedFiring[]> {
@@ -109,6 +116,16 @@ export class OrderFixture {
   set now(at: Date) {
     this.a.times.at = at;
     this.b.times.at = at;
+  }
+
+  /** Somebody has an order run. */
+  run(name: string, force = false): Promise<string> {
+    return this.a.transactions.run(async (tx) => {
+      const { config } = (await this.fixture.a.reads.known(this.city, tx))!;
+      const order = ordersOf(config).orders.find((each) => each.name === name)!;
+      const asked = { actor: 'ada', cause: 'run', reason: 'run by ada', vars: {}, force } as const;
+      return (await this.a.runs.fire(tx, this.city, order, asked)).id;
+    });
   }
 
   firings(): Promise<FiringRow[]> {

@@ -13,6 +13,7 @@ import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../../configuration/config/config-reads.service.js';
 import { FiringsRepository } from '../firings.repository.js';
 import type { EffectiveOrder } from '../order-definition.js';
+import { OpenFiringsRepository } from '../open-firings.repository.js';
 import { OrderRunsService } from '../order-runs.service.js';
 import { OrderTimes } from '../order-times.js';
 import { countedBy, readable, type Counted } from './counted.js';
@@ -70,6 +71,7 @@ export class WebhookReceiver {
     private readonly reads: ConfigReadsService,
     private readonly runs: OrderRunsService,
     private readonly firings: FiringsRepository,
+    private readonly openFirings: OpenFiringsRepository,
     private readonly deliveries: DeliveriesRepository,
     private readonly rejections: Rejections,
     private readonly transactions: Transactions,
@@ -167,7 +169,7 @@ export class WebhookReceiver {
       const taken = await this.deliveries.take(tx, streamId, { hook: hook.scopedName, delivery: key, scopedName, firingId, vars, keptMs });
       if (!taken) return { events: [], told: { ...about, deduped: true }, answer: { status: 200, body: { status: 'ok', deduped: true } } };
     }
-    const open = await this.firings.open(tx, streamId, scopedName);
+    const open = await this.openFirings.find(tx, streamId, scopedName);
     const waiting = await this.deliveries.countWaiting(tx, streamId, scopedName);
     const answer: ReceivedAnswer = { status: 202, body: { status: 'accepted' } };
     const asked = {
@@ -187,7 +189,12 @@ export class WebhookReceiver {
     await this.deliveries.wait(tx, streamId, hook.scopedName, facts.delivery);
     // Whoever ends the firing that is open looks at the order; when none is, somebody has to.
     if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);
-    return { events: [], told: { ...about, tracking_id: firingId }, answer, message: `waits until ${open ?? 'those before it'} has ended` };
+    return {
+      events: [],
+      told: { ...about, tracking_id: firingId },
+      answer,
+      message: `waits until ${open?.id ?? 'those before it'} has ended`,
+    };
   }
 }
 
