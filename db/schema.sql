@@ -839,6 +839,7 @@ create table orders (
   last_outcome text,
   failures integer default 0 not null,
   note text,
+  gone_at timestamp with time zone,
   constraint orders_pkey PRIMARY KEY (stream_id, scoped_name),
   constraint orders_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)
 ) with (fillfactor=70);

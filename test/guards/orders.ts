@@ -10,6 +10,7 @@ const CLOCK_TEST = 'src/modules/orchestration/orders/wall-clock.spec.ts';
 const COUNTED = 'src/modules/orchestration/orders/webhooks/counted.ts';
 const COUNTED_TEST = 'src/modules/orchestration/orders/webhooks/counted.spec.ts';
 const RUNS = 'src/modules/orchestration/orders/order-runs.db-spec.ts';
+const HISTORY = 'src/modules/orchestration/orders/order-history.db-spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
@@ -478,5 +479,29 @@ export const ORDERS: readonly Guard[] = [
     replace: '',
     test: RUNS,
     name: 'a check that nobody has begun',
+  },
+  {
+    guard: 'An order that is gone goes no earlier than its history.',
+    file: 'src/modules/orchestration/orders/order-history.repository.ts',
+    find: 'and not o.present and o.gone_at < now() - greatest(c.history_ms, ${usualMs}::bigint) *',
+    replace: 'and not o.present and o.gone_at < now() - ${usualMs}::bigint *',
+    test: HISTORY,
+    name: 'as long as its city keeps history',
+  },
+  {
+    guard: 'An order of which something is open does not go.',
+    file: 'src/modules/orchestration/orders/order-history.repository.ts',
+    find: "and f.scoped_name = o.scoped_name and f.state <> 'done')",
+    replace: "and f.scoped_name = o.scoped_name and f.state = 'none')",
+    test: HISTORY,
+    name: 'something of it is open',
+  },
+  {
+    guard: 'Orders that are gone are not read with those that there are.',
+    file: 'src/modules/orchestration/orders/order-sync.repository.ts',
+    find: 'and (present or scoped_name =',
+    replace: 'and (true or scoped_name =',
+    test: 'src/modules/orchestration/orders/order-sync.db-spec.ts',
+    name: 'is not read with those',
   },
 ];

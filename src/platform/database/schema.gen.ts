@@ -635,6 +635,7 @@ export interface Orders {
   enabled: boolean;
   event_cursor: Generated<number>;
   failures: Generated<number>;
+  gone_at: Timestamp | null;
   last_outcome: string | null;
   last_started_at: Timestamp | null;
   listens: string | null;

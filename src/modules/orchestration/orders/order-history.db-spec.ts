@@ -108,3 +108,63 @@ describe('what is over of orders', () => {
     });
   });
 });
+
+describe('an order that is in no file any more', () => {
+  const orders = async (): Promise<string[]> => {
+    const { rows } = await sql<{ name: string }>`select scoped_name as name from orders order by stream_id, scoped_name`.execute(db);
+    return rows.map(({ name }) => name);
+  };
+  const gone = async (days: number, ...names: string[]): Promise<void> => {
+    await sql`
+      update orders set present = false, gone_at = now() - ${days}::int * interval '1 day' where scoped_name = any(${names}::text[])`.execute(
+      db,
+    );
+  };
+  const old = async (...names: string[]): Promise<void> => {
+    await sql`update order_firings set finished_at = finished_at - interval '1 year' where scoped_name = any(${names}::text[])`.execute(db);
+  };
+
+  it('goes with its history when it has been gone for as long as that is kept', async () => {
+    for (const order of ['back', 'late', 'new', 'old']) await fired('alpha', order, 12);
+    await gone(31, 'late', 'old');
+    await gone(29, 'new');
+    await old('back', 'new', 'old');
+    await history().pass();
+    expect(await orders()).toEqual(['back', 'late', 'new']);
+    expect([await left('alpha', 'old'), await left('alpha', 'late'), await left('alpha', 'new')]).toMatchObject([
+      { count: 0 },
+      { count: 12 },
+      { count: 10 },
+    ]);
+  });
+
+  it('stays as long as its city keeps history', async () => {
+    await sql`insert into order_cities (stream_id, history_ms) values (${streams.beta}, ${60 * 86_400_000})`.execute(db);
+    for (const city of ['alpha', 'beta']) await fired(city, 'rare', 1);
+    await gone(40, 'rare');
+    await history().pass();
+    expect([(await left('alpha', 'rare')).count, (await left('beta', 'rare')).count]).toEqual([0, 1]);
+  });
+
+  it('stays while something of it is open, or waits for it', async () => {
+    for (const order of ['asked', 'open', 'over']) await fired('alpha', order, 2);
+    await gone(40, 'asked', 'open', 'over');
+    await sql`update order_firings set state = 'running', outcome = null, finished_at = null where scoped_name = 'open' and id like '%-0'`.execute(
+      db,
+    );
+    await sql`
+      insert into webhook_deliveries (stream_id, hook, delivery, scoped_name, firing_id, vars, waiting, received_at, expires_at)
+      values (${streams.alpha}, 'h', 'd', 'asked', 'f', '{}', true, now(), now())`.execute(db);
+    await history().pass();
+    expect(await orders()).toEqual(['asked', 'open']);
+    await sql`delete from webhook_deliveries`.execute(db);
+  });
+
+  it('is noted to be gone when nobody has', async () => {
+    await fired('alpha', 'old', 2);
+    await sql`update orders set present = false`.execute(db);
+    await history().pass();
+    const { rows } = await sql<{ noted: boolean }>`select gone_at > now() - interval '1 minute' as noted from orders`.execute(db);
+    expect(rows).toEqual([{ noted: true }]);
+  });
+});

@@ -19,6 +19,8 @@ export interface Kept {
 export interface Step {
   /** Where the next step begins; undefined at the end. */
   readonly next: OrderPlace | undefined;
+  /** The last order of this one; undefined when there is none. */
+  readonly last: OrderPlace | undefined;
   readonly gone: number;
 }
 
@@ -65,7 +67,37 @@ export class OrderHistoryRepository {
       select (select count(*)::int from page) as looked, (select count(*)::int from gone) as gone, p.stream_id, p.scoped_name
       from page p order by p.stream_id desc, p.scoped_name desc limit 1`.execute(this.db);
     const [row] = rows;
-    if (row === undefined) return { next: undefined, gone: 0 };
-    return { next: row.looked < orders ? undefined : { streamId: row.stream_id, name: row.scoped_name }, gone: row.gone };
+    if (row === undefined) return { next: undefined, last: undefined, gone: 0 };
+    const place = { streamId: row.stream_id, name: row.scoped_name };
+    return { next: row.looked < orders ? undefined : place, last: place, gone: row.gone };
+  }
+
+  /**
+   * Removes what is left of the orders after a place, up to another, that no file has had for as long as history is kept; one that something waits
+   * for, or more of whose history is kept than the last of each, stays. Notes of those that nobody has noted that they are gone.
+   */
+  async dropGone(after: OrderPlace | undefined, upto: OrderPlace, { usualMs, last }: Kept): Promise<void> {
+    const between = sql`(o.stream_id, o.scoped_name) > (${after?.streamId ?? 0}::int, ${after?.name ?? ''}::text)
+      and (o.stream_id, o.scoped_name) <= (${upto.streamId}::int, ${upto.name}::text)`;
+    await sql`
+      with noted as (
+        update orders n set gone_at = now() from (
+          select o.stream_id, o.scoped_name from orders o where ${between} and not o.present and o.gone_at is null
+          order by o.stream_id, o.scoped_name for update skip locked) u
+        where n.stream_id = u.stream_id and n.scoped_name = u.scoped_name
+      ), over as materialized (
+        select o.stream_id, o.scoped_name from orders o left join order_cities c on c.stream_id = o.stream_id
+        where ${between} and not o.present and o.gone_at < now() - greatest(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond'
+          and not exists (
+            select from order_firings f where f.stream_id = o.stream_id and f.scoped_name = o.scoped_name and f.state <> 'done')
+          and not exists (
+            select from order_firings f where f.stream_id = o.stream_id and f.scoped_name = o.scoped_name offset ${last} limit 1)
+          and not exists (
+            select from webhook_deliveries d where d.stream_id = o.stream_id and d.scoped_name = o.scoped_name and d.waiting)
+        order by o.stream_id, o.scoped_name for update of o skip locked
+      ), fired as (
+        delete from order_firings f using over v where f.stream_id = v.stream_id and f.scoped_name = v.scoped_name
+      )
+      delete from orders o using over v where o.stream_id = v.stream_id and o.scoped_name = v.scoped_name`.execute(this.db);
   }
 }

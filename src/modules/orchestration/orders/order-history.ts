@@ -25,9 +25,10 @@ export class OrderHistory {
 
   async pass(signal?: AbortSignal, step = STEP): Promise<void> {
     for (let n = 0; n < STEPS && signal?.aborted !== true; n++) {
-      const { next, gone } = await this.repository.forget(this.#at, KEPT, step);
+      const { next, last, gone } = await this.repository.forget(this.#at, KEPT, step);
       // More of the same orders may be over.
       if (gone === step.firings) continue;
+      if (last !== undefined) await this.repository.dropGone(this.#at, last, KEPT);
       this.#at = next;
       if (next === undefined) break;
       await sleep(BETWEEN_MS, signal);

@@ -23,8 +23,11 @@ export interface SyncedOrder {
 export class OrderSyncRepository {
   constructor(private readonly db: Db) {}
 
-  async orders(tx: Tx, streamId: number): Promise<OrderRow[]> {
-    const { rows } = await sql<OrderRow>`select * from orders where stream_id = ${streamId} order by scoped_name for update`.execute(tx);
+  /** The orders of the city until now, and what is left of those of these names. */
+  async orders(tx: Tx, streamId: number, scopedNames: readonly string[]): Promise<OrderRow[]> {
+    const { rows } = await sql<OrderRow>`
+      select * from orders where stream_id = ${streamId} and (present or scoped_name = any(${[...scopedNames]}::text[]))
+      order by scoped_name for update`.execute(tx);
     return rows;
   }
 
@@ -36,10 +39,10 @@ export class OrderSyncRepository {
       from jsonb_to_recordset(${JSON.stringify(orders)}::jsonb) as r(scoped_name text, name text, rig text, definition jsonb, listens text,
         enabled boolean, created_at timestamptz, next_due_at timestamptz, look_at timestamptz, event_cursor bigint)
       on conflict (stream_id, scoped_name) do update set name = excluded.name, rig = excluded.rig, definition = excluded.definition,
-        listens = excluded.listens, enabled = excluded.enabled, present = true, next_due_at = excluded.next_due_at,
+        listens = excluded.listens, enabled = excluded.enabled, present = true, gone_at = null, next_due_at = excluded.next_due_at,
         look_at = excluded.look_at, event_cursor = excluded.event_cursor`.execute(tx);
     await sql`
-      update orders set present = false, enabled = false, listens = null, look_at = null, next_due_at = null
+      update orders set present = false, gone_at = now(), enabled = false, listens = null, look_at = null, next_due_at = null
       where stream_id = ${streamId} and present and scoped_name <> all(${orders.map((order) => order.scoped_name)}::text[])`.execute(tx);
   }
 

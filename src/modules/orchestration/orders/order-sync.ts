@@ -16,8 +16,14 @@ export class OrderSync {
     what: 'the orders of a city',
     follow: async (tx, { streamId }, { config, index: head }) => {
       const now = await this.times.now(tx);
-      const known = new Map((await this.repository.orders(tx, streamId)).map((row) => [row.scoped_name, row]));
-      const rows = ordersOf(config).orders.map((order) => synced(order, known.get(order.scopedName), head, now));
+      const { orders } = ordersOf(config);
+      const before = await this.repository.orders(
+        tx,
+        streamId,
+        orders.map(({ scopedName }) => scopedName),
+      );
+      const known = new Map(before.map((row) => [row.scoped_name, row]));
+      const rows = orders.map((order) => synced(order, known.get(order.scopedName), head, now));
       await this.repository.save(tx, streamId, rows);
       const types = rows.flatMap(({ listens }) => (listens === null ? [] : [listens]));
       const historyMs = durationAt(config, 'beads', 'policies', 'order_tracking', 'delete_after_close');
