@@ -1,8 +1,10 @@
-import { readFile, rename, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 
 const NAME = 'log-epoch';
+const OWED = 'restore-begun';
 
 /**
  * The newest epoch of the log that a database of this data directory was in; 0 where nobody knows. A backup knows of none that began after
@@ -22,16 +24,37 @@ export async function keepEpoch(dataDir: string, epoch: number): Promise<void> {
   await rename(fresh, join(dataDir, NAME));
 }
 
+/** Says that a restore replaces the database of this data directory: it is in no order before its log is in a new epoch. */
+export async function oweEpoch(dataDir: string): Promise<void> {
+  await writeFile(join(dataDir, OWED), '', { mode: 0o600 });
+}
+
+/** Begins the epoch that a restore owes, also one that was killed: above all that are known, since one that began after the backup has given numbers, too. */
+export async function beginOwedEpoch(dataDir: string, url: string): Promise<void> {
+  if (!existsSync(join(dataDir, OWED))) return;
+  const known = await knownEpoch(dataDir);
+  const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
+  await keepEpoch(dataDir, rows[0]!.epoch);
+  await rm(join(dataDir, OWED));
+}
+
 /** The epoch that a database is in; 0 where it has no log. */
 export async function epochOf(url: string): Promise<number> {
+  try {
+    const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select epoch from public.deployment'));
+    return rows[0]?.epoch ?? 0;
+  } catch (error) {
+    if (['42P01', '42703'].includes((error as pg.DatabaseError).code ?? '')) return 0; // no such table, or column
+    throw error;
+  }
+}
+
+async function asked<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);
   try {
     await client.connect();
-    return (await client.query<{ epoch: number }>('select epoch from public.deployment')).rows[0]?.epoch ?? 0;
-  } catch (error) {
-    if (['42P01', '42703'].includes((error as pg.DatabaseError).code ?? '')) return 0; // no such table, or column
-    throw error;
+    return await work(client);
   } finally {
     await client.end().catch(() => undefined);
   }

@@ -4,11 +4,12 @@ import type { AppConfig } from '../platform/config/config.js';
 import { pastPooler } from '../platform/config/database-address.js';
 import { createDb, createPool, SETTINGS_OF_ROLE } from '../platform/database/database.js';
 import { compareSchema, migrate } from '../platform/database/migrator.js';
+import { serversOf } from '../platform/database/servers.js';
 import { Transactions } from '../platform/database/transactions.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
 import { ProcessesRepository } from '../platform/processes/processes.repository.js';
 import { migrateQueue } from '../platform/queue/migrate-queue.js';
-import { epochOf, keepEpoch } from './known-epoch.js';
+import { beginOwedEpoch, epochOf, keepEpoch } from './known-epoch.js';
 
 /** Everything a database needs before a process may use it. Concurrent callers wait for each other. Returns what was applied. */
 export async function migrateAll(url: string): Promise<string[]> {
@@ -56,10 +57,11 @@ export async function buryProcesses(url: string): Promise<void> {
   }
 }
 
-/** Migrates, keeps the epoch of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
+/** Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
 export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
   const url = pastPooler(config, given);
   const applied = await migrateAll(url);
+  await beginOwedEpoch(config.dataDir, await serversOf(url).current());
   // Its files may be put aside, or lost, without anybody asking it once more.
   if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   if (config.databaseListenUrl !== undefined) await setRole(url);

@@ -166,7 +166,7 @@ export const DATABASE: readonly Guard[] = [
   },
   {
     guard: 'A restore begins an epoch above all that are known.',
-    file: 'src/entry/backup/restoring.ts',
+    file: 'src/entry/known-epoch.ts',
     find: "'select begin_log_epoch($1) as epoch', [known]",
     replace: "'select begin_log_epoch($1) as epoch', [0 * known]",
     test: 'src/entry/backup/restoring.db-spec.ts',

@@ -46,6 +46,33 @@ export const DEPLOYMENT: readonly Guard[] = [
     name: 'leaves to administrators',
   },
   {
+    guard: 'A restore that cannot put the cities back has begun the epoch of its log.',
+    file: 'src/entry/backup/restoring.ts',
+    find: `epoch = await beginEpoch(config, url);
+      await cities();`,
+    replace: `await cities();
+      epoch = await beginEpoch(config, url);`,
+    test: RESTORING,
+    name: 'that cannot be put back',
+  },
+  {
+    guard: 'A restore that was killed leaves the epoch of its log to the next start.',
+    file: 'src/entry/backup/restoring.ts',
+    find: 'await oweEpoch(config.dataDir);',
+    replace: 'if (Date.now() < 0) await oweEpoch(config.dataDir);',
+    test: RESTORING,
+    name: 'leaves the epoch to the next start',
+  },
+  {
+    guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
+    file: 'src/entry/backup/restoring.ts',
+    find: `  const put = await citiesPlace(citiesRoot, stamp, tell);
+  return () => put(join(folder, cities));`,
+    replace: '  return async () => (await citiesPlace(citiesRoot, stamp, tell))(join(folder, cities));',
+    test: RESTORING,
+    name: 'found before anything is touched',
+  },
+  {
     guard: 'The first process of the image reaps what agents leave behind.',
     file: 'Dockerfile',
     find: 'ENTRYPOINT ["/usr/bin/tini", "-s", "--"]',

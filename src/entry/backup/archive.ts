@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
+import { ASIDE_INSIDE } from './cities-place.js';
 import { run } from './programs.js';
 import { packed } from './tar.js';
 import { settle } from './target-file.js';
@@ -47,7 +48,7 @@ export async function pack(
   const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY].filter((name) => existsSync(join(folder, name)))];
   await writeFile(part, '', { mode: 0o600 });
   await chmod(part, 0o600);
-  const args = ['-czf', part, '-C', folder, ...members];
+  const args = ['-czf', part, `--exclude=${cities}/${ASIDE_INSIDE}*`, '-C', folder, ...members];
   const lacks = await packed([...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], signal);
   await settle(part, resolve(file));
   return { size: (await stat(file)).size, lacks };

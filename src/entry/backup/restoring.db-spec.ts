@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -7,9 +7,10 @@ import pg from 'pg';
 import { admin, adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf, knownEpoch } from '../known-epoch.js';
-import { pack, DUMP } from './archive.js';
+import { prepareDatabase } from '../schema.js';
+import { citiesOf, DUMP, MANIFEST, pack, unpack } from './archive.js';
 import { backUp } from './backing-up.js';
-import { connectionOf, withClient } from './programs.js';
+import { connectionOf, run, withClient } from './programs.js';
 import { restore } from './restoring.js';
 
 let database: TestDatabase;
@@ -27,12 +28,22 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function backupOf(server: number): Promise<string> {
+async function backupOf(server: number, cities: { cities?: string } = {}): Promise<string> {
   const made = await mkdtemp(join(folder, 'made-'));
   await writeFile(join(made, DUMP), 'no dump');
   const file = join(folder, 'monday.tgz');
-  await pack(file, made, { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server, citiesRoot: config.citiesRoot });
+  const { citiesRoot } = config;
+  await pack(file, made, { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server, citiesRoot, ...cities });
   return file;
+}
+/** Of cities that its archive does not have. */
+async function lackingCities(): Promise<string> {
+  const made = await mkdtemp(join(folder, 'made-'));
+  await writeFile(join(made, DUMP), 'no dump');
+  const says = { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server: 12, citiesRoot: config.citiesRoot, cities: 'cities' };
+  await writeFile(join(made, MANIFEST), JSON.stringify(says));
+  await run('tar', ['-czf', join(folder, 'monday.tgz'), '-C', made, MANIFEST, DUMP]);
+  return join(folder, 'monday.tgz');
 }
 const kept = async (): Promise<string[]> =>
   withClient(database.url, async (client) =>
@@ -55,7 +66,7 @@ const CONTENT = `1; 2615 1 SCHEMA - bullmq svc
 7; 0 0 COMMENT public TABLE kept svc`;
 
 /** A pg_restore that knows what is in a dump, notes how it is called to load it, and then does this. */
-async function withPrograms(loads: string, work: () => Promise<void>): Promise<string> {
+async function withPrograms(loads: string, work: () => Promise<void>, isCalled = true): Promise<string> {
   const program = join(folder, 'pg_restore');
   await writeFile(
     program,
@@ -77,7 +88,7 @@ ${loads}
   } finally {
     process.env.PATH = PATH;
   }
-  return readFile(`${program}.called`, 'utf8');
+  return isCalled ? readFile(`${program}.called`, 'utf8') : '';
 }
 
 // Guard: what is replaced is the only copy of what came after the backup.
@@ -106,6 +117,77 @@ it('begins an epoch above the one of what it replaces, also when the backup coul
   });
   expect(said).toContain('the log is in epoch 5');
   expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
+});
+
+describe('the folder of the cities', () => {
+  const put = async (what: string): Promise<void> => {
+    await mkdir(join(config.citiesRoot, 'works'), { recursive: true });
+    await writeFile(join(config.citiesRoot, 'works', 'city.toml'), what);
+  };
+  const there = (...path: string[]): Promise<string> => readFile(join(config.citiesRoot, ...path, 'works', 'city.toml'), 'utf8');
+  /** A name to which nothing can be added, as a folder that may not be renamed. */
+  const cannotBeRenamed = (): void => {
+    config = { ...config, citiesRoot: join(folder, 'c'.repeat(250)) } as AppConfig;
+  };
+
+  it('is moved aside as a whole', async () => {
+    await put('monday');
+    const file = await backupOf(12, citiesOf(config.citiesRoot));
+    await put('tuesday');
+    const told: string[] = [];
+    await withPrograms('exit 0', async () => {
+      await restore(config, file, true, (line) => told.push(line));
+    });
+    const [, kept] = /cities is now (.+)$/m.exec(told.join('\n'))!;
+    expect([await there(), await readFile(join(kept!, 'works', 'city.toml'), 'utf8')]).toEqual(['monday', 'tuesday']);
+  });
+
+  it('gets what it had where it may not be renamed, and what was in it is moved aside in it, for no backup', async () => {
+    cannotBeRenamed();
+    await put('monday');
+    const file = await backupOf(12, citiesOf(config.citiesRoot));
+    await put('tuesday');
+    const told: string[] = [];
+    await withPrograms('exit 0', async () => {
+      await restore(config, file, true, (line) => told.push(line));
+    });
+    const [, kept] = /is now in .+\/(.+)$/m.exec(told.join('\n'))!;
+    expect([await there(), await there(kept!)]).toEqual(['monday', 'tuesday']);
+    const next = await unpack(await backupOf(12, citiesOf(config.citiesRoot)), join(folder, 'unpacked'));
+    expect(await readdir(join(folder, 'unpacked', next.cities!))).toEqual(['works']);
+  });
+
+  // Guard: the database is replaced before the folder is.
+  it('that cannot be replaced is found before anything is touched', async () => {
+    await writeFile(join(folder, 'file'), '');
+    config = { ...config, citiesRoot: join(folder, 'file', 'cities') } as AppConfig;
+    const file = await lackingCities();
+    await withPrograms(
+      'exit 0',
+      () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(/the folder .+ cannot be replaced/),
+      false,
+    );
+    expect(await kept()).toEqual(['public']);
+  });
+
+  // Guard: who mends the folder by hand and starts would have numbers given twice.
+  it('that cannot be put back leaves the database in a new epoch', async () => {
+    await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+    const file = await lackingCities();
+    await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('ENOENT'));
+    expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
+  });
+});
+
+// Guard: the log is behind what was read, and nothing else knows.
+it('leaves the epoch to the next start where it has ended, or was killed, before it had begun one', async () => {
+  await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+  const file = await backupOf(12);
+  await withPrograms('exit 1', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('pg_restore failed'));
+  for (const _ of ['the next start', 'the one after it']) {
+    await prepareDatabase(config, database.url);
+    expect(await epochOf(database.url)).toBe(5);
+  }
 });
 
 it('leaves a database alone that has no tables, whatever else it has', async () => {

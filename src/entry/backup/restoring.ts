@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, cp, mkdir, rename, rm } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { chmod, copyFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
@@ -8,9 +8,10 @@ import { chooseAccount } from '../../platform/embedded/account.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
-import { epochOf, keepEpoch, knownEpoch } from '../known-epoch.js';
+import { epochOf, keepEpoch, oweEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
+import { citiesPlace, move } from './cities-place.js';
 import { loader } from './loading.js';
 import { run, withClient } from './programs.js';
 
@@ -47,17 +48,20 @@ export async function restore(
     const database = pastPooler(config, config.databaseUrl);
     const isUsed = await assertFree(config, database, replace);
     const load = database === undefined ? undefined : await loader(database, manifest, join(folder, DUMP), signal);
+    const cities = await citiesOf(config, manifest, folder, stamp, tell);
     signal?.throwIfAborted();
+    // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
+    await oweEpoch(config.dataDir);
     let epoch: number;
     if (database === undefined) {
       await aside(join(config.dataDir, 'postgres'));
       await placeFiles(config, folder);
-      await putCities(config, manifest, folder, aside);
       // The server takes the lock itself.
       await unlock();
       const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID });
       try {
         epoch = await beginEpoch(config, server.url);
+        await cities();
       } finally {
         await server.stop();
       }
@@ -68,8 +72,9 @@ export async function restore(
         await schemasAside(url, stamp, tell);
       }
       await load!(url, tell);
-      await putCities(config, manifest, folder, aside);
+      // Before the files: where these fail somebody mends them by hand, and starts.
       epoch = await beginEpoch(config, url);
+      await cities();
     }
     if (existsSync(join(folder, KEY))) {
       await copyFile(join(folder, KEY), join(config.dataDir, KEY));
@@ -130,18 +135,17 @@ async function placeFiles(config: AppConfig, folder: string): Promise<void> {
   if (account !== undefined) await run('chown', ['-R', `${account.uid}:${account.gid}`, home.directory]);
 }
 
-async function putCities(config: AppConfig, { cities }: Manifest, folder: string, aside: (path: string) => Promise<void>): Promise<void> {
-  if (cities === undefined) return;
-  await aside(config.citiesRoot);
-  await mkdir(dirname(config.citiesRoot), { recursive: true });
-  await move(join(folder, cities), config.citiesRoot);
-}
-
-async function move(from: string, to: string): Promise<void> {
-  await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EXDEV') throw error;
-    await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
-  });
+/** Puts the cities of the backup where they were, if it has any. */
+async function citiesOf(
+  { citiesRoot }: AppConfig,
+  { cities }: Manifest,
+  folder: string,
+  stamp: string,
+  tell: (line: string) => void,
+): Promise<() => Promise<void>> {
+  if (cities === undefined) return () => Promise.resolve();
+  const put = await citiesPlace(citiesRoot, stamp, tell);
+  return () => put(join(folder, cities));
 }
 
 /** Its SQLSTATE. */
@@ -182,12 +186,7 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
   });
 }
 
-/** Above all epochs that are known: one that began after the backup has given numbers, too. */
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {
   await prepareDatabase(config, url);
-  const known = await knownEpoch(config.dataDir);
-  const { rows } = await withClient(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
-  const { epoch } = rows[0]!;
-  await keepEpoch(config.dataDir, epoch);
-  return epoch;
+  return epochOf(url);
 }

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** What begins the name of what a restore has moved aside in a folder of cities that may not be renamed. No backup has these. */
+export const ASIDE_INSIDE = '.svc-before-';
+/** The file system's own, in a folder where it is mounted. */
+const NOT_OURS = 'lost+found';
+
+/** Moves aside what is there, and puts the folder at a path in the place of it. */
+export type PutCities = (from: string) => Promise<void>;
+
+/**
+ * How the folder of the cities is replaced: as a whole, or what is in it where it may not be renamed, as one where a volume is mounted. Found
+ * out before anything is touched.
+ *
+ * @throws Error where neither may be done
+ */
+export async function citiesPlace(root: string, stamp: string, tell: (line: string) => void): Promise<PutCities> {
+  const wasThere = existsSync(root);
+  const refuse = (error: Error): never => {
+    throw new Error(`the folder of the cities, ${root}, cannot be replaced: ${error.message}`, { cause: error });
+  };
+  await mkdir(root, { recursive: true }).catch(refuse);
+  const kept = `${root}.before-${stamp}`;
+  if (await asWhole(root, kept)) {
+    if (!wasThere) await rmdir(root);
+    return async (from) => {
+      if (wasThere) {
+        await rename(root, kept);
+        tell(`${root} is now ${kept}`);
+      }
+      await move(from, root);
+    };
+  }
+  const inside = join(root, `${ASIDE_INSIDE}${stamp}`);
+  await mkdir(inside).catch(refuse);
+  await rmdir(inside);
+  return async (from) => {
+    await mkdir(inside);
+    const entries = (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
+    for (const name of entries) await rename(join(root, name), join(inside, name));
+    if (entries.length === 0) await rmdir(inside);
+    else tell(`what was in ${root} is now in ${inside}`);
+    for (const name of await readdir(from)) if (name !== NOT_OURS) await move(join(from, name), join(root, name));
+  };
+}
+
+async function asWhole(root: string, kept: string): Promise<boolean> {
+  try {
+    await rename(root, kept);
+  } catch {
+    return false;
+  }
+  await rename(kept, root);
+  return true;
+}
+
+/** Also to another file system. */
+export async function move(from: string, to: string): Promise<void> {
+  await rename(from, to).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EXDEV') throw error;
+    await cp(from, to, { recursive: true, verbatimSymlinks: true, preserveTimestamps: true });
+  });
+}
