@@ -48,8 +48,9 @@ export class OperationClaims {
   /** One that has lost its worker. */
   lost(): Promise<Taken | undefined> {
     const { leaseMs } = this.timings;
+    const { kinds } = this.registry;
     return this.#inTurn(() =>
-      this.transactions.run((tx) => this.repository.claimLost(tx, this.config.processId, { skip: this.#shares.full, leaseMs })),
+      this.transactions.run((tx) => this.repository.claimLost(tx, this.config.processId, { skip: this.#shares.full, leaseMs, kinds })),
     );
   }
 

@@ -77,11 +77,16 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
       return [{ stream: SUPERVISOR_STREAM, type: Extra.type, version: 1, actor: 'test', payload: { n: 2 } }];
     },
   });
-  const start = async (id: string, timings?: Partial<OperationTimings>, worker = true): Promise<OperationProcess> => {
-    const handlers = worker ? [handler(id), handler(id, Tough)] : undefined;
+  const start = async (
+    id: string,
+    timings?: Partial<OperationTimings>,
+    worker = true,
+    declared = [Work, Tough],
+  ): Promise<OperationProcess> => {
+    const handlers = worker ? declared.map((definition) => handler(id, definition)) : undefined;
     const started = await OperationProcess.start({
       id,
-      declared: [Work, Tough],
+      declared,
       databaseUrl: database.url,
       redisUrl: redis?.url,
       handlers,
@@ -463,16 +468,39 @@ describe.each(['redis', 'postgres'] as const)('operations over a queue on %s', (
     expect(failedCalls).toHaveLength(50);
   });
 
-  it('fails an unknown kind and an unreadable input at once, and does not repeat them', async () => {
-    const [unknown, unreadable] = [await accept('kind'), await accept('input')];
-    await sql`update operations set kind = 'test.removed' where id = ${unknown}`.execute(api.db);
-    await sql`update operations set input = '{"n":"x"}' where id = ${unreadable}`.execute(api.db);
+  // Guard: the family's part of an ending is known to newer workers alone.
+  it('leaves a kind that it does not know to a worker that does, as while an upgrade is under way', async () => {
+    const older = await start('older', {}, true, [Work]);
+    const id = await accept('kind', { definition: Tough });
+    await sql`update operations set run_after = clock_timestamp() - interval '1 hour' where id = ${id}`.execute(api.db);
+    for (let round = 0; round < 3; round++) await older.get(OperationSweeper).sweep();
+    const after = await accept('after');
+    expect((await ended(after)).payload).toMatchObject({ by: 'older' });
+    expect(await row(id)).toMatchObject({ state: 'accepted', attempts: 0 });
+    await start('newer');
+    expect((await ended(id)).payload).toMatchObject({ by: 'newer' });
+  });
+
+  it('ends what nobody knows when it has waited as long as it may, and for a minute in vain for who knows it', async () => {
+    const [late, later] = [await accept('late-kind'), await accept('later-kind')];
+    await sql`update operations set kind = 'test.removed' where id in (${late}, ${later})`.execute(api.db);
+    await sql`update operations set deadline_at = clock_timestamp() - case when id = ${late} then interval '1 s' else interval '61 s' end
+      where id in (${late}, ${later})`.execute(api.db);
     await start('w1');
-    expect((await ended(unknown)).payload).toMatchObject({ operation: 'test.removed', error_code: 'internal_error' });
-    expect((await ended(unreadable)).payload).toMatchObject({
+    expect((await ended(later)).payload).toMatchObject({ operation: 'test.removed', error_code: 'not_started' });
+    expect(await row(late)).toMatchObject({ state: 'accepted', attempts: 0 });
+    expect(runs).toHaveLength(0);
+  });
+
+  it('reads a stored input that it cannot read as often as it may try, and then ends it', async () => {
+    const never = await accept('never-read');
+    await sql`update operations set input = '{"n":"x"}' where id = ${never}`.execute(api.db);
+    await start('w1');
+    expect((await ended(never)).payload).toMatchObject({
       error_code: 'internal_error',
       error_message: 'the stored request cannot be read',
     });
+    expect((await row(never)).attempts).toBe(Work.maxAttempts);
     expect(runs).toHaveLength(0);
   });
 

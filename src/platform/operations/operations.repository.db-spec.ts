@@ -30,7 +30,7 @@ const row = (id: string) => db.selectFrom('operations').selectAll().where('id', 
 const claim = (owner: string, skip: string[] = [], after = ''): Promise<ClaimedRow | undefined> =>
   run((tx) => repository.claimNext(tx, owner, { after, skip, leaseMs: 60_000, pickupMs: 0, deadlines: { 'test.work': 60_000 } }));
 const claimLost = (owner: string, skip: string[] = []): Promise<ClaimedRow | undefined> =>
-  run((tx) => repository.claimLost(tx, owner, { skip, leaseMs: 60_000 }));
+  run((tx) => repository.claimLost(tx, owner, { skip, leaseMs: 60_000, kinds: ['test.work'] }));
 const lose = (id: string) => sql`update operations set lease_until = now() - interval '1 s' where id = ${id}`.execute(db);
 
 async function accepted(deadlineMs = 60_000): Promise<string> {
@@ -140,6 +140,14 @@ describe('the next operation', () => {
       expect(await cities(2, () => claim('me'))).toEqual(['c', undefined]);
     });
     expect(await cities(2, () => claim('me'))).toEqual(['b', undefined]);
+  });
+
+  it('is of a kind that whoever asks can run, also when it has lost its worker', async () => {
+    const [of, other] = [await accepted(), await accepted()];
+    await sql`update operations set kind = 'test.newer', run_after = now() - interval '1 hour' where id = ${other}`.execute(db);
+    expect(await cities(2, () => claim('me'))).toEqual([of, undefined]);
+    await sql`update operations set state = 'running', lease_until = now() - interval '1 s' where id = ${other}`.execute(db);
+    expect(await cities(1, () => claimLost('me'))).toEqual([undefined]);
   });
 
   it('is of the city that a request of the supervisor is about', async () => {

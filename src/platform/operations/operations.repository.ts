@@ -53,6 +53,19 @@ export interface NextChoice {
   readonly deadlines: Deadlines;
 }
 
+export interface LostChoice {
+  readonly skip: readonly string[];
+  readonly leaseMs: number;
+  /** That whoever asks can run. */
+  readonly kinds: readonly string[];
+}
+
+export interface ExpiredChoice {
+  readonly limit: number;
+  readonly leaseMs: number;
+  readonly kinds: readonly string[];
+}
+
 /** One that was ended from outside. */
 export interface EndedOperation {
   readonly stream: string;
@@ -91,9 +104,12 @@ const CLAIMED = sql`o.id, o.kind, o.target, o.subject, o.stream, ${CITY} as city
 const claimSet = (owner: string, leaseMs: number): RawBuilder<unknown> => sql`state = 'running', attempts = o.attempts + 1,
   fence = o.fence + 1, lease_owner = ${owner}, lease_until = ${after(leaseMs)}`;
 
-/** The time of what waited counts from its claim. A kind that nobody here knows is ended at once, whatever its deadline. */
-const deadlineFrom = (kinds: Deadlines): RawBuilder<unknown> => sql`deadline_at = coalesce(
-  clock_timestamp() + (${JSON.stringify(kinds)}::jsonb ->> o.kind)::float8 * interval '1 millisecond', o.deadline_at)`;
+/** The time of what waited counts from its claim. */
+const deadlineFrom = (kinds: Deadlines): RawBuilder<unknown> => sql`deadline_at =
+  clock_timestamp() + (${JSON.stringify(kinds)}::jsonb ->> o.kind)::float8 * interval '1 millisecond'`;
+
+/** A worker runs what it knows: while an upgrade is under way others may know more. */
+const known = (kinds: readonly string[]): RawBuilder<unknown> => sql`o.kind = any(${[...kinds]}::text[])`;
 
 /** As the indexes have it. `statement_timestamp()` is one value a statement, so that it can be looked for in them. */
 const WAITING = sql`o.state = 'accepted' and o.run_after < 'infinity'`;
@@ -151,7 +167,7 @@ export class OperationsRepository {
         select t.id from (select city from later union all select city from earlier) c
         cross join lateral (
           select o.id from operations o where ${WAITING} and ${CITY} = c.city and ${due(pickupMs)} and o.deadline_at > statement_timestamp()
-          order by o.run_after limit 1 for update skip locked) t
+            and ${known(Object.keys(deadlines))} order by o.run_after limit 1 for update skip locked) t
         where c.city <> all(${[...skip]}::text[]) limit 1
       )
       update operations o set ${claimSet(owner, leaseMs)}, ${deadlineFrom(deadlines)} from next where o.id = next.id
@@ -160,19 +176,20 @@ export class OperationsRepository {
   }
 
   /** Takes the operation that has been without a worker for longest; of none of the cities of `skip`. */
-  async claimLost(tx: Tx, owner: string, { skip, leaseMs }: { skip: readonly string[]; leaseMs: number }): Promise<ClaimedRow | undefined> {
+  async claimLost(tx: Tx, owner: string, { skip, leaseMs, kinds }: LostChoice): Promise<ClaimedRow | undefined> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} where o.id = (
-        select o.id from operations o where ${LOST} and ${CITY} <> all(${[...skip]}::text[])
+        select o.id from operations o where ${LOST} and ${known(kinds)} and ${CITY} <> all(${[...skip]}::text[])
         order by o.lease_until limit 1 for update skip locked) returning ${CLAIMED}, false as waited`.execute(tx);
     return rows.map(claimedRow)[0];
   }
 
-  /** Takes up to `limit` operations that are past their deadline, to end them. */
-  async claimExpired(tx: Tx, owner: string, { limit, leaseMs }: { limit: number; leaseMs: number }): Promise<ClaimedRow[]> {
+  /** Takes up to `limit` operations that are past their deadline, to end them. Those of other kinds are left for a while to whoever knows what else ends with them. */
+  async claimExpired(tx: Tx, owner: string, { limit, leaseMs, kinds }: ExpiredChoice): Promise<ClaimedRow[]> {
     const { rows } = await sql<StoredRow>`
       update operations o set ${claimSet(owner, leaseMs)} from (
         select o.id, ${WAITING} as waited from operations o where ${expired(leaseMs)}
+          and (${known(kinds)} or o.deadline_at <= statement_timestamp() - interval '1 minute')
         order by o.deadline_at limit ${limit} for update skip locked) late
       where o.id = late.id returning ${CLAIMED}, late.waited`.execute(tx);
     return rows.map(claimedRow);

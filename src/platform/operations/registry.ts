@@ -27,6 +27,11 @@ export class OperationRegistry {
     this.#handlers.set(kind, handler as unknown as OperationHandler);
   }
 
+  /** What this process can run. */
+  get kinds(): readonly string[] {
+    return [...this.#handlers.keys()];
+  }
+
   /** How long the work of each kind may take. */
   get deadlines(): Readonly<Record<string, number>> {
     return Object.fromEntries(Array.from(this.#handlers, ([kind, { definition }]) => [kind, definition.deadlineMs]));

@@ -114,6 +114,13 @@ export class OperationRunner {
     const anyway = (): boolean => performance.now() - began < this.timings.leaseMs;
     const handler = this.registry.find(row.kind);
     const operation = handler && claimed(row, handler);
+    if (handler !== undefined && operation === undefined && row.deadlineInMs > 0 && row.attempts < handler.definition.maxAttempts) {
+      this.log.warn(
+        { request_id: row.id, kind: row.kind },
+        "an operation's stored input does not fit its schema; another release may read it",
+      );
+      return this.#putBack(row, this.timings.backoff(row.attempts), true);
+    }
     const failure = this.#refuse(row, handler, operation);
     if (failure !== undefined) await this.endings.fail(row, handler, operation, failure, anyway);
     else if (handler !== undefined && operation !== undefined) await this.#work(row, handler, operation);
@@ -121,9 +128,10 @@ export class OperationRunner {
 
   /** Why the operation ends here without being tried (again). */
   #refuse(row: ClaimedRow, handler?: OperationHandler, operation?: ClaimedOperation): { code: string; message: string } | undefined {
+    // Taken only once its time is over: who knows it had that long.
     if (handler === undefined) {
       this.log.error({ request_id: row.id, kind: row.kind }, 'an operation has no handler');
-      return { code: 'internal_error', message: `unknown operation: ${row.kind}` };
+      return row.waited ? NOT_STARTED : { code: 'timeout', message: `not finished in its time, and no worker knows ${row.kind}` };
     }
     if (operation === undefined) {
       this.log.error({ request_id: row.id, kind: row.kind }, "an operation's stored input does not fit its schema");

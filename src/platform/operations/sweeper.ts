@@ -7,6 +7,7 @@ import { AppLogger } from '../logging/logger.js';
 import { AutoResetEvent } from '../time/auto-reset-event.js';
 import { sleep } from '../time/clock.js';
 import { OperationsRepository, type ClaimedRow } from './operations.repository.js';
+import { OperationRegistry } from './registry.js';
 import { OperationRunner } from './runner.js';
 import { OperationTimings } from './timings.js';
 
@@ -31,6 +32,7 @@ export class OperationSweeper {
     private readonly repository: OperationsRepository,
     private readonly transactions: Transactions,
     private readonly runner: OperationRunner,
+    private readonly registry: OperationRegistry,
     private readonly failpoints: Failpoints,
     private readonly timings: OperationTimings,
     private readonly log: AppLogger,
@@ -50,11 +52,12 @@ export class OperationSweeper {
   /** One round. Returns true when there may be more that is past its deadline than it could take. */
   async sweep(): Promise<boolean> {
     const { leaseMs } = this.timings;
+    const { kinds } = this.registry;
     this.#ended.reset();
     if (!(await this.repository.anyDue(this.db, this.timings))) return false;
     await this.failpoints.hit('sweeper.before_redispatch');
     const limit = Math.max(0, EXPIRED_AT_ONCE - this.#taken);
-    const rows = await this.transactions.run((tx) => this.repository.claimExpired(tx, this.config.processId, { limit, leaseMs }));
+    const rows = await this.transactions.run((tx) => this.repository.claimExpired(tx, this.config.processId, { limit, leaseMs, kinds }));
     for (const row of rows) void this.#take(row);
     await this.runner.fill();
     return rows.length >= limit;
