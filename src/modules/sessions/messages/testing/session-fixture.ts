@@ -283,7 +283,7 @@ function processOn(
     interactions,
     responses: new ResponsesService(db, resolver, sessions, interactions, questions, idempotency, eventLog),
     reconciler,
-    sweeper: new OperationSweeper(config, db, operationRows, transactions, runner, failpoints, timings, log),
+    sweeper: new OperationSweeper(config, db, operationRows, transactions, runner, registry, failpoints, timings, log),
     operations,
     signalled,
   };
