@@ -9,12 +9,14 @@ type Deployment = NonNullable<Info['deployment']>;
 
 const MENDS: Readonly<Record<string, string>> = {
   database: 'psql "$SVC_DATABASE_URL" -c "select 1"',
+  writes: 'psql "$SVC_DATABASE_URL" -c "show default_transaction_read_only"    # who has set it, and whether its disk is nearly full',
   queue: 'redis-cli -u "$SVC_REDIS_URL" ping',
   listener: 'psql "$SVC_DATABASE_URL" -c "listen probe"    # directly at the server: a pooler of transactions has no LISTEN',
 };
 
 /** Without these the server goes on, and a balancer that asks it `/ready` sends it nobody. */
 const MEANWHILE: Readonly<Record<string, string>> = {
+  writes: 'what is there can be read, and changes are refused; /ready is 503 until it takes them',
   queue: 'what is accepted meanwhile is taken from the database, later; /ready is 503 until it works',
   listener: 'changes are looked for, and arrive later; /ready is 503 until it works',
 };

@@ -30,6 +30,12 @@ export class DatabaseModule {
               await sql`select 1`.execute(db);
               return undefined;
             });
+            // Beside it: whoever only reads may be sent here all the same.
+            readiness.register('writes', async () => {
+              const { rows } = await sql<{ readOnly: boolean }>`
+                select current_setting('transaction_read_only')::boolean as "readOnly"`.execute(db);
+              return rows[0]!.readOnly ? 'the database takes no writes' : undefined;
+            });
             metrics.gauge({
               name: 'svc_database_turns_waiting',
               help: 'Requests in work that wait for their turn at a database connection',

@@ -16,7 +16,10 @@ export { DEFAULT_POOL_SIZE, PgPool, type Epoch };
 export type Database = DB;
 
 /** Provider token and type of the query builder: `constructor(private readonly db: Db)`. */
-export class Db extends Kysely<Database> {}
+export class Db extends Kysely<Database> {
+  /** At the most. */
+  connections = DEFAULT_POOL_SIZE;
+}
 
 export interface PoolOptions {
   readonly max?: number | undefined;
@@ -155,5 +158,7 @@ export async function followLog(asked: Pick<pg.ClientBase, 'query'>, pool: PgPoo
 }
 
 export function createDb(pool: PgPool): Db {
-  return new Db({ dialect: new BeginningDialect({ pool }) });
+  const db = new Db({ dialect: new BeginningDialect({ pool }) });
+  db.connections = pool.options.max;
+  return db;
 }

@@ -35,13 +35,16 @@ describe('errors of a database that this process has closed', () => {
 describe('a database that cannot just now', () => {
   const coded = (code: string): Error => Object.assign(new Error('said by it'), { code });
 
-  it.each(['53100', '53200', '53300', 'EAI_AGAIN', 'ENETUNREACH'])('is a 503, and may be asked again: %s', (code) => {
+  it.each(['25006', '53100', '53200', '53300', 'EAI_AGAIN', 'ENETUNREACH'])('is a 503, and may be asked again: %s', (code) => {
     expect(isRetryable(coded(code))).toBe(true);
     expect((toProblem(coded(code)) as ProblemError).kind?.status).toBe(503);
   });
 
-  it('says that its disk is full', () => {
-    expect((toProblem(coded('53100')) as ProblemError).message).toBe('unavailable: the disk of the database is full; nothing was changed');
+  it.each([
+    ['53100', 'the disk of the database is full; nothing was changed'],
+    ['25006', 'the database takes no writes; nothing was changed, try again'],
+  ])('says what is the matter: %s', (code, words) => {
+    expect((toProblem(coded(code)) as ProblemError).message).toBe(`unavailable: ${words}`);
   });
 });
 

@@ -1,12 +1,15 @@
 import { ProblemError, problem } from '../../contract/problems.js';
 import { audited } from '../audit/audited-request.js';
 
+/** read_only_sql_transaction: an administrator, or a service of a cloud whose disk is nearly full, lets nobody write. */
+const TAKES_NO_WRITES = '25006';
 /** SQLSTATEs after which the same request may simply be repeated: nothing was written. */
 const RETRYABLE = new Set([
   '40001', // serialization_failure
   '40P01', // deadlock_detected
   '55P03', // lock_not_available (lock_timeout)
   '57014', // query_canceled (statement_timeout)
+  TAKES_NO_WRITES,
   '25P03', // idle_in_transaction_session_timeout
   '53100', // disk_full
   '53200', // out_of_memory
@@ -89,5 +92,7 @@ export function toProblem(error: unknown): unknown {
       cause: error,
     });
   if (codeOf(error) === '53100') return problem('unavailable', `the disk of the database is full; ${whatWasDone()}`, { cause: error });
+  if (codeOf(error) === TAKES_NO_WRITES)
+    return problem('unavailable', `the database takes no writes; ${whatWasDone(', try again')}`, { cause: error });
   return problem('unavailable', `the database is busy or not reachable; ${whatWasDone(', try again')}`, { cause: error });
 }

@@ -111,7 +111,9 @@ describe('what goes with the begin and the commit of a request', () => {
 });
 
 // Guard: a quarter of the pool a key.
-it('one city leaves connections to the others, however many want to write in it', async () => {
+it.each([DEFAULT_POOL_SIZE, 8])('one city leaves connections to the others, however many want to write in it: of %i', async (max) => {
+  const own = createDb(createPool(database.url, { max }));
+  const transactions = new Transactions(own, new Failpoints());
   let held = 0;
   let most = 0;
   let open = (): void => undefined;
@@ -121,12 +123,13 @@ it('one city leaves connections to the others, however many want to write in it'
     await gate;
     held--;
   };
-  const share = Math.floor(DEFAULT_POOL_SIZE / 4);
-  const busy = Array.from({ length: 2 * DEFAULT_POOL_SIZE }, () => transactions.run(work, { key: 'busy' }));
+  const share = Math.floor(max / 4);
+  const busy = Array.from({ length: 2 * max }, () => transactions.run(work, { key: 'busy' }));
   await eventually(() => held >= share);
   expect(await transactions.run(async () => 'through', { key: 'another' })).toBe('through');
   open();
   await Promise.all(busy);
+  await own.destroy();
   expect(most).toBe(share);
 });
 

@@ -6,7 +6,6 @@ import { beginningWith, endingWith } from './beginning.js';
 import { currentSpan, part, within } from '../telemetry/spans.js';
 import { workFor, writing } from '../turns/working.js';
 import { Db, type Database } from './database.js';
-import { DEFAULT_POOL_SIZE } from './shared-pool.js';
 
 export type Tx = Transaction<Database>;
 type Hook = () => void;
@@ -101,7 +100,7 @@ export class Transactions {
 
   #gate(key: string): Gate {
     let gate = this.#gates.get(key);
-    if (gate === undefined) this.#gates.set(key, (gate = new Gate(Math.max(1, Math.floor(DEFAULT_POOL_SIZE / 4)))));
+    if (gate === undefined) this.#gates.set(key, (gate = new Gate(Math.max(1, Math.floor(this.db.connections / 4)))));
     return gate;
   }
 

@@ -134,7 +134,7 @@ livenessProbe:
   timeoutSeconds: 5
   failureThreshold: 6
 readinessProbe:
-  httpGet: { path: {{ ternary "/ready?exclude=queue" "/ready" (eq .component "api") | quote }}, port: http, scheme: {{ include "svc.scheme" .root | upper }} }
+  httpGet: { path: {{ ternary "/ready?exclude=queue,writes" "/ready" (eq .component "api") | quote }}, port: http, scheme: {{ include "svc.scheme" .root | upper }} }
   periodSeconds: 3
   timeoutSeconds: 3
   failureThreshold: 2
