@@ -28,6 +28,8 @@ export interface Belonging {
 export class Supervisor implements Service {
   readonly logger: AppLogger;
   #embedded: EmbeddedPostgres | undefined;
+  /** Of a start that waits. */
+  readonly #interruption = new AbortController();
   #telemetry: Telemetry | undefined;
   #application: Application | undefined;
   #starting: Promise<Started> | undefined;
@@ -97,12 +99,16 @@ export class Supervisor implements Service {
   }
 
   async #startEmbedded(): Promise<string> {
-    this.#embedded = await startEmbedded(this.config.dataDir, embeddedOptions(this.options));
+    this.#embedded = await startEmbedded(this.config.dataDir, {
+      ...embeddedOptions(this.options),
+      signal: this.#interruption.signal,
+    });
     void this.#embedded.lost.then(() => this.options.onLost?.());
     return this.#embedded.url;
   }
 
   async #stop(): Promise<void> {
+    this.#interruption.abort();
     await this.#starting?.catch(() => undefined);
     await removeServerFile(this.config.dataDir).catch(() => undefined);
     await atMost(this.stopMs, this.#application?.stop() ?? Promise.resolve());

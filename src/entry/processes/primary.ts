@@ -20,6 +20,8 @@ import { PartTimings, RunningPart } from './running-part.js';
 export class Primary implements Service {
   readonly logger: AppLogger;
   #embedded: EmbeddedPostgres | undefined;
+  /** Of a start that waits. */
+  readonly #interruption = new AbortController();
   #parts: readonly RunningPart[] = [];
   #starting: Promise<Started> | undefined;
   #stopping: Promise<void> | undefined;
@@ -93,12 +95,13 @@ export class Primary implements Service {
     if (databaseUrl !== undefined) return { databaseUrl, poolSize: undefined };
     const { poolSize, connections } = connectionsFor(parts);
     const settings = { max_connections: String(connections) };
-    this.#embedded = await startEmbedded(dataDir, { ...embeddedOptions(this.options), settings });
+    this.#embedded = await startEmbedded(dataDir, { ...embeddedOptions(this.options), settings, signal: this.#interruption.signal });
     void this.#embedded.lost.then(() => this.options.onLost?.());
     return { databaseUrl: this.#embedded.url, poolSize };
   }
 
   async #stop(): Promise<void> {
+    this.#interruption.abort();
     if (this.#parts.length === 0) await this.#starting?.catch(() => undefined);
     await removeServerFile(this.config.dataDir).catch(() => undefined);
     const [working, answering] = [this.#of(true), this.#of(false)];

@@ -1,11 +1,10 @@
 import { join } from 'node:path';
-import pg from 'pg';
-import { sleep } from '../time/clock.js';
 import { chooseAccount, type Account } from './account.js';
 import { findBinaries } from './binaries.js';
 import { clearOrphan, DATABASE_USER, initialise, readPassword, ServerProcess } from './cluster.js';
 import { makeWay, prepareHome, reachableBinaries } from './home.js';
 import { lockDirectory, type DirectoryLock } from './lock.js';
+import { ready } from './ready.js';
 
 /**
  * The embedded room: a PostgreSQL server of the supervisor's own in its data directory. It promises that one
@@ -32,10 +31,11 @@ export interface EmbeddedOptions {
   /** The account that has called sudo, from the environment. */
   readonly sudoUid?: string | undefined;
   readonly settings?: Readonly<Record<string, string>>;
+  /** Ends a start that waits, as for a recovery. */
+  readonly signal?: AbortSignal;
 }
 
 const DATABASE = 'svc';
-const READY_WITHIN_MS = 60_000;
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -91,32 +91,11 @@ async function startLocked(
   };
   const stop = (): Promise<void> => (stopped ??= end());
   try {
-    await ready(server, url('postgres'));
+    await ready(server, url('postgres'), DATABASE, options);
   } catch (error) {
     await stop();
     throw error;
   }
   const lost = server.exited.then(() => (stopped === undefined ? undefined : new Promise<void>(() => undefined)));
   return { url: url(DATABASE), lost, stop, abandon: () => server.quit() };
-}
-
-/** Waits until the server takes connections (it may be recovering) and holds our database. */
-async function ready(server: ServerProcess, url: string): Promise<void> {
-  const limit = Date.now() + READY_WITHIN_MS;
-  for (;;) {
-    const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2_000 });
-    client.on('error', () => undefined);
-    try {
-      await client.connect();
-      const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
-      if (rowCount === 0) await client.query(`create database ${DATABASE}`);
-      return;
-    } catch (error) {
-      if (!server.running) throw new Error(`the embedded PostgreSQL ended while starting:\n${await server.lastLines()}`, { cause: error });
-      if (Date.now() > limit) throw new Error(`the embedded PostgreSQL does not answer:\n${await server.lastLines()}`, { cause: error });
-    } finally {
-      await client.end().catch(() => undefined);
-    }
-    await sleep(30);
-  }
 }
