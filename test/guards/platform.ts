@@ -353,6 +353,22 @@ export const PLATFORM: readonly Guard[] = [
     test: PROCESSES,
   },
   {
+    guard: 'Two hosts, or containers, do not start on one data directory.',
+    file: 'src/platform/embedded/lock.ts',
+    find: 'if (holder?.place === undefined || holder.place === place) {',
+    replace: 'if (holder?.place === undefined || holder.place !== `${place}!`) {',
+    test: 'src/platform/embedded/lock.spec.ts',
+    name: 'holds for another host',
+  },
+  {
+    guard: 'Who holds a data directory shows it to those who cannot see its process.',
+    file: 'src/platform/embedded/lock.ts',
+    find: 'const touching = setInterval(touch, touchMs).unref();',
+    replace: 'const touching = setInterval(touch, 1e9 + touchMs).unref();',
+    test: 'src/platform/embedded/lock.spec.ts',
+    name: 'holds for another host',
+  },
+  {
     guard: 'A database that recovers is given the time that it takes.',
     file: 'src/platform/embedded/ready.ts',
     find: 'answered = now;',

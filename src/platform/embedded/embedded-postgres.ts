@@ -32,7 +32,7 @@ export interface EmbeddedOptions {
   readonly sudoUid?: string | undefined;
   readonly settings?: Readonly<Record<string, string>>;
   /** Ends a start that waits, as for a recovery. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const DATABASE = 'svc';
@@ -58,7 +58,7 @@ const THROW_AWAY = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 
 export async function startEmbedded(dataDir: string, options: EmbeddedOptions = {}): Promise<EmbeddedPostgres> {
   const account = await chooseAccount(join(dataDir, 'postgres', 'data'), options.sudoUid);
   await makeWay(dataDir, account);
-  const lock = await lockDirectory(dataDir);
+  const lock = await lockDirectory(dataDir, options);
   try {
     return await startLocked(dataDir, lock, account, options);
   } catch (error) {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { hostname } from 'node:os';
 
 /** Looks at processes of this machine by number, knowing that numbers are used again. */
 
@@ -28,6 +29,17 @@ export interface ProcessMark {
 
 export function runs({ pid, birth }: ProcessMark): boolean {
   return isAlive(pid) && (birth === undefined || birth === birthOf(pid));
+}
+
+/** Within which numbers of processes mean something: this host since its boot, and of its containers this one. */
+export function placeOfNumbers(): string {
+  let numbers = '';
+  try {
+    numbers = readlinkSync('/proc/self/ns/pid');
+  } catch {
+    // not on Linux
+  }
+  return `${readBoot() || hostname()} ${numbers}`.trim();
 }
 
 /** The command line, words joined by blanks. */

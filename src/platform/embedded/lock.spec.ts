@@ -1,0 +1,53 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { folder, removeFolders } from '../../../test/support/folders.js';
+import { DirectoryInUse, lockDirectory, LockTimings, type DirectoryLock } from './lock.js';
+
+const locks: DirectoryLock[] = [];
+afterEach(async () => {
+  for (const lock of locks.splice(0)) await lock.release();
+  await removeFolders();
+});
+/** A number that no process has. */
+const NOBODY = 2 ** 30;
+
+describe('the lock of a data directory', () => {
+  it('is held by one process, and given back once', async () => {
+    const directory = await folder('svc-lock-');
+    const first = await lockDirectory(directory);
+    await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse);
+    await first.release();
+    locks.push(await lockDirectory(directory));
+    await first.release();
+    await expect(lockDirectory(directory)).rejects.toThrow(DirectoryInUse);
+  });
+
+  it('is taken over at once where its process is gone', async () => {
+    const directory = await folder('svc-lock-');
+    await lockDirectory(directory).then((lock) => lock.release());
+    for (const left of [{ pid: NOBODY }, { pid: process.pid, birth: 'earlier' }]) {
+      await writeFile(join(directory, 'supervisor.lock'), JSON.stringify(left));
+      await (await lockDirectory(directory)).release();
+    }
+  });
+
+  // Guard: two servers on the same files.
+  it('holds for another host and another container, which do not see the process of its holder', async () => {
+    const directory = await folder('svc-lock-');
+    const file = join(directory, 'supervisor.lock');
+    locks.push(await lockDirectory(directory, { place: 'there', timings: new LockTimings({ touchMs: 20 }) }));
+    // In the same file: what touches it goes on.
+    await writeFile(file, JSON.stringify({ ...(JSON.parse(await readFile(file, 'utf8')) as object), pid: NOBODY }));
+    const said: string[] = [];
+    const here = { place: 'here', timings: new LockTimings({ waitMs: 5_000 }), onStep: (what: string) => said.push(what) };
+    await expect(lockDirectory(directory, here)).rejects.toThrow(/process \d+ of another host, or container,\) is running/);
+    expect(said).toHaveLength(1);
+  });
+
+  it('is taken over from another place where nobody touches it, whoever has its number here', async () => {
+    const directory = await folder('svc-lock-');
+    await writeFile(join(directory, 'supervisor.lock'), JSON.stringify({ pid: process.pid, place: 'there' }));
+    locks.push(await lockDirectory(directory, { place: 'here', timings: new LockTimings({ waitMs: 50 }) }));
+  });
+});
