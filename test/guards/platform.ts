@@ -353,6 +353,14 @@ export const PLATFORM: readonly Guard[] = [
     test: PROCESSES,
   },
   {
+    guard: 'Two deployments on one Redis leave each other their jobs.',
+    file: 'src/platform/queue/job-queue.ts',
+    find: 'prefix: `svc-${rows[0]!.id}`',
+    replace: 'prefix: `svc-${rows[0]!.id.length}`',
+    test: 'src/platform/queue/queue.db-spec.ts',
+    name: 'is of one deployment',
+  },
+  {
     guard: 'Two hosts, or containers, do not start on one data directory.',
     file: 'src/platform/embedded/lock.ts',
     find: 'if (holder?.place === undefined || holder.place === place) {',

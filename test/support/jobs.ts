@@ -1,6 +1,7 @@
 import { createPostgresBackend, Queue, withBackend } from 'bullmq';
 import { Redis } from 'ioredis';
-import { withSettings } from '../../src/platform/database/database.js';
+import { createDb, createPool, withSettings } from '../../src/platform/database/database.js';
+import { queueTarget } from '../../src/platform/queue/job-queue.js';
 import { adminAt } from './database.js';
 
 const NAME = 'operations';
@@ -12,6 +13,15 @@ export interface Jobs {
   lose(): Promise<void>;
 }
 
+async function prefixOf(databaseUrl: string): Promise<string> {
+  const db = createDb(createPool(databaseUrl, { max: 1 }));
+  try {
+    return (await queueTarget({ redisUrl: 'redis://', databaseUrl, databaseListenUrl: undefined }, db)).prefix;
+  } finally {
+    await db.destroy();
+  }
+}
+
 /** The queue of an installation behind its back. */
 export function jobsOf(databaseUrl: string, redisUrl: string | undefined): Jobs {
   const within = async (work: (queue: Queue) => Promise<unknown>): Promise<void> => {
@@ -20,7 +30,7 @@ export function jobsOf(databaseUrl: string, redisUrl: string | undefined): Jobs 
         ? (new (withBackend(createPostgresBackend).Queue)(NAME, {
             connection: { ...withSettings(databaseUrl, ''), max: 1 },
           }) as unknown as Queue)
-        : new Queue(NAME, { connection: { url: redisUrl }, prefix: `svc-${new URL(databaseUrl).pathname.slice(1)}` });
+        : new Queue(NAME, { connection: { url: redisUrl }, prefix: await prefixOf(databaseUrl) });
     queue.on('error', () => undefined);
     try {
       await queue.waitUntilReady();

@@ -95,8 +95,12 @@ async function isTouched(file: string, ms: number): Promise<boolean> {
   const look = async (): Promise<string | undefined> => {
     const handle = await open(file).catch(() => undefined);
     if (handle === undefined) return undefined;
-    const { ino, mtimeMs } = await handle.stat().finally(() => handle.close());
-    return `${ino} ${mtimeMs}`;
+    try {
+      const { ino, mtimeMs } = await handle.stat();
+      return `${ino} ${mtimeMs}`;
+    } finally {
+      await handle.close();
+    }
   };
   const first = await look();
   for (const until = performance.now() + ms; performance.now() < until; await sleep(Math.min(200, ms / 10))) {

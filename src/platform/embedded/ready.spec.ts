@@ -3,7 +3,7 @@ import { afterEach, expect, it } from '@jest/globals';
 import { ready, ReadyTimings } from './ready.js';
 
 let server: Server | undefined;
-afterEach(() => server?.close());
+afterEach(() => void server?.close());
 
 /** A server that answers so many times that it starts, and then not at all. */
 async function recovering(times: number): Promise<{ url: string; answers: () => number }> {

@@ -21,7 +21,7 @@ export class KeptOpen<T extends Ready> {
 
   constructor(
     private readonly what: string,
-    private readonly make: (onError: (error: Error) => void) => Opened<T>,
+    private readonly make: (onError: (error: Error) => void) => Promise<Opened<T>>,
     private readonly times: QueueTimings,
     private readonly log: AppLogger,
   ) {}
@@ -68,8 +68,9 @@ export class KeptOpen<T extends Ready> {
     const { signal } = this.#closing;
     const { reopenMs, reopenMaxMs } = this.times;
     for (let pause = reopenMs; !signal.aborted; pause = Math.min(pause * 2, reopenMaxMs)) {
-      const opened = (this.#current = this.make((error) => this.report(error)));
+      let opened: Opened<T> | undefined;
       try {
+        opened = this.#current = await this.make((error) => this.report(error));
         await opened.it.waitUntilReady();
         if (signal.aborted) return;
         this.#ready = true;
@@ -77,7 +78,7 @@ export class KeptOpen<T extends Ready> {
         return;
       } catch (error) {
         this.report(error);
-        await opened.close(true).catch(() => undefined);
+        await opened?.close(true).catch(() => undefined);
         await sleep(pause, signal);
       }
     }

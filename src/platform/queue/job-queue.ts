@@ -1,21 +1,28 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { sql } from 'kysely';
 import type { Gauge } from 'prom-client';
 import { AppConfig } from '../config/config.js';
-import { addressesOf, pastPooler } from '../config/database-address.js';
+import { pastPooler } from '../config/database-address.js';
+import { Db } from '../database/database.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { Metrics } from '../health/metrics.js';
 import { Readiness } from '../health/readiness.js';
 import { AppLogger } from '../logging/logger.js';
-import { openProducer, type Producer, type QueueTarget } from './backend.js';
+import { openProducer, type Opened, type Producer, type QueueTarget } from './backend.js';
 import { KeptOpen } from './connection.js';
 import { QueueTimings } from './timings.js';
 
-/** The database's name is part of the prefix: two installations on one Redis must not take each other's jobs. */
-export function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl' | 'databaseListenUrl'>): QueueTarget {
+/**
+ * What is of one deployment is part of the prefix: two on one Redis must not take each other's jobs, and their databases may have the same
+ * name. Its id is the same whatever the address says, past a pooler and after a fail-over.
+ */
+export async function queueTarget(config: Pick<AppConfig, 'redisUrl' | 'databaseUrl' | 'databaseListenUrl'>, db: Db): Promise<QueueTarget> {
   const { redisUrl, databaseUrl } = config;
-  const database = databaseUrl === undefined ? '' : new URL(addressesOf(databaseUrl)[0]!).pathname.slice(1);
   // BullMQ listens on PostgreSQL, too.
-  return { redisUrl, databaseUrl: pastPooler(config, databaseUrl), prefix: `svc-${database || 'default'}` };
+  const target = { redisUrl, databaseUrl: pastPooler(config, databaseUrl), prefix: 'svc' };
+  if (redisUrl === undefined) return target;
+  const { rows } = await sql<{ id: string }>`select deployment_id()::text as id`.execute(db);
+  return { ...target, prefix: `svc-${rows[0]!.id}` };
 }
 
 /**
@@ -29,15 +36,17 @@ export class JobQueue implements OnModuleInit {
 
   constructor(
     config: AppConfig,
+    db: Db,
     log: AppLogger,
     lifecycle: Lifecycle,
     readiness: Readiness,
     metrics: Metrics,
     private readonly times: QueueTimings,
   ) {
-    const target = queueTarget(config);
-    this.#where = target.redisUrl === undefined ? 'PostgreSQL' : 'Redis';
-    this.#kept = new KeptOpen('producer', (onError) => openProducer(target, times, onError), times, log.child('queue'));
+    this.#where = config.redisUrl === undefined ? 'PostgreSQL' : 'Redis';
+    const open = async (onError: (error: Error) => void): Promise<Opened<Producer>> =>
+      openProducer(await queueTarget(config, db), times, onError);
+    this.#kept = new KeptOpen('producer', open, times, log.child('queue'));
     lifecycle.onStop('queue', 'job queue', () => this.#kept.close());
     readiness.register('queue', () => this.check());
     const depth: Gauge<'state'> = metrics.gauge({

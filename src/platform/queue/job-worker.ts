@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
+import { Db } from '../database/database.js';
 import { AppLogger } from '../logging/logger.js';
-import { openConsumer, type Consumer, type Process } from './backend.js';
+import { openConsumer, type Consumer, type Opened, type Process } from './backend.js';
 import { KeptOpen } from './connection.js';
 import { queueTarget } from './job-queue.js';
 import { QueueTimings } from './timings.js';
@@ -16,6 +17,7 @@ export class JobWorker {
 
   constructor(
     private readonly config: AppConfig,
+    private readonly db: Db,
     private readonly log: AppLogger,
     private readonly times: QueueTimings,
   ) {}
@@ -24,10 +26,10 @@ export class JobWorker {
   start(concurrency: number, handle: (id: string) => Promise<void>): void {
     if (this.#kept !== undefined) throw new Error('the job worker is already started');
     const log = this.log.child('queue');
-    const target = queueTarget(this.config);
     const process: Process = (job) => handle(job.data.id);
-    const { times } = this;
-    const open = (onError: (error: Error) => void) => openConsumer(target, times, process, concurrency, onError);
+    const { config, db, times } = this;
+    const open = async (onError: (error: Error) => void): Promise<Opened<Consumer>> =>
+      openConsumer(await queueTarget(config, db), times, process, concurrency, onError);
     const kept = new KeptOpen<Consumer>('consumer', open, times, log);
     this.#kept = kept;
     kept.open((worker) => void worker.run().catch((error: unknown) => kept.report(error)));

@@ -9,7 +9,8 @@ import { Readiness } from '../health/readiness.js';
 import type { OperationDefinition, OperationHandler } from '../operations/operation.js';
 import type { OperationTimings } from '../operations/timings.js';
 import { openConsumer } from './backend.js';
-import { JobQueue } from './job-queue.js';
+import { createDb, createPool } from '../database/database.js';
+import { JobQueue, queueTarget } from './job-queue.js';
 import { migrateQueue } from './migrate-queue.js';
 import { QueueTimings } from './timings.js';
 
@@ -116,6 +117,34 @@ describe('a queue whose server comes and goes', () => {
       database = original;
       await mine.drop();
     }
+  });
+
+  // Guard: two databases called `svc` are two deployments.
+  it('on one Redis is of one deployment, whatever its database is called', async () => {
+    redis = await startRedis();
+    redisUrl = redis.url;
+    const other = await cloneDatabase();
+    try {
+      const [own, others] = await Promise.all(
+        [database.url, other.url].map(async (url) => {
+          const db = createDb(createPool(url));
+          const named = 'postgres://svc@127.0.0.1/svc';
+          try {
+            return (await queueTarget({ redisUrl, databaseUrl: named, databaseListenUrl: undefined }, db)).prefix;
+          } finally {
+            await db.destroy();
+          }
+        }),
+      );
+      expect(own).toMatch(/^svc-[0-9a-f-]{36}$/);
+      expect(others).not.toBe(own);
+    } finally {
+      await other.drop();
+    }
+    const api = await start('api');
+    await start('w1', QUEUE_ONLY);
+    await up(api);
+    await ended(api, await accept(api));
   });
 
   // Guard: BullMQ asks again at once, whatever is wrong with a queue that answers.
