@@ -62,7 +62,7 @@ describe('svc doctor', () => {
     expect(stdout).toMatch(
       /^ {2}ok +key +key admin \(\w{12}\), from SVC_API_KEY: may read, and operate, configure, commands, audit, in all/m,
     );
-    expect(stdout).toMatch(/^ {2}ok +ready +database, lifecycle, listener, queue work$/m);
+    expect(stdout).toMatch(/^ {2}ok +ready +database, lifecycle, listener, queue, writes work$/m);
     expect(stdout).toMatch(/^ {2}ok +database +PostgreSQL \d+\S*, schema \d{4}_\w+$/m);
     expect(stdout).toMatch(/^ {2}ok +processes +2 alive, 1 of them workers$/m);
     expect(stdout).toMatch(/^ {2}warning +runner \S+ +\S+ agents are NOT ISOLATED.*\n +\$ sudo apt-get install bubblewrap/m);

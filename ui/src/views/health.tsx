@@ -14,6 +14,7 @@ import { useRead } from './admin/read.js';
 const EVERY_MS = 5_000;
 const READY: Readonly<Record<string, string>> = {
   database: 'the database answers',
+  writes: 'the database takes changes',
   queue: 'the queue answers',
   lifecycle: 'it is not on its way to an end',
   listener: 'the database tells of what happens',
