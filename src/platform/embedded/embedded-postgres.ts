@@ -4,7 +4,7 @@ import { findBinaries } from './binaries.js';
 import { clearOrphan, DATABASE_USER, initialise, readPassword, ServerProcess } from './cluster.js';
 import { makeWay, prepareHome, reachableBinaries } from './home.js';
 import { lockDirectory, type DirectoryLock } from './lock.js';
-import { ready } from './ready.js';
+import { DATABASE, ready } from './ready.js';
 
 /**
  * The embedded room: a PostgreSQL server of the supervisor's own in its data directory. It promises that one
@@ -34,8 +34,6 @@ export interface EmbeddedOptions {
   /** Ends a start that waits, as for a recovery. */
   readonly signal?: AbortSignal | undefined;
 }
-
-const DATABASE = 'svc';
 
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
@@ -91,7 +89,7 @@ async function startLocked(
   };
   const stop = (): Promise<void> => (stopped ??= end());
   try {
-    await ready(server, url('postgres'), DATABASE, options);
+    await ready(server, url('postgres'), options);
   } catch (error) {
     await stop();
     throw error;

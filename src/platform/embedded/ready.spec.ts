@@ -29,16 +29,16 @@ it('waits for a server that recovers, however long, tells so once, and gives up 
   const { url, answers } = await recovering(20);
   const told: string[] = [];
   const timings = new ReadyTimings({ answerMs: 100, tellMs: 100 });
-  const waiting = ready({ running: true, lastLines }, url, 'svc', { timings, onStep: (what) => told.push(what) });
+  const waiting = ready({ running: true, lastLines }, url, { timings, onStep: (what) => told.push(what) });
   await expect(waiting).rejects.toThrow('the embedded PostgreSQL does not answer:\nLOG:  redo in progress');
   expect([answers(), told]).toEqual([20, ['the database recovers']]);
 });
 
 it('does not wait for a server that has ended, nor longer than whoever asked', async () => {
   const { url } = await recovering(1_000);
-  await expect(ready({ running: false, lastLines }, url, 'svc')).rejects.toThrow('ended while starting');
+  await expect(ready({ running: false, lastLines }, url)).rejects.toThrow('ended while starting');
   const asking = new AbortController();
-  const waiting = ready({ running: true, lastLines }, url, 'svc', { signal: asking.signal });
+  const waiting = ready({ running: true, lastLines }, url, { signal: asking.signal });
   asking.abort(new Error('no more'));
   await expect(waiting).rejects.toThrow('no more');
 });

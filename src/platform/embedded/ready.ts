@@ -2,6 +2,9 @@ import pg from 'pg';
 import { sleep } from '../time/clock.js';
 import type { ServerProcess } from './cluster.js';
 
+/** Ours on the server. */
+export const DATABASE = 'svc';
+
 /** How long a server may give no answer, and after what time a person hears that it recovers. */
 export class ReadyTimings {
   readonly answerMs: number = 60_000;
@@ -23,13 +26,12 @@ export interface Waiting {
 const CANNOT_CONNECT_NOW = '57P03';
 
 /**
- * Waits until the server takes connections and holds the database of that name. One that recovers answers that it does, for as long as that
+ * Waits until the server takes connections and holds our database. One that recovers answers that it does, for as long as that
  * takes: ended meanwhile it would begin again.
  */
 export async function ready(
   server: Pick<ServerProcess, 'running' | 'lastLines'>,
   url: string,
-  database: string,
   { onStep, signal, timings = new ReadyTimings() }: Waiting = {},
 ): Promise<void> {
   const began = performance.now();
@@ -41,8 +43,8 @@ export async function ready(
     client.on('error', () => undefined);
     try {
       await client.connect();
-      const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [database]);
-      if (rowCount === 0) await client.query(`create database ${database}`);
+      const { rowCount } = await client.query('select 1 from pg_database where datname = $1', [DATABASE]);
+      if (rowCount === 0) await client.query(`create database ${DATABASE}`);
       return;
     } catch (error) {
       if (!server.running) throw new Error(`the embedded PostgreSQL ended while starting:\n${await server.lastLines()}`, { cause: error });
