@@ -153,7 +153,10 @@ const found = (manifests: readonly Manifest[], kind: string, name: string): Mani
     const manifests = await helm!.template(LEAST);
     const asked = (kind: string, name: string): string =>
       podsOf(found(manifests, kind, name))!.spec.containers[0]!.readinessProbe.httpGet.path;
-    expect([asked('Deployment', 'prod-svc-api'), asked('StatefulSet', 'prod-svc-worker')]).toEqual(['/ready?exclude=queue,writes', '/ready']);
+    expect([asked('Deployment', 'prod-svc-api'), asked('StatefulSet', 'prod-svc-worker')]).toEqual([
+      '/ready?exclude=queue,writes',
+      '/ready',
+    ]);
   });
 
   it('gives sandboxes what they need, and only where they are', async () => {
