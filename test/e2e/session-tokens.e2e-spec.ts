@@ -127,6 +127,7 @@ describe.each(['off', 'keys'] as const)('the token of a session, with SVC_AUTH=%
       await refused(`bead/${id}/claim`, { assignee: 'other' });
       await refused(`bead/${id}/claim`, { assignee: 'mayor', session_id: other.id });
       await refused(`bead/${id}/claim`, {});
+      await refused(`bead/${id}/claim`, { assignee: 'mayor', force: true });
       const claim = await post(`bead/${id}/claim`, { assignee: 'mayor', session_id: mayor.id });
       expect(claim.status).toBe(200);
       const { fence } = claim.body as { fence: number };

@@ -3,6 +3,7 @@ import type { Guard } from './guard.js';
 const CLAIM_RACES = 'src/modules/work/hooks/claim-races.db-spec.ts';
 const CLAIMS = 'src/modules/work/hooks/claims.db-spec.ts';
 const SWEEPER = 'src/modules/work/hooks/lease-sweeper.db-spec.ts';
+const OTHERS = 'src/modules/orchestration/runs/runs-of-others.db-spec.ts';
 const CHANGES = 'src/modules/work/beads/bead-changes.db-spec.ts';
 const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
 const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
@@ -723,5 +724,53 @@ export const WORK: readonly Guard[] = [
     replace: 'if (blocks && (await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);',
     test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
     name: 'is not blocked by a session',
+  },
+  {
+    guard: 'A session opens no gate of a run.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'if (session === undefined || !isGate(bead)) return;',
+    replace: 'if (session === undefined || !isGate({ ...bead, run_id: null })) return;',
+    test: OTHERS,
+    name: 'is opened by no session',
+  },
+  {
+    guard: 'A session leaves the order of a run as its formula says it.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'const target = ofRuns.find(({ id }) => blocking.has(id));',
+    replace: 'const target = ofRuns.find(({ id }) => blocking.has(`${id}?`));',
+    test: OTHERS,
+    name: 'is opened by no session',
+  },
+  {
+    guard: 'A session neither begins nor closes a step that waits.',
+    file: 'src/modules/work/work/held.ts',
+    find: "if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)",
+    replace: "if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 1)",
+    test: OTHERS,
+    name: 'is opened by no session',
+  },
+  {
+    guard: 'No convoy that a session makes of a step lets go what it waits for.',
+    file: 'src/modules/work/convoys/convoys.service.ts',
+    find: 'await requireOrderKept(caller, work, convoy, items);',
+    replace: '',
+    test: OTHERS,
+    name: 'makes a convoy',
+  },
+  {
+    guard: 'A session ends nothing that others have under way with what it closes.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'await work.heldWithin(id, session.names)',
+    replace: "await work.heldWithin('none', session.names)",
+    test: OTHERS,
+    name: 'does not end with',
+  },
+  {
+    guard: 'A session blocks nothing that others have under way by opening a bead again.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'await work.heldBehind(id, session.names)',
+    replace: "await work.heldBehind('none', session.names)",
+    test: OTHERS,
+    name: 'what a session opens',
   },
 ];

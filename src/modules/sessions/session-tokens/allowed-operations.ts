@@ -99,7 +99,7 @@ const session = 'v0-city-by-city-name-session-by-id';
 export const ALLOWED: Readonly<Record<string, Check>> = {
   // Its own work.
   'claim-from-hook': all(itself('agent'), onlyItself('aliases'), ifAnybody('session'), ifAnybody('session_name')),
-  'claim-bead': all(itself('assignee'), ifAnybody('session_id'), ifAnybody('session_name')),
+  'claim-bead': all(itself('assignee'), ifAnybody('session_id'), ifAnybody('session_name'), without('force')),
   'extend-bead-claim': itself('assignee'),
   'release-bead': itself('assignee'),
   // The city's work, as far as nobody else has it in hand.

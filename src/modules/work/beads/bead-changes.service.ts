@@ -9,7 +9,7 @@ import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
-import { isHold, requireNotHeld } from '../work/held.js';
+import { isHold, requireMayBecome, requireNoGate, requireNotHeld } from '../work/held.js';
 import { isWait, requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
@@ -29,6 +29,8 @@ export interface Target {
   readonly expected: Expected;
 }
 
+type Change = (work: Work, bead: BeadRecord) => Promise<void>;
+
 /** Writes to one bead. Each is one transaction on the city's work; one that changes nothing writes nothing. */
 @Injectable()
 export class BeadChangesService {
@@ -41,28 +43,32 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; forbidden for a session while another one is at it, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates and what waits in runs, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
-    return this.#writeOwn(target, async (work, bead) => {
-      if (body.parent) await this.#checkParent(work, bead, body.parent);
-      if (body.status === 'open') requireNoWait(bead);
-      await work.update(bead.id, {
-        title: body.title,
-        description: body.description,
-        type: body.type,
-        status: body.status,
-        priority: body.priority,
-        parent: body.parent,
-        deferUntil: typeof body.defer_until === 'string' ? new Date(body.defer_until) : body.defer_until,
-        addLabels: body.labels ?? undefined,
-        removeLabels: body.remove_labels ?? undefined,
-        metadata: body.metadata,
-        ...(body.assignee === undefined ? {} : { assignee: await this.#assigneeOf(work, bead, body.assignee, target) }),
-      });
-      // As it is by now, with its new parent.
-      if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);
-    });
+    return this.#writeOwn(
+      target,
+      async (work, bead) => {
+        if (body.parent) await this.#checkParent(work, bead, body.parent);
+        if (body.status === 'open') requireNoWait(bead);
+        await work.update(bead.id, {
+          title: body.title,
+          description: body.description,
+          type: body.type,
+          status: body.status,
+          priority: body.priority,
+          parent: body.parent,
+          deferUntil: typeof body.defer_until === 'string' ? new Date(body.defer_until) : body.defer_until,
+          addLabels: body.labels ?? undefined,
+          removeLabels: body.remove_labels ?? undefined,
+          metadata: body.metadata,
+          ...(body.assignee === undefined ? {} : { assignee: await this.#assigneeOf(work, bead, body.assignee, target) }),
+        });
+        // As it is by now, with its new parent.
+        if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);
+      },
+      body.status,
+    );
   }
 
   /** Gives the bead to somebody, or with an empty text to nobody. @throws as `update`. */
@@ -74,17 +80,25 @@ export class BeadChangesService {
 
   /** Closes the bead if it is not closed; the reason is kept as `close_reason`. @throws ProblemError bead_not_found, revision_mismatch, forbidden as `update` */
   close(target: Target, reason: string | undefined): Promise<Changed> {
-    return this.#writeOwn(target, async (work, bead) => {
-      await work.close(bead.id, reason || undefined);
-    });
+    return this.#writeOwn(
+      target,
+      async (work, bead) => {
+        await work.close(bead.id, reason || undefined);
+      },
+      'closed',
+    );
   }
 
   /** @throws ProblemError bead_not_found, revision_mismatch, forbidden as `update`; wrong_state when it is not closed, and for a wait. */
   reopen(target: Target): Promise<Changed> {
-    return this.#write(target, async (work, bead) => {
-      requireNoWait(bead);
-      await work.reopen(bead.id);
-    });
+    return this.#write(
+      target,
+      async (work, bead) => {
+        requireNoWait(bead);
+        await work.reopen(bead.id);
+      },
+      'open',
+    );
   }
 
   /** Changes the labels and answers the bead; whoever has it under way keeps it, though sessions may label each other's work. @throws ProblemError bead_not_found, revision_mismatch, validation_failed, forbidden as `update` */
@@ -116,17 +130,24 @@ export class BeadChangesService {
   }
 
   /** A write that a session may not do to what somebody else has under way. */
-  #writeOwn(target: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
-    return this.#write(target, async (work, bead) => {
-      requireNotHeld(target.caller, bead);
-      await change(work, bead);
-    });
+  #writeOwn(target: Target, change: Change, becomes?: string): Promise<Changed> {
+    return this.#write(
+      target,
+      async (work, bead) => {
+        requireNotHeld(target.caller, bead);
+        await change(work, bead);
+      },
+      becomes,
+    );
   }
 
-  async #write({ city, id, caller, expected }: Target, change: (work: Work, bead: BeadRecord) => Promise<void>): Promise<Changed> {
+  /** `becomes`: the status that the change gives the bead. */
+  async #write({ city, id, caller, expected }: Target, change: Change, becomes?: string): Promise<Changed> {
     const { value: bead, index } = await this.work.run(city, caller.actor, async (work) => {
       const before = await work.require(id);
       assertExpected(before, expected);
+      requireNoGate(caller, before);
+      await requireMayBecome(caller, work, before, becomes);
       await change(work, before);
       const after = await work.require(id);
       if (caller.session !== undefined) requireOwnWait(caller.session, before, after);

@@ -8,6 +8,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
+import { requireMayBecome, requireOrderKept } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
@@ -51,7 +52,7 @@ export class ConvoysService {
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is closed, bead_not_found, dependency_cycle. */
+  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is closed, bead_not_found, dependency_cycle; forbidden for a session where it is a step of a run that waits for an item. */
   add(city: CityScope, id: string, body: ConvoyAddInputBody, caller: Principal): Promise<Done<ConvoyAddOutputBody>> {
     return this.work.run(city, caller.actor, async (work) => {
       const convoy = await requireConvoy(work, id);
@@ -62,6 +63,7 @@ export class ConvoysService {
         id,
         items.filter((item) => item.issue_type === 'convoy').map((item) => item.id),
       );
+      await requireOrderKept(caller, work, convoy, items);
       await this.#track(work, id, items);
       return { status: 'updated', ...closedOf(items) };
     });
@@ -89,16 +91,16 @@ export class ConvoysService {
     });
   }
 
-  /** Closes it whatever its members are; one that is closed stays as it is. @throws ProblemError convoy_not_found, invalid_request. */
+  /** Closes it whatever its members are; one that is closed stays as it is. @throws ProblemError convoy_not_found, invalid_request; forbidden for a session as to close any bead. */
   close(city: CityScope, id: string, reason: string | undefined, caller: Principal): Promise<Done<Status>> {
     return this.work.run(city, caller.actor, async (work) => {
-      await requireConvoy(work, id);
+      await requireMayBecome(caller, work, await requireConvoy(work, id), 'closed');
       await work.close(id, reason ?? BY_HAND);
       return { status: 'closed' };
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is not owned or has open members. */
+  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is not owned or has open members; forbidden as `close`. */
   land(city: CityScope, id: string, { force, dry_run }: ConvoyLandInputBody, caller: Principal): Promise<Done<ConvoyLandResponse>> {
     return this.work.run(city, caller.actor, async (work) => {
       const convoy = await requireConvoy(work, id);
@@ -106,6 +108,7 @@ export class ConvoysService {
       const members = await this.repository.members(work.tx, city.streamId, id);
       const open = members.filter((member) => member.open).map((member) => member.id);
       if (open.length > 0 && convoy.status !== 'closed' && force !== true) throw stillOpen(id, open);
+      await requireMayBecome(caller, work, convoy, 'closed');
       if (dry_run !== true) await work.close(id, LANDED);
       return {
         status: dry_run === true ? ('would_land' as const) : ('landed' as const),

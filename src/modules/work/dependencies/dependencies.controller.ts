@@ -94,7 +94,7 @@ export class DependenciesController {
     @Caller() caller: Principal,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<{ status: string }> {
-    indexed(reply, await this.dependencies.remove(city, id, dependsOnId, caller.actor));
+    indexed(reply, await this.dependencies.remove(city, id, dependsOnId, caller));
     return { status: 'removed' };
   }
 

@@ -110,9 +110,9 @@ describe('dependencies', () => {
     const [a, b] = (await create(2)) as [string, string];
     await add(a, b);
     const at = (await fixture.events()).length;
-    await service.remove(fixture.city, a, b, 'tester');
-    await service.remove(fixture.city, a, b, 'tester');
-    await service.remove(fixture.city, a, 'al-999', 'tester');
+    await service.remove(fixture.city, a, b, TESTER);
+    await service.remove(fixture.city, a, b, TESTER);
+    await service.remove(fixture.city, a, 'al-999', TESTER);
     expect((await fixture.events(at)).map((e) => [e.type, e.subject])).toEqual([['bead.updated', a]]);
     expect(await find(a)).toMatchObject({ ready: true });
   });
@@ -164,9 +164,9 @@ describe('dependencies', () => {
     const [wait] = (await create(1, { type: 'gate', labels: ['gc:wait'] })) as [string];
     await fixture.work.run(fixture.city, 'tester', (w) => w.putEdge({ issue_id: convoy, depends_on_id: member, type: 'tracks' }));
     await expect(add(convoy, member)).rejects.toMatchObject({ problem: 'wrong_state' });
-    await expect(service.remove(fixture.city, convoy, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(service.remove(fixture.city, convoy, member, TESTER)).rejects.toMatchObject({ problem: 'wrong_state' });
     await expect(add(wait, member)).rejects.toMatchObject({ problem: 'wrong_state' });
-    await expect(service.remove(fixture.city, wait, member, 'tester')).rejects.toMatchObject({ problem: 'wrong_state' });
+    await expect(service.remove(fixture.city, wait, member, TESTER)).rejects.toMatchObject({ problem: 'wrong_state' });
     await expect(add(member, wait)).resolves.toMatchObject({ value: { blocking: true } });
   });
 });

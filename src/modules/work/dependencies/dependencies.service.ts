@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import type { BeadRecord } from '../work/bead-record.js';
+import { BLOCKING, type BeadRecord } from '../work/bead-record.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
-import { requireNotHeld } from '../work/held.js';
+import { requireNotHeld, requireOrderKept } from '../work/held.js';
 import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -15,11 +15,10 @@ import type { BeadDependenciesBody, BeadDependency, DependenciesQuery, Dependenc
 const PAGE = 100;
 /** Edges. */
 const WALKED = 20_000;
-const BLOCKING = new Set<string>(['blocks', 'waits-for', 'conditional-blocks']);
 
 /** An epic may be blocked by its own children: the two relations may cross. */
 function relationOf(type: string): Relation | undefined {
-  return BLOCKING.has(type) ? 'blocking' : type === 'parent-child' ? 'tree' : undefined;
+  return BLOCKING.includes(type) ? 'blocking' : type === 'parent-child' ? 'tree' : undefined;
 }
 
 /** Edges between beads. Membership of convoys and what waits wait for are theirs to change. */
@@ -47,7 +46,7 @@ export class DependenciesService {
    * Makes a bead depend on another, or changes how. A repeat changes nothing.
    *
    * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits;
-   * forbidden for a session that would block what another one has under way.
+   * forbidden for a session that would block what another one has under way, or lets a run go on before its time.
    */
   async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, caller: Principal): Promise<Done<BeadDependency>> {
     if (id === depends_on_id) throw itself(id);
@@ -55,8 +54,9 @@ export class DependenciesService {
       const issue = await work.require(id);
       const target = await work.require(depends_on_id);
       // What blocks it already, or is closed, takes it out of nobody's hands.
-      const blocks = BLOCKING.has(type) && target.status !== 'closed';
+      const blocks = BLOCKING.includes(type) && target.status !== 'closed';
       if (blocks && !(await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);
+      if (!BLOCKING.includes(type)) await requireOrderKept(caller, work, issue, [target]);
       await this.#requireOwn(work, issue, depends_on_id);
       const relation = relationOf(type);
       const cycle = relation && (await this.findCycle(work, id, depends_on_id, relation));
@@ -66,10 +66,12 @@ export class DependenciesService {
     });
   }
 
-  /** Takes an edge away; one that is not there is no mistake. @throws ProblemError bead_not_found, wrong_state as `add`. */
-  async remove(city: CityScope, id: string, dependsOn: string, actor: string): Promise<Done<void>> {
-    return this.work.run(city, actor, async (work) => {
-      await this.#requireOwn(work, await work.require(id), dependsOn);
+  /** Takes an edge away; one that is not there is no mistake. @throws ProblemError bead_not_found, wrong_state, forbidden as `add`. */
+  async remove(city: CityScope, id: string, dependsOn: string, caller: Principal): Promise<Done<void>> {
+    return this.work.run(city, caller.actor, async (work) => {
+      const issue = await work.require(id);
+      await requireOrderKept(caller, work, issue, await work.findAll([dependsOn]));
+      await this.#requireOwn(work, issue, dependsOn);
       await work.deleteEdge(id, dependsOn);
     });
   }
@@ -96,7 +98,7 @@ export class DependenciesService {
 
   async #isBlocked(work: Work, id: string, dependsOn: string): Promise<boolean> {
     const edge = await this.repository.edge(work.tx, work.city.streamId, id, dependsOn);
-    return edge !== undefined && BLOCKING.has(edge.type);
+    return edge !== undefined && BLOCKING.includes(edge.type);
   }
 
   async #requireOwn(work: Work, issue: BeadRecord, dependsOn: string): Promise<void> {

@@ -2,6 +2,9 @@ import type { Bead } from '../../../contract/beads.schemas.js';
 
 export type BeadStatus = 'open' | 'in_progress' | 'closed';
 
+/** Types of the edges that hold a bead up. */
+export const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
+
 /** A bead as its row stands, with what is derived from it. */
 export interface BeadRecord {
   readonly id: string;

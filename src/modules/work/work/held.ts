@@ -1,6 +1,8 @@
 import { heldFrom, type Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
-import type { BeadRecord } from './bead-record.js';
+import { BLOCKING, type BeadRecord } from './bead-record.js';
+import { WAIT_TYPE } from './wait-states.js';
+import type { Work } from './work.js';
 
 /** Parks a bead: nobody is offered it, not even whoever has it under way (`is_held`). */
 export const isHold = (label: string): boolean => label.startsWith('hold:');
@@ -17,4 +19,63 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
   const { session } = caller;
   if (session && bead.status !== 'closed' && heldFrom(session, bead.id, bead.assignee) !== undefined)
     throw problem('forbidden', `bead ${bead.id} is assigned to ${bead.assignee}`);
+}
+
+/**
+ * What a session may not do to the status of a bead: open a gate of a run, begin or close a step that still waits, end a run at a gate or what others have
+ * under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it. @throws ProblemError forbidden
+ */
+export async function requireMayBecome(
+  { session }: Pick<Principal, 'session'>,
+  work: Work,
+  bead: BeadRecord,
+  status: string | undefined,
+): Promise<void> {
+  if (session === undefined || status === undefined || status === bead.status) return;
+  const { id, run_id: run } = bead;
+  requireNoGate({ session }, bead);
+  if (bead.status === 'closed') {
+    const held = await work.heldBehind(id, session.names);
+    if (held === undefined) return;
+    throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is being worked on by ${held.assignee}`);
+  }
+  if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)
+    throw problem('forbidden', `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`);
+  if (status !== 'closed') return;
+  const held = await work.heldWithin(id, session.names);
+  if (held === undefined) return;
+  throw problem(
+    'forbidden',
+    heldFrom(session, held.id, held.assignee) ?? `run ${id} waits at its gate ${held.id}, which sessions do not end`,
+  );
+}
+
+/** Of a run: a wait is a gate of none. */
+const isGate = ({ issue_type: type, run_id: run }: BeadRecord): boolean => type === WAIT_TYPE && run !== null;
+
+/** A gate of a run is opened by what its formula says, a human one by a person: sessions leave it as it is. @throws ProblemError forbidden */
+export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
+  const { id, run_id: run } = bead;
+  if (session === undefined || !isGate(bead)) return;
+  throw problem('forbidden', `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`);
+}
+
+/**
+ * Sessions leave the order of a run as its formula says it: what a step waits for in the run, and what waits for a gate, goes on waiting. `targets` are what
+ * edges of `issue` lead to that go, or that block no more. @throws ProblemError forbidden
+ */
+export async function requireOrderKept(
+  { session }: Pick<Principal, 'session'>,
+  work: Work,
+  issue: BeadRecord,
+  targets: readonly BeadRecord[],
+): Promise<void> {
+  const ofRuns = targets.filter((target) => isGate(target) || (target.run_id !== null && target.run_id === issue.run_id));
+  if (session === undefined || ofRuns.length === 0) return;
+  const blocking = new Set(
+    (await work.edges(issue.id, 'down')).filter(({ type }) => BLOCKING.includes(type)).map((edge) => edge.depends_on_id),
+  );
+  const target = ofRuns.find(({ id }) => blocking.has(id));
+  if (target === undefined) return;
+  throw problem('forbidden', `bead ${issue.id} waits for ${target.id} of run ${target.run_id}, whose order sessions leave as it is`);
 }

@@ -2,16 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import type { BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
+import { BLOCKING, type BeadRecord, type Edge, NewBead, ReservedBead } from './bead-record.js';
 import { beadJson } from './bead-json.js';
 
 const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
   b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
   b.created_at, bead_is_ready(b) as ready`;
 const RECORD = sql`${COLUMNS}, ${beadJson('b')} as snapshot`;
-
-/** Types of the edges that hold a bead up. */
-const BLOCKING: readonly string[] = ['blocks', 'waits-for', 'conditional-blocks'];
 
 /** The new values of a row's columns; absent ones stay. */
 export interface RowChange {
@@ -48,6 +45,12 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
   or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
 
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
+
+/** What somebody else has under way; a gate is nobody's. */
+export interface Held {
+  readonly id: string;
+  readonly assignee: string | null;
+}
 
 /** What becomes of whose a bead is. */
 export interface Holding {
@@ -301,6 +304,29 @@ export class WorkRepository {
       where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.stream_id = d.stream_id and b.id = d.issue_id
       returning ${RECORD}`.execute(tx);
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  /** The first bead that others than `names` have under way and that `id` would block again. From what is under way, which is less than what depends on it. */
+  async heldBehind(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
+    const { rows } = await sql<Held>`
+      select b.id, b.assignee from beads b
+      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[]) and exists (
+        select from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking)
+      order by b.id limit 1`.execute(tx);
+    return rows[0];
+  }
+
+  /** What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or a gate that the run is at. */
+  async heldWithin(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
+    const { rows } = await sql<Held>`
+      select b.id, b.assignee from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
+      where r.stream_id = ${streamId} and r.outcome is null and r.id in (
+          select ${id}
+          union select s.id from runs s
+          where s.stream_id = ${streamId} and s.source_id = ${id} and s.outcome is null and s.gates = 0 and (s.compiler = 1 or s.root_only))
+        and ((b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[])) or bead_is_gate(b))
+      order by b.id limit 1`.execute(tx);
+    return rows[0];
   }
 
   /** From now on the dependents of `id` are told some at a time, from the first on. */

@@ -9,7 +9,7 @@ import type { Tells, WrittenAhead } from './ahead.js';
 import { beadEvent, factsOf, type BeadFacts } from './bead-event.js';
 import type { BeadChange, BeadRecord, Edge, NewBead, ReservedBead } from './bead-record.js';
 import { diffOf, mergeOf, type Diff } from './diff.js';
-import type { WorkRepository } from './work.repository.js';
+import type { Held, WorkRepository } from './work.repository.js';
 
 /** Runs in the transaction in which a bead became closed, right after it. */
 export type ClosedReaction = (work: Work, closed: BeadRecord) => Promise<void>;
@@ -313,6 +313,16 @@ export class Work {
   /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
   edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
     return this.repository.edges(this.tx, this.city.streamId, id, direction);
+  }
+
+  /** What others than `names` have under way and `id`, which is closed, would block. */
+  heldBehind(id: string, names: readonly string[]): Promise<Held | undefined> {
+    return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
+  }
+
+  /** What others than `names` have under way, or a run waits at, that ends when `id` is closed. */
+  heldWithin(id: string, names: readonly string[]): Promise<Held | undefined> {
+    return this.repository.heldWithin(this.tx, this.city.streamId, id, names);
   }
 
   /**

@@ -1,0 +1,181 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { ANYBODY, type Principal } from '../../../contract/principal.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { RosterRepository } from '../../configuration/roster/roster.repository.js';
+import { RosterService } from '../../configuration/roster/roster.service.js';
+import { BeadChangesService, type Target } from '../../work/beads/bead-changes.service.js';
+import { ConvoysRepository } from '../../work/convoys/convoys.repository.js';
+import { ConvoysService } from '../../work/convoys/convoys.service.js';
+import { DependenciesRepository } from '../../work/dependencies/dependencies.repository.js';
+import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
+import { hands } from '../sling/testing/slings.js';
+import { launches, recipeOf, type Launches } from './testing/launches.js';
+
+/** What sessions may not do to runs: their gates are not theirs to open, nor what others have under way in them theirs to end. */
+let fixture: WorkFixture;
+let runs: Launches;
+let h: ReturnType<typeof hands>;
+let changes: BeadChangesService;
+let dependencies: DependenciesService;
+let convoys: ConvoysService;
+beforeEach(async () => {
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
+  dependencies = new DependenciesService(new DependenciesRepository(fixture.db), fixture.work);
+  convoys = new ConvoysService(new ConvoysRepository(fixture.db), fixture.work, new Idempotency(new IdempotencyRepository()));
+  changes = new BeadChangesService(fixture.work, new RosterService(new RosterRepository(fixture.db)), dependencies, convoys);
+});
+afterEach(() => fixture.close());
+
+const STEPS = `[[steps]]
+id = "a"
+title = "A"
+[[steps]]
+id = "b"
+title = "B"
+needs = ["a"]
+`;
+const TREE = `formula = "tree"\n${STEPS}`;
+const GRAPH = `formula = "graph"\n[requires]\nformula_compiler = ">=2.0.0"\n${STEPS}`;
+const GATED = `formula = "gated"\n${STEPS}gate = { type = "human", id = "approval" }\n[[steps]]\nid = "c"\ntitle = "C"\nneeds = ["b"]\n`;
+const WISP = 'formula = "wisp"\ndescription = "All in one"\n';
+
+const session = (name: string): Principal => {
+  const { name: city, streamId } = fixture.city;
+  return { ...ANYBODY, actor: name, session: { id: name, pk: 1, city, streamId, agentName: name, names: [name] } };
+};
+const as = (id: string, caller: Principal = session('mayor')): Target => ({ city: fixture.city, id, caller, expected: undefined });
+async function stepsOf(run: { id: string }): Promise<Record<string, string>> {
+  const { rows } = await sql<{ id: string; ref: string }>`select id, ref from beads where run_id = ${run.id}`.execute(fixture.db);
+  return Object.fromEntries(rows.map(({ id, ref }) => [ref.split('.').at(-1)!, id]));
+}
+const begin = (id: string, by: string) => h.change(id, { status: 'in_progress', assignee: by });
+const refused = async (change: () => Promise<unknown>, detail: string): Promise<void> => {
+  const head = (await fixture.events()).length;
+  await expect(change()).rejects.toMatchObject({ problem: 'forbidden', detail: `forbidden: ${detail}` });
+  expect(await fixture.events()).toHaveLength(head);
+};
+
+describe('a gate of a run', () => {
+  // Guards: sessions open no gate, whichever way they try.
+  it('is opened by no session, in no way', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED), source: await h.create() });
+    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    expect((await changes.close(as(a), 'done')).bead.status).toBe('closed');
+    const isGate = `bead ${gate} is a gate of run ${run.id}, which sessions leave to whoever opens it`;
+    await refused(() => changes.close(as(gate), 'approved'), isGate);
+    await refused(() => changes.update(as(gate), { status: 'closed' }), isGate);
+    await refused(() => changes.update(as(gate), { status: 'closed', metadata: { 'gc.outcome': 'fail' } }), isGate);
+    await refused(() => changes.update(as(gate), { type: 'task' }), isGate);
+    const order = (issue: string, target: string): string =>
+      `bead ${issue} waits for ${target} of run ${run.id}, whose order sessions leave as it is`;
+    const { city } = fixture;
+    await refused(() => dependencies.remove(city, b, gate, session('mayor')), order(b, gate));
+    await refused(() => dependencies.remove(city, c, b, session('mayor')), order(c, b));
+    await refused(() => dependencies.add(city, b, { depends_on_id: gate, type: 'related' }, session('mayor')), order(b, gate));
+    const waits = `bead ${b} is a step of run ${run.id} that waits for others: sessions neither begin nor close it`;
+    await refused(() => changes.close(as(b), 'done'), waits);
+    await refused(() => changes.update(as(b), { status: 'in_progress', assignee: 'mayor' }), waits);
+    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} waits at its gate ${gate}, which sessions do not end`);
+    // What somebody outside of the run has made wait for it does so too.
+    const outside = await h.create();
+    await h.edge(outside, gate);
+    await refused(() => dependencies.remove(city, outside, gate, session('mayor')), order(outside, gate));
+    expect(await dependencies.add(city, outside, { depends_on_id: gate, type: 'waits-for' }, session('mayor'))).toBeDefined();
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    await changes.close(as(gate, ANYBODY), 'approved');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', gates: 0 });
+    for (const step of [b, c]) await changes.close(as(step), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('is not opened by what a session makes a convoy either', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, b, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'gate-b', string>;
+    await changes.close(as(a), 'done');
+    await changes.update(as(b), { type: 'convoy' });
+    await refused(
+      () => convoys.add(fixture.city, b, { items: [gate] }, session('mayor')),
+      `bead ${b} waits for ${gate} of run ${run.id}, whose order sessions leave as it is`,
+    );
+    const waits = `bead ${b} is a step of run ${run.id} that waits for others: sessions neither begin nor close it`;
+    await refused(() => convoys.close(fixture.city, b, undefined, session('mayor')), waits);
+    await changes.relabel(as(b), { addLabels: ['owned'] });
+    await refused(() => convoys.land(fixture.city, b, { force: true }, session('mayor')), waits);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+  });
+});
+
+describe('a step that another session has under way', () => {
+  // Guard: a session ends no step of others with their run.
+  it.each([TREE, GRAPH])('does not end with the root that a session closes: %#', async (text) => {
+    const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const { a } = await stepsOf(run);
+    await begin(a!, 'deacon');
+    const held = `bead ${a} is being worked on by deacon`;
+    for (const name of ['mayor', run.id]) await refused(() => changes.close(as(run.id, session(name)), 'over'), held);
+    await refused(() => changes.update(as(run.id), { status: 'closed', assignee: 'mayor' }), held);
+    await changes.update(as(run.id), { type: 'convoy' });
+    await refused(() => convoys.close(fixture.city, run.id, undefined, session('mayor')), held);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active', closed: 0 });
+    await changes.close(as(run.id, session('deacon')), 'over');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it('does not end with the bead that the run is for', async () => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(TREE), source });
+    const { a } = await stepsOf(run);
+    await begin(a!, 'deacon');
+    // What the bead says of its runs anybody may write.
+    await changes.update(as(source), { metadata: { molecule_id: '' } });
+    const closes = { status: 'closed', metadata: { molecule_id: 'al-900' } } as const;
+    await refused(() => changes.update(as(source), closes), `bead ${a} is being worked on by deacon`);
+    await changes.update(as(source, ANYBODY), closes);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+    const of = await h.create();
+    const wisp = await runs.launch({ recipe: recipeOf(WISP), source: of });
+    await begin(wisp.id, 'deacon');
+    await refused(() => changes.close(as(of), 'over'), `bead ${wisp.id} is being worked on by deacon`);
+    expect((await changes.close(as(of, session('deacon')), 'done')).bead.status).toBe('closed');
+  });
+
+  it('is no matter for a bead whose end does not end the run', async () => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source });
+    await begin((await stepsOf(run)).a!, 'deacon');
+    expect((await changes.close(as(source), 'over')).bead.status).toBe('closed');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'active' });
+  });
+});
+
+describe('what another session has under way', () => {
+  // Guard: a session blocks nothing that others have under way, by opening a bead again.
+  it.each([300, 1])('is not blocked again by what a session opens, with %i at once', async (few) => {
+    fixture.work.limits = { few, step: few };
+    const [t, x, y, z] = [await h.create(), await h.create(), await h.create(), await h.create()] as const;
+    await h.edge(x, t);
+    await h.edge(y, t);
+    await h.close(t);
+    await begin(x, 'deacon');
+    // It may make it wait for what is closed, which blocks nobody.
+    await dependencies.add(fixture.city, x, { depends_on_id: z, type: 'related' }, session('mayor'));
+    await h.close(z);
+    await dependencies.add(fixture.city, x, { depends_on_id: z, type: 'blocks' }, session('mayor'));
+    for (const id of [t, z]) {
+      const held = `bead ${x}, which waits for ${id}, is being worked on by deacon`;
+      await refused(() => changes.reopen(as(id)), held);
+      await refused(() => changes.update(as(id), { status: 'open' }), held);
+    }
+    expect((await changes.reopen(as(z, session('deacon')))).bead.status).toBe('open');
+    expect((await changes.reopen(as(t, ANYBODY))).bead.status).toBe('open');
+    await h.close(t);
+    await h.close(z);
+    await h.close(x);
+    expect((await changes.reopen(as(t))).bead.status).toBe('open');
+  });
+});
