@@ -773,4 +773,20 @@ export const WORK: readonly Guard[] = [
     test: OTHERS,
     name: 'what a session opens',
   },
+  {
+    guard: 'A way between beads is looked for from each bead once.',
+    file: 'src/modules/work/dependencies/dependencies.repository.ts',
+    find: 'union\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
+    replace: 'union all\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
+    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
+    name: 'in each edge once',
+  },
+  {
+    guard: 'Convoys that hold one are looked for from each of them once.',
+    file: 'src/modules/work/convoys/convoys.repository.ts',
+    find: 'union\n        select c.id from up',
+    replace: 'union all\n        select c.id from up',
+    test: 'src/modules/work/convoys/convoys.db-spec.ts',
+    name: 'each membership twice',
+  },
 ];

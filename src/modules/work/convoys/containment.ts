@@ -9,12 +9,12 @@ export function circle(convoy: string, items: readonly string[], holdings: reado
   const wanted = new Set(items);
   if (wanted.has(convoy)) return [convoy, convoy];
   const below = new Map<string, string>();
-  for (let level = [convoy]; level.length > 0;) {
-    const above = holdings.filter(({ container, member }) => level.includes(member) && container !== convoy && !below.has(container));
+  for (let level = new Set([convoy]); level.size > 0;) {
+    const above = holdings.filter(({ container, member }) => level.has(member) && container !== convoy && !below.has(container));
     for (const { container, member } of above) below.set(container, member);
     const found = above.find(({ container }) => wanted.has(container))?.container;
     if (found !== undefined) return [convoy, ...downFrom(found, below), convoy];
-    level = [...new Set(above.map(({ container }) => container))];
+    level = new Set(above.map(({ container }) => container));
   }
   return undefined;
 }

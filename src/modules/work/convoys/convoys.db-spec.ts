@@ -1,9 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ANYBODY } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { PAGE_BYTES } from '../../../platform/database/page-bytes.js';
+import type { Database } from '../../../platform/database/database.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
@@ -174,6 +177,24 @@ describe('members', () => {
     });
     expect(await refused).toEqual([]);
     await add(outer, inner);
+  });
+
+  // Guard: a walk costs what there are memberships, and not what there are ways to a convoy times ways beyond it.
+  it('are held by convoys that are found by looking at each membership twice', async () => {
+    const [layers, wide] = [4, 30];
+    await run(async (w) => {
+      const made = [];
+      for (let i = 0; i < layers * wide; i++) made.push((await w.create({ rig: '', title: 'x', type: 'convoy' })).id);
+      for (let i = 0; i < (layers - 1) * wide; i++) {
+        const below = (Math.floor(i / wide) + 1) * wide;
+        await w.putEdges(made[i]!, made.slice(below, below + wide), 'tracks');
+      }
+    });
+    const edges = (layers - 1) * wide * wide;
+    const lowest = `al-${layers * wide}`;
+    const held = (db: Kysely<Database>) => new ConvoysRepository(fixture.db).holdings(db as Tx, fixture.city.streamId, lowest);
+    expect(await held(fixture.db)).toHaveLength(wide + 2 * wide * wide);
+    expect(rowsRead(await plansOf(fixture.pool, held, 'only'), 'bead_dependencies')).toBeLessThanOrEqual(2 * edges);
   });
 });
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { ANSWER_BYTES, fitted, fittingJson, type Fitted } from '../../../platform/database/page-bytes.js';
 import { counting, totalOf, type Count, type Total } from '../../../platform/database/totals.js';
@@ -39,6 +39,15 @@ export interface ConvoyRow {
   readonly total: number;
   readonly closed: number;
 }
+
+/** The convoys that hold `up` themselves, possibly twice: each is looked up once it is found, and not all convoys of the city. */
+const holdersOf = (streamId: number): RawBuilder<unknown> => sql`
+  select h.id from (
+    select d.issue_id as id from bead_dependencies d where d.stream_id = ${streamId} and d.depends_on_id = up.id and d.type = 'tracks'
+    union all
+    select b.parent from beads b where b.stream_id = ${streamId} and b.id = up.id offset 0) above
+  cross join lateral (
+    select b.id from beads b where b.stream_id = ${streamId} and b.id = above.id and b.issue_type = 'convoy' offset 0) h`;
 
 /** All SQL of convoys beyond what closes them. Reads take the head of the city's events in their own snapshot. */
 @Injectable()
@@ -127,19 +136,14 @@ export class ConvoysRepository {
     return rows.map((row) => row.id);
   }
 
-  /** Which convoys hold this one, directly or through others, and whom of them each holds. */
+  /** Which convoys hold this one, directly or through others, and whom of them each holds. Each is visited once, however many ways lead to it. */
   async holdings(tx: Tx, streamId: number, convoy: string): Promise<Holding[]> {
     const { rows } = await sql<Holding>`
-      with recursive up (container, member) as (
-        select null::text collate "C", ${convoy}::text collate "C"
+      with recursive up (id) as (
+        select ${convoy}::text collate "C"
         union
-        select c.id, coalesce(up.container, up.member) from up cross join lateral (
-          select d.issue_id as id from bead_dependencies d
-          where d.stream_id = ${streamId} and d.depends_on_id = coalesce(up.container, up.member) and d.type = 'tracks'
-          union all
-          select b.parent from beads b where b.stream_id = ${streamId} and b.id = coalesce(up.container, up.member)
-        ) above join beads c on c.stream_id = ${streamId} and c.id = above.id and c.issue_type = 'convoy')
-      select container, member from up where container is not null`.execute(tx);
+        select c.id from up cross join lateral (${holdersOf(streamId)}) c)
+      select c.id as container, up.id as member from up cross join lateral (${holdersOf(streamId)}) c`.execute(tx);
     return rows;
   }
 

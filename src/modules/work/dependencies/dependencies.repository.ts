@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
@@ -31,6 +31,18 @@ export interface Step {
 /** What an edge `d` looks like from its other end `o`; `t` is what it leads to. */
 const EDGE = sql`json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking,
   'satisfied', not d.blocking or t.status = 'closed', 'status', o.status, 'title', o.title)`;
+
+/** Where one comes to from a bead `w`. */
+const nextOf = (streamId: number, relation: Relation): RawBuilder<unknown> =>
+  relation === 'blocking'
+    ? sql`
+      select d.depends_on_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.issue_id = w.id and d.blocking offset 0`
+    : sql`
+      select d.depends_on_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.issue_id = w.id and d.type = 'parent-child'
+      union all
+      select b.parent from beads b where b.stream_id = ${streamId} and b.id = w.id and b.parent is not null`;
 
 /** Reads edges between beads; who writes them goes through `Work`. */
 @Injectable()
@@ -92,26 +104,18 @@ export class DependenciesRepository {
   }
 
   /**
-   * The steps on the way from `start` along a relation, when they lead to `end`; none when they do not. The two may be the
-   * same. Each bead is visited once however many ways lead to it.
+   * The steps on the way from `start` along a relation, when they lead to `end`, which is another one; none when they do not. Each bead is visited once
+   * however many ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
    */
   async stepsBetween(tx: Tx, streamId: number, start: string, end: string, relation: Relation): Promise<Step[]> {
-    const blocking = relation === 'blocking';
     const { rows } = await sql<Step>`
-      with recursive walk (id, via) as (
-        select ${start}::text collate "C", null::text collate "C"
+      with recursive walk (id) as (
+        select ${start}::text collate "C"
         union
-        select next.id, w.id from walk w cross join lateral (
-          select d.depends_on_id from bead_dependencies d
-          where d.stream_id = ${streamId} and d.issue_id = w.id and case when ${blocking} then d.blocking else d.type = 'parent-child' end
-          union all
-          select b.parent from beads b where not ${blocking} and b.stream_id = ${streamId} and b.id = w.id and b.parent is not null
-        ) next (id)
-        where w.id <> ${end} or w.via is null
+        select next.id from walk w cross join lateral (${nextOf(streamId, relation)}) next where w.id <> ${end}
       )
-      select id, via from walk where via is not null and exists (select from walk back where back.id = ${end} and back.via is not null)`.execute(
-      tx,
-    );
+      select next.id, w.id as via from walk w cross join lateral (${nextOf(streamId, relation)}) next
+      where w.id <> ${end} and exists (select from walk back where back.id = ${end})`.execute(tx);
     return rows;
   }
 
@@ -121,13 +125,9 @@ export class DependenciesRepository {
       with recursive walk (id) as (
         select i.id collate "C" from unnest(${[...ids]}::text[]) i (id)
         union
-        select next.id from walk w cross join lateral (
-          select d.depends_on_id as id from bead_dependencies d
-          where d.stream_id = ${streamId} and d.issue_id = w.id and d.blocking offset 0) next
+        select next.id from walk w cross join lateral (${nextOf(streamId, 'blocking')}) next
       )
-      select next.id, w.id as via from walk w cross join lateral (
-        select d.depends_on_id as id from bead_dependencies d
-        where d.stream_id = ${streamId} and d.issue_id = w.id and d.blocking offset 0) next
+      select next.id, w.id as via from walk w cross join lateral (${nextOf(streamId, 'blocking')}) next
       limit ${most}`.execute(tx);
     return rows;
   }

@@ -80,8 +80,9 @@ export class DependenciesService {
    * The cycle that an edge from `issue` to `dependsOn` would close along the relation: `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds until the transaction ends.
    */
   async findCycle(work: Work, issue: string, dependsOn: string, relation: Relation): Promise<string[] | undefined> {
+    if (issue === dependsOn) return [issue, issue];
     const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, dependsOn, issue, relation);
-    const back = steps.length === 0 && issue !== dependsOn ? undefined : shortestPath(steps, dependsOn, issue);
+    const back = steps.length === 0 ? undefined : shortestPath(steps, dependsOn, issue);
     return back && [issue, ...back];
   }
 
