@@ -789,4 +789,20 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/work/convoys/convoys.db-spec.ts',
     name: 'each membership twice',
   },
+  {
+    guard: 'A session makes what another one has under way nothing that is no work.',
+    file: 'src/modules/work/work/held.ts',
+    find: "label.startsWith('hold:') || NO_WORK.includes(label);",
+    replace: "label.startsWith('hold:');",
+    test: CHANGES,
+    name: 'that make it no work',
+  },
+  {
+    guard: 'A session slings nothing anew that another one has under way.',
+    file: 'src/modules/orchestration/sling/sling-dispatch.ts',
+    find: 'return isAlready(bead, order) ? undefined : heldByOther(order, bead);',
+    replace: 'return isAlready(bead, order) ? undefined : heldByOther({ session: undefined }, bead);',
+    test: 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts',
+    name: 'alone changes neither',
+  },
 ];

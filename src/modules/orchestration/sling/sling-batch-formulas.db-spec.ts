@@ -256,6 +256,25 @@ describe('a graph that a session launches', () => {
     await a.sling({ target, formula, attached_bead_id: others });
   });
 
+  it('alone changes neither the way nor the end of what its owner has under way', async () => {
+    const [others, own] = [await begun('web/polecat'), await begun('mayor')];
+    const caller = await asks();
+    const toOwner = { target: 'web/polecat', bead: others, no_formula: true };
+    const before = await h.bead(others);
+    for (const body of [toOwner, { ...toOwner, merge: 'direct' }])
+      await expect(a.sling(body, undefined, caller)).rejects.toMatchObject({
+        problem: 'forbidden',
+        message: expect.stringContaining(why(others)),
+      });
+    expect(await h.bead(others)).toEqual(before);
+    await a.sling(toOwner);
+    await expect(a.sling({ ...toOwner, merge: 'mr' }, undefined, caller)).rejects.toMatchObject({ problem: 'forbidden' });
+    expect((await a.sling(toOwner, undefined, caller)).value).toMatchObject({ bead: others, changed: false });
+    const { value } = await a.batch({ target: 'web/polecat', beads: [others], merge: 'mr', no_formula: true }, undefined, caller);
+    expect(value.results).toMatchObject([{ bead: others, status: 'refused', code: 'forbidden' }]);
+    expect((await a.sling({ target: 'mayor', bead: own, no_formula: true }, undefined, caller)).value).toMatchObject({ changed: true });
+  });
+
   it('is refused so for single beads of a batch, and for all of one that is atomic', async () => {
     const [others, own] = [await begun('web/polecat'), await begun('mayor')];
     const body = { target, beads: [own, others], formula };

@@ -3,7 +3,7 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
 import type { BeadChange, BeadRecord } from '../../work/work/bead-record.js';
-import { requireNotOthers } from '../../work/work/held.js';
+import { heldByOther, requireNotOthers } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { objectionsTo, refusal, ROUTE, standing, type Objection, type Obstacles } from './sling-objections.js';
 import type { SlingOrder } from './sling-order.js';
@@ -50,7 +50,7 @@ export class SlingDispatch {
     private readonly dependencies: DependenciesService,
   ) {}
 
-  /** @throws ProblemError sling_missing_bead, invalid_request, sling_cross_rig or sling_refused */
+  /** @throws ProblemError sling_missing_bead, invalid_request, sling_cross_rig or sling_refused; forbidden for a session that would change what another one has under way */
   async sling(work: Work, id: string, order: SlingOrder): Promise<Slung> {
     const [slung] = await this.slingAll(work, [id], order);
     if (slung instanceof ProblemError) throw slung;
@@ -135,7 +135,13 @@ function refusalOf({ bead, objections, obstacles }: Looked, order: SlingOrder, c
   const unreachable = notSingle(bead) ?? (order.force ? undefined : (otherRig(bead, order) ?? inCycle(cycle)));
   if (unreachable !== undefined) return unreachable;
   const stands = standing(objections, order);
-  return stands.length > 0 ? refusal(bead, stands, obstacles) : undefined;
+  if (stands.length > 0) return refusal(bead, stands, obstacles);
+  // Where it would change nothing, what is slung again is told where it is.
+  return isAlready(bead, order) ? undefined : heldByOther(order, bead);
+}
+
+function isAlready({ metadata }: BeadRecord, { target, merge }: SlingOrder): boolean {
+  return metadata[ROUTE] === target.name && (merge === undefined || metadata.merge_strategy === merge);
 }
 
 function missing(id: string, message: string): ProblemError {

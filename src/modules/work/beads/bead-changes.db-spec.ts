@@ -10,6 +10,7 @@ import { workFixture, type WorkFixture } from '../../../../test/support/work.js'
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
+import { NO_WORK } from '../work/held.js';
 import { finishWait } from '../work/wait-states.js';
 import type { WorkService } from '../work/work.service.js';
 import { ConvoysRepository } from '../convoys/convoys.repository.js';
@@ -297,6 +298,22 @@ describe('a session', () => {
     expect((await changes.relabel(as(id, 'mayor'), { addLabels: ['hold:x', 'too'] })).bead.labels).toContain('too');
     const free = await create();
     expect((await changes.relabel(as(free, 'mayor'), { addLabels: ['hold:x'] })).bead.labels).toEqual(['hold:x']);
+  });
+
+  // Guard: no label takes work out of the hands of another one.
+  it('gives it none of the labels that make it no work', async () => {
+    const { rows } = await sql<{ labels: string[] }>`
+      select array(select m[1] from regexp_matches(substring(pg_get_expr(d.adbin, d.adrelid) from 'labels && (.*)'), '''([^'']+)''', 'g') m) as labels
+      from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+      where d.adrelid = 'beads'::regclass and a.attname = 'workable'`.execute(fixture.db);
+    expect(rows[0]!.labels).toEqual(NO_WORK);
+    const id = await create();
+    await claim(id, 'deacon', 60_000);
+    for (const label of NO_WORK)
+      await expect(changes.relabel(as(id, 'mayor'), { addLabels: [label] })).rejects.toMatchObject({
+        detail: `forbidden: bead ${id} is being worked on by deacon`,
+      });
+    expect((await changes.relabel(as(id, 'deacon'), { addLabels: [...NO_WORK] })).bead.labels).toEqual(NO_WORK);
   });
 
   it('changes what it has taken up under any of its names, and what nobody is at', async () => {

@@ -1,16 +1,25 @@
 import { heldFrom, type Principal } from '../../../contract/principal.js';
-import { problem } from '../../../contract/problems.js';
+import { problem, type ProblemError } from '../../../contract/problems.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { WAIT_TYPE } from './wait-states.js';
 import type { Work } from './work.js';
 
-/** Parks a bead: nobody is offered it, not even whoever has it under way (`is_held`). */
-export const isHold = (label: string): boolean => label.startsWith('hold:');
+/** What has one of these labels is no work (`beads.workable`). */
+export const NO_WORK: readonly string[] = ['gc:session', 'gc:order-tracking', 'order-tracking'];
+
+/** Takes a bead off all hooks: nobody is offered it, not even whoever has it under way (`is_held`, `workable`). */
+export const isHold = (label: string): boolean => label.startsWith('hold:') || NO_WORK.includes(label);
+
+/** Why a session may not change a bead: somebody else has it under way. */
+export function heldByOther({ session }: Pick<Principal, 'session'>, bead: BeadRecord): ProblemError | undefined {
+  const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
+  return why === undefined ? undefined : problem('forbidden', why);
+}
 
 /** What a session may not do to work that somebody else has under way, as it is once nobody else writes. @throws ProblemError forbidden */
-export function requireNotHeld({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
-  const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
-  if (why !== undefined) throw problem('forbidden', why);
+export function requireNotHeld(caller: Pick<Principal, 'session'>, bead: BeadRecord): void {
+  const held = heldByOther(caller, bead);
+  if (held !== undefined) throw held;
 }
 
 /** The same, and also to what is assigned to somebody else who has yet to begin it. @throws ProblemError forbidden */
