@@ -98,6 +98,8 @@ export const beadName = text.max(255);
 /** 0 is the most urgent; a bead without one counts as 2. */
 export const beadPriority = z.int('must be an integer from 0 to 4; a priority cannot be cleared').min(0).max(4);
 export const MAX_LABELS = 100;
+/** Edges from one bead: each change of it stores all of them as an event. */
+export const MAX_EDGES = 5000;
 export const beadLabel = text.min(1).max(200);
 export const beadLabels = z.array(beadLabel).max(MAX_LABELS);
 export const MAX_METADATA = 200;

@@ -805,4 +805,12 @@ export const WORK: readonly Guard[] = [
     test: 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts',
     name: 'alone changes neither',
   },
+  {
+    guard: 'No bead has more edges from it than its events can hold.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (bounded && put.added > 0 && put.known + put.added > MAX_EDGES) throw tooMany(issue);',
+    replace: 'if (bounded && put.added > MAX_EDGES) throw tooMany(issue);',
+    test: WORK_SPEC,
+    name: 'lets a bead lead to 5,000 others',
+  },
 ];

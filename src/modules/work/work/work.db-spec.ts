@@ -163,6 +163,35 @@ describe('a transaction on work', () => {
     await expect(run((w) => w.putEdges('al-1', ['al-9'], 'tracks'))).rejects.toMatchObject(missing);
   });
 
+  // Guard: no bead has more edges from it than what is said of it at each of its changes can hold.
+  it('lets a bead lead to 5,000 others, and keeps more that it has, which can go', async () => {
+    const ids = await run(async (work) => {
+      const all = await work.reserve('', 5003);
+      await work.createAll(
+        all.map((id) => ({ id, rig: '', title: 'x' })),
+        [],
+      );
+      return all;
+    });
+    const [one, ...others] = ids as [string, ...string[]];
+    await run((work) => work.putEdges(one, others.slice(0, 4999), 'tracks'));
+    const beyond = {
+      problem: 'validation_failed',
+      errors: [{ message: `${one} would have more than 5000 dependencies`, location: 'bead.dependencies' }],
+    };
+    await expect(run((work) => work.putEdges(one, others.slice(4998, 5001), 'tracks'))).rejects.toMatchObject(beyond);
+    expect(await run((work) => work.putEdge({ issue_id: one, depends_on_id: others[4999]!, type: 'blocks' }))).toBe(true);
+    await expect(run((work) => work.putEdge({ issue_id: one, depends_on_id: others[5000]!, type: 'blocks' }))).rejects.toMatchObject(
+      beyond,
+    );
+    await run((work) => work.putEdges(one, others.slice(5000), 'blocks', false));
+    // It has two more: they may change and go.
+    expect(await run((work) => work.putEdges(one, others.slice(5000), 'related'))).toBe(true);
+    expect(await run((work) => work.putEdges(one, others.slice(0, 4999), 'tracks'))).toBe(false);
+    expect(await run((work) => work.deleteEdges(one, others.slice(4999)))).toBe(true);
+    expect(await run((work) => work.putEdge({ issue_id: one, depends_on_id: others[5001]!, type: 'blocks' }))).toBe(true);
+  });
+
   it('forgets why a bead was closed when it opens again', async () => {
     await create('x');
     await run((w) => w.close('al-1', 'done'));

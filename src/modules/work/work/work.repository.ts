@@ -52,6 +52,12 @@ export interface Held {
   readonly assignee: string | null;
 }
 
+export interface PutEdges {
+  readonly changed: number;
+  readonly added: number;
+  readonly known: number;
+}
+
 /** What becomes of whose a bead is. */
 export interface Holding {
   readonly handover: boolean;
@@ -376,16 +382,19 @@ export class WorkRepository {
     return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
   }
 
-  /** How many edges were added or have changed. */
-  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string): Promise<number> {
-    const { rows } = await sql<{ n: number }>`
+  /** How many edges were added or have changed, how many of them are new, and how many there were, counted up to `most` and one more. */
+  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string, most: number): Promise<PutEdges> {
+    const { rows } = await sql<PutEdges>`
       with put as (
         insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
         select distinct ${streamId}::integer, ${issue}, unnest(${[...dependsOn]}::text[]), ${type}
         on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
-        returning 1)
-      select count(*) as n from put`.execute(tx);
-    return rows[0]!.n;
+        returning d.xmax = 0 as added)
+      select count(*) as changed, count(*) filter (where put.added) as added, (
+        select count(*) from (
+          select from bead_dependencies b where b.stream_id = ${streamId} and b.issue_id = ${issue} limit ${most + 1}) known) as known
+      from put`.execute(tx);
+    return rows[0]!;
   }
 
   /** Takes away all edges from and to a bead. */

@@ -1,3 +1,4 @@
+import { MAX_EDGES } from '../../../contract/beads.schemas.js';
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { violatedConstraint } from '../../../platform/database/pg-errors.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -328,16 +329,22 @@ export class Work {
   /**
    * Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's.
    *
-   * @throws ProblemError bead_not_found for either end.
+   * @throws ProblemError bead_not_found for either end; validation_failed when the bead would have more than `MAX_EDGES`, and more than it has.
    */
   putEdge(edge: Edge): Promise<boolean> {
     return this.putEdges(edge.issue_id, [edge.depends_on_id], edge.type);
   }
 
-  /** Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. @throws as `putEdge`. */
-  async putEdges(issue: string, dependsOn: readonly string[], type: string): Promise<boolean> {
+  /**
+   * Adds edges of one type to all of `dependsOn`, or changes their type; false when all are there already. What a run adds to itself is bounded by its own limits.
+   *
+   * @throws as `putEdge`
+   */
+  async putEdges(issue: string, dependsOn: readonly string[], type: string, bounded = true): Promise<boolean> {
     const before = await this.#requireEnds(issue, dependsOn);
-    if ((await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type)) === 0) return false;
+    const put = await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type, MAX_EDGES);
+    if (put.changed === 0) return false;
+    if (bounded && put.added > 0 && put.known + put.added > MAX_EDGES) throw tooMany(issue);
     this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
     return true;
   }
@@ -457,4 +464,9 @@ export class Work {
   facts(bead: BeadRecord): BeadFacts {
     return factsOf(bead, this.city.stream, this.actor);
   }
+}
+
+function tooMany(id: string): ProblemError {
+  const message = `${id} would have more than ${MAX_EDGES} dependencies`;
+  return problem('validation_failed', 'validation failed', { errors: [{ message, location: 'bead.dependencies' }] });
 }

@@ -184,7 +184,7 @@ export class RunControl {
       step.control?.kind === 'gate' ? [{ bead: made[n]!.id, control: step.control }] : [],
     );
     await this.runs.addControls(work.tx, streamId, run.id, controls);
-    await work.putEdges(owner, lastOf(made, plan.edges), 'blocks');
+    await work.putEdges(owner, lastOf(made, plan.edges), 'blocks', false);
     work.emitOf(plan.beads, made, tellSteps);
   }
 }
