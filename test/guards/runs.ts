@@ -1,5 +1,6 @@
 import type { Guard } from './guard.js';
 
+const SESSIONS = 'src/modules/orchestration/sling/sling-sessions.db-spec.ts';
 const RUNS = 'src/modules/orchestration/runs';
 const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
@@ -264,5 +265,37 @@ export const RUN_GUARDS: readonly Guard[] = [
     replace: ' as needs',
     test: 'src/modules/work/work/work.db-spec.ts',
     name: 'tells of many',
+  },
+  {
+    guard: 'The end of a run that a session has launched closes nothing that is somebody else’s by then.',
+    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    find: 'if (!isOthers(run, source)) await work.close(',
+    replace: 'if (!isOthers({ asked_by: null }, source)) await work.close(',
+    test: SESSIONS,
+    name: 'leaves its bead to somebody',
+  },
+  {
+    guard: 'A run knows which session has launched it.',
+    file: 'src/modules/orchestration/sling/sling-formulas.ts',
+    find: 'askedBy: order.session?.names });',
+    replace: 'askedBy: undefined });',
+    test: SESSIONS,
+    name: 'leaves its bead to somebody',
+  },
+  {
+    guard: 'A drain that a session has launched parks nothing that is assigned to others.',
+    file: 'src/modules/orchestration/runs/drains/drains.service.ts',
+    find: 'members.find((member) => isOthers(run, member));',
+    replace: 'members.find((member) => isOthers({ asked_by: null }, member));',
+    test: SESSIONS,
+    name: 'takes no member that is assigned',
+  },
+  {
+    guard: 'A unit of a drain that a session has launched closes nothing that is somebody else’s by then.',
+    file: 'src/modules/orchestration/runs/drains/drains.service.ts',
+    find: 'if (bead !== undefined && !isOthers({ asked_by }, bead))',
+    replace: 'if (bead !== undefined && !isOthers({ asked_by: asked_by && null }, bead))',
+    test: SESSIONS,
+    name: 'lets go of a member',
   },
 ];

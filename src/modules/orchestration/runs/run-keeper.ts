@@ -9,7 +9,8 @@ import { WorkService } from '../../work/work/work.service.js';
 import type { Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
 import { RunEndings } from './run-endings.service.js';
-import type { RunRow } from './run-row.js';
+import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
+import { isOthers, type RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
@@ -174,7 +175,7 @@ export class RunKeeper implements OnModuleInit {
     return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
   }
 
-  /** A graph is done: its outcome, its root, and on success what it was launched for. */
+  /** A graph is done: its outcome, its root, and on success what it was launched for, unless that has become somebody else's than the session's that launched it. */
   async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
     const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
     await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
@@ -183,7 +184,9 @@ export class RunKeeper implements OnModuleInit {
     const source = await work.find(run.source_id);
     if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
     if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    await work.close(source.id, `workflow ${run.id} passed`);
+    if (!isOthers(run, source)) await work.close(source.id, `workflow ${run.id} passed`);
+    // It goes on by itself: who has it may give it back to the queue that does such work.
+    else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }
 
   /** What was attached to a bead ends with it; a gate that somebody has yet to open keeps it. */

@@ -1,3 +1,5 @@
+import type { BeadRecord } from '../../work/work/bead-record.js';
+
 export type RunStatus = 'pending' | 'active' | 'waiting' | 'canceling' | 'completed' | 'failed' | 'canceled' | 'skipped';
 export type RunOutcome = 'pass' | 'fail' | 'skipped' | 'canceled';
 export type LaunchedBy = 'sling' | 'order' | 'molecule';
@@ -22,6 +24,8 @@ export interface RunRow {
   /** The input of one of the second compiler. */
   readonly convoy_id: string | null;
   readonly vars: Readonly<Record<string, string>>;
+  /** The names of the session that has launched it; null for people and orders. */
+  readonly asked_by: readonly string[] | null;
   readonly steps: number;
   readonly active: number;
   readonly closed: number;
@@ -50,6 +54,12 @@ export type NewRun = Pick<
   | 'source_id'
   | 'convoy_id'
   | 'vars'
+  | 'asked_by'
   | 'steps'
   | 'gates'
 >;
+
+/** Whether a bead is somebody else's than the session's that has launched a run: the end of the run does not end it. */
+export function isOthers({ asked_by: names }: Pick<RunRow, 'asked_by'>, { assignee }: Pick<BeadRecord, 'assignee'>): boolean {
+  return names !== null && assignee !== null && !names.includes(assignee);
+}

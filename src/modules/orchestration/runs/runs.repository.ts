@@ -49,9 +49,9 @@ export class RunsRepository {
   async insert(tx: Tx, streamId: number, run: NewRun): Promise<RunRow> {
     const { rows } = await sql<RunRow>`
       insert into runs as r (stream_id, id, formula, formula_sha256, compiler, root_only, launched_by, title, rig, target, source_id, convoy_id,
-        vars, steps, gates)
+        vars, asked_by, steps, gates)
       values (${streamId}, ${run.id}, ${run.formula}, ${run.formula_sha256}, ${run.compiler}, ${run.root_only}, ${run.launched_by},
-        ${run.title}, ${run.rig}, ${run.target}, ${run.source_id}, ${run.convoy_id}, ${JSON.stringify(run.vars)}::jsonb, ${run.steps}, ${run.gates})
+        ${run.title}, ${run.rig}, ${run.target}, ${run.source_id}, ${run.convoy_id}, ${JSON.stringify(run.vars)}::jsonb, ${run.asked_by === null ? null : [...run.asked_by]}::text[], ${run.steps}, ${run.gates})
       returning ${RUN}`.execute(tx);
     return rows[0]!;
   }

@@ -108,7 +108,7 @@ export class SlingFormulas {
     // Whoever has the bead closes the steps of a tree; those of a graph are work of their own, and the bead is none beside them.
     const slung = source !== undefined && recipe.compiler === 1 ? await this.dispatch.sling(work, source, order) : undefined;
     if (source !== undefined && recipe.compiler === 2) await this.dispatch.requireGraphTarget(work, source, order);
-    const launched = await this.launches.launch(work, orderOf(formula, order.force));
+    const launched = await this.launches.launch(work, { ...orderOf(formula, order.force), askedBy: order.session?.names });
     const { run, created } = launched;
     const mode = source === undefined ? 'standalone' : asked ? 'attached' : 'direct';
     return {

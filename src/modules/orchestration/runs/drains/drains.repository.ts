@@ -23,6 +23,8 @@ export interface EndedUnit {
   /** Null when the convoy is not its own. */
   readonly convoy: string | null;
   readonly held: boolean;
+  /** As of its run. */
+  readonly asked_by: readonly string[] | null;
 }
 
 /** Which units are meant: one, those of a drain, or those of a run. */
@@ -73,9 +75,8 @@ export class DrainsRepository {
         select u.drain_id, u.n, u.held from run_units u where u.stream_id = ${streamId} and ${meant} and u.outcome is null)
       update run_units u set outcome = ${outcome}, reason = ${reason}, held = false from open o
       where u.stream_id = ${streamId} and u.drain_id = o.drain_id and u.n = o.n
-      returning u.drain_id as drain, u.n, u.member_id as member, u.outcome, case when u.own_convoy then u.convoy_id end as convoy, o.held`.execute(
-      tx,
-    );
+      returning u.drain_id as drain, u.n, u.member_id as member, u.outcome, case when u.own_convoy then u.convoy_id end as convoy, o.held,
+        (select r.asked_by from runs r where r.stream_id = u.stream_id and r.id = u.run_id) as asked_by`.execute(tx);
     return rows.sort((a, b) => a.n - b.n);
   }
 }

@@ -37,6 +37,8 @@ export interface Plan {
 }
 
 export const ROUTE = 'gc.routed_to';
+/** Of a bead that a graph does: whom its steps go to. */
+export const EXECUTED_BY = 'gc.execution_routed_to';
 const RUN_TARGET = 'gc.run_target';
 /** What one bead holds at most, as the operations of beads say it. */
 const LIMITS = { title: 500, description: 256 * 1024, label: 200, labels: 100, assignee: 255, type: 255, value: 16 * 1024, entries: 200 };

@@ -13,17 +13,16 @@ import { RunControl } from '../control/run-control.js';
 import { RunEndings } from '../run-endings.service.js';
 import type { LaunchedBy, RunRow } from '../run-row.js';
 import { RunsRepository } from '../runs.repository.js';
-import { namesIn, planOf, ROUTE, type Plan, type PlanInput } from './launch-plan.js';
+import { EXECUTED_BY, namesIn, planOf, ROUTE, type Plan, type PlanInput } from './launch-plan.js';
 import { tellSteps } from './step-events.js';
-
-/** Of a bead that a graph does: whom its steps go to. */
-const EXECUTED_BY = 'gc.execution_routed_to';
 
 /** What is launched. Plain values: whoever has an open transaction on a city's work may launch. */
 export interface LaunchOrder {
   /** From `RunPreparation.prepare`, made before the transaction. */
   readonly recipe: Recipe;
   readonly by: LaunchedBy;
+  /** The names of the session that asks for it, if one does. */
+  readonly askedBy?: readonly string[] | undefined;
   /** Whose formula it is, '' for the city's. Its beads are of this rig, or of the source's. */
   readonly rig: string;
   /** The canonical name of whom it goes to. A graph needs one, unless each of its steps names its own. */
@@ -168,6 +167,7 @@ export class LaunchService {
       source_id: source?.id ?? null,
       convoy_id: convoy?.id ?? null,
       vars: recipe.vars,
+      asked_by: order.askedBy ?? null,
       steps: recipe.root_only ? 1 : steps.length,
       gates: steps.filter(({ issue_type: type, open_blockers: blockers }) => type === 'gate' && blockers === 0).length,
     });

@@ -89,7 +89,7 @@ class Shelved extends RunPreparation {
     if (text === undefined) throw problem('formula_not_found', `formula ${formula} not found`);
     const issue = source === undefined ? undefined : await this.runs.workBead(city.streamId, source);
     try {
-      return recipeOf(text, { ...vars, ...(issue === undefined ? {} : { issue }) });
+      return recipeOf(text, { ...vars, ...(issue === undefined ? {} : { issue }) }, this.shelf.texts);
     } catch (error) {
       throw problem('invalid_request', `formula ${formula} cannot be used: ${(error as Error).message}`, { at: 'body.formula' });
     }

@@ -1,0 +1,104 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import type { Principal } from '../../../contract/principal.js';
+import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { launches, type Launches } from '../runs/testing/launches.js';
+import { hands, slings, type Slings } from './testing/slings.js';
+
+/** A session works as `mayor` and launches graphs; `web/polecat` is somebody else. */
+let fixture: WorkFixture;
+let runs: Launches;
+let h: ReturnType<typeof hands>;
+let a: Slings;
+const HEAD = '[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "s"\ntitle = "S"\n';
+const GRAPH = `formula = "graph"\n${HEAD}`;
+const DRAIN = `formula = "drain"\n${HEAD}drain = { formula = "item", member_access = "exclusive" }\n`;
+const ITEM = `formula = "item"\n${HEAD.replace('"S"', '"Weigh {{issue}}"')}`;
+const target = 'web/witness';
+beforeEach(async () => {
+  fixture = await workFixture();
+  runs = launches(fixture);
+  h = hands(fixture);
+  a = slings(fixture, fixture.work, { texts: { graph: GRAPH, drain: DRAIN, item: ITEM } });
+});
+afterEach(() => fixture.close());
+
+const session = (): Principal => ({
+  ...{ actor: 'mayor', keyId: undefined, scope: 'read', rights: ['operate'], cities: ['alpha'] },
+  session: { id: 'al-7', pk: 7, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['al-7', 'mayor'] },
+});
+const launched = async (formula: string, source: string, caller?: Principal): Promise<string> =>
+  (await a.sling({ target, formula, attached_bead_id: source }, undefined, caller)).value.workflow_id!;
+/** Closes the step of a run that agents do. */
+async function end(run: string): Promise<void> {
+  const { rows } = await sql<{ id: string }>`
+    select id from beads where run_id = ${run} and id <> ${run} and issue_type <> 'step' and status <> 'closed'`.execute(fixture.db);
+  expect(rows).toHaveLength(1);
+  await h.close(rows[0]!.id);
+}
+
+describe('the end of a graph that a session has launched', () => {
+  // Guard: a session closes nothing of others by the end of its run.
+  it('leaves its bead to somebody who has taken it meanwhile, with its queue', async () => {
+    const source = await h.create({}, { metadata: { 'gc.routed_to': target } });
+    const run = await launched('graph', source, session());
+    await h.change(source, { status: 'in_progress', assignee: 'web/polecat' });
+    await end(run);
+    expect(await runs.run(run)).toMatchObject({ status: 'completed', asked_by: ['al-7', 'mayor'] });
+    expect(await h.bead(source)).toMatchObject({ status: 'in_progress', assignee: 'web/polecat', metadata: { 'gc.routed_to': target } });
+  });
+
+  it('closes its bead where that is nobody’s, or its own, or a person has launched it', async () => {
+    for (const [assignee, caller] of [
+      [null, session()],
+      ['mayor', session()],
+      ['web/polecat', undefined],
+    ] as const) {
+      const source = await h.create();
+      const run = await launched('graph', source, caller);
+      await h.change(source, { assignee });
+      await end(run);
+      expect(await h.bead(source)).toMatchObject({ status: 'closed' });
+    }
+  });
+});
+
+describe('an exclusive drain that a session has launched', () => {
+  const convoyOf = (member: string): Promise<string> =>
+    h.run(async (work) => {
+      const { id } = await work.create({ rig: '', title: 'All', type: 'convoy' });
+      await work.putEdges(id, [member], 'tracks');
+      return id;
+    });
+
+  // Guard: a session parks nothing that is assigned to others.
+  it('takes no member that is assigned to somebody else, as one of a person may', async () => {
+    const [others, own] = [await h.create({}, { assignee: 'web/polecat' }), await h.create({}, { assignee: 'mayor' })];
+    const refused = await launched('drain', await convoyOf(others), session());
+    expect(await runs.run(refused)).toMatchObject({ status: 'failed' });
+    const { rows } = await sql<{ metadata: object }>`select metadata from beads where run_id = ${refused} and id <> ${refused}`.execute(
+      fixture.db,
+    );
+    const why = { 'gc.failure_reason': 'drain_reservation', close_reason: `${others} is assigned to web/polecat` };
+    expect(rows).toMatchObject([{ metadata: why }]);
+    expect(await h.bead(others)).toMatchObject({ status: 'open', labels: [] });
+    for (const [member, caller] of [
+      [own, session()],
+      [others, undefined],
+    ] as const) {
+      const run = await launched('drain', await convoyOf(member), caller);
+      expect((await h.bead(member)).labels).toHaveLength(1);
+      await end(run);
+      expect(await h.bead(member)).toMatchObject({ status: 'closed', labels: [] });
+    }
+  });
+
+  it('lets go of a member that somebody has taken meanwhile', async () => {
+    const member = await h.create();
+    const run = await launched('drain', await convoyOf(member), session());
+    await h.change(member, { status: 'in_progress', assignee: 'web/polecat' });
+    await end(run);
+    expect(await runs.run(run)).toMatchObject({ status: 'completed' });
+    expect(await h.bead(member)).toMatchObject({ status: 'in_progress', assignee: 'web/polecat', labels: [] });
+  });
+});
