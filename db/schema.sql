@@ -1057,6 +1057,7 @@ CASE
     WHEN ((cancel_requested_at IS NULL) AND (gates > 0)) THEN 1
     ELSE 0
 END) stored not null,
+  asked_by text[],
   constraint runs_pkey PRIMARY KEY (stream_id, id),
   constraint runs_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id),
   constraint runs_active_check CHECK (active >= 0),
@@ -1975,6 +1976,9 @@ AS $function$
           v_seen := null;
           if v_item.id is not null then
             select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id;
+            if v_seen.status = 'in_progress' and v_seen.lease_until <= now() then
+              select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id for update;
+            end if;
             if v_seen.id is null then
               outcome := 'not_found';
             elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
@@ -1999,7 +2003,7 @@ AS $function$
             if v_item.route is distinct from v_route then
               v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
             end if;
-            if v_item.has_work or v_item.me && v_takers then
+            while v_item.has_work or v_item.me && v_takers loop
               select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
                 select b.* from beads b
                 where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
@@ -2007,7 +2011,10 @@ AS $function$
                 order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
               ) o
               order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
-            end if;
+              exit when v_seen.id is null or v_seen.status = 'open' or v_seen.lease_until > now() or v_seen.lease_until is null;
+              select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_seen.id for update;
+              exit when bead_is_mine(v_seen, v_item.me, v_item.names);
+            end loop;
             if v_seen.id is null and v_item.has_offers then
               select b.* into v_seen from beads b
               where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)

@@ -10,7 +10,8 @@
 -- out: what earlier items have taken is never passed again. They are read once more only when a round has been written since. Who has nothing when all begins, and has taken nothing since, is not
 -- looked for among what is assigned. Items are decided in rounds and what a round takes is written
 -- by one statement, which costs a fifth of one statement a bead; a round ends before an item that could see what it has
--- taken. Every claim is conditional on the revision that was read. Joins follow the keys whatever the statistics say. Members of one pool
+-- taken. Every claim is conditional on the revision that was read. A heartbeat takes no lock of the city's and gives a bead no revision: begun work whose lease
+-- has ended is locked and looked at again, so that one that was answered holds, and one that comes later is refused. Joins follow the keys whatever the statistics say. Members of one pool
 -- are looked up once, by the name without its number.
 create or replace function claim_work(p_city text, p_items jsonb)
 returns table (ord integer, outcome text, result json, head bigint)
@@ -93,6 +94,9 @@ begin
       v_seen := null;
       if v_item.id is not null then
         select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id;
+        if v_seen.status = 'in_progress' and v_seen.lease_until <= now() then
+          select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_item.id for update;
+        end if;
         if v_seen.id is null then
           outcome := 'not_found';
         elsif v_seen.assignee is not null and not bead_is_mine(v_seen, v_item.me, v_item.names) then
@@ -117,7 +121,7 @@ begin
         if v_item.route is distinct from v_route then
           v_route := v_item.route; v_queue := '{}'; v_at := 1; v_wanted := v_item.rivals; v_last_at := '-infinity'; v_last_id := '';
         end if;
-        if v_item.has_work or v_item.me && v_takers then
+        while v_item.has_work or v_item.me && v_takers loop
           select o.* into v_seen from unnest(v_item.me) m(name) cross join lateral (
             select b.* from beads b
             where b.stream_id = v_stream and b.assignee = m.name and b.status <> 'closed' and bead_is_doable(b)
@@ -125,7 +129,10 @@ begin
             order by b.status, coalesce(b.priority, 2), b.created_at, b.id limit 1
           ) o
           order by o.status, coalesce(o.priority, 2), o.created_at, o.id limit 1;
-        end if;
+          exit when v_seen.id is null or v_seen.status = 'open' or v_seen.lease_until > now() or v_seen.lease_until is null;
+          select b.* into v_seen from beads b where b.stream_id = v_stream and b.id = v_seen.id for update;
+          exit when bead_is_mine(v_seen, v_item.me, v_item.names);
+        end loop;
         if v_seen.id is null and v_item.has_offers then
           select b.* into v_seen from beads b
           where b.stream_id = v_stream and b.routed_to = v_item.name and bead_is_offered(b) and b.id <> all (v_ids)

@@ -743,6 +743,7 @@ export interface Runners {
 
 export interface Runs {
   active: Generated<number>;
+  asked_by: string[] | null;
   cancel_requested_at: Timestamp | null;
   closed: Generated<number>;
   compiler: number;

@@ -81,6 +81,49 @@ describe('two processes that claim', () => {
   });
 });
 
+describe('a heartbeat for a lease that has ended', () => {
+  const POOL = 'web/polecat';
+  /** A bead of one session, whose lease has ended, and which a heartbeat that is not yet committed extends; then another session claims. */
+  async function crossed<T>(claim: (id: string) => Promise<T>): Promise<{ claimed: PromiseSettledResult<T>; id: string; fence: number }> {
+    await many(1);
+    const { bead_id: id, fence } = await a.next({ agent: POOL, session: 's-1' });
+    await sql`update beads set lease_until = now() - interval '1 second' where id = ${id!}`.execute(fixture.db);
+    const beating = await fixture.pool.connect();
+    await beating.query('begin');
+    await beating.query(`update beads set lease_until = clock_timestamp() + interval '1 hour' where id = $1 and claim_fence = $2`, [
+      id,
+      fence,
+    ]);
+    const settled = Promise.allSettled([claim(id!)]);
+    await eventually(async () => (await waiting()) === 1);
+    await beating.query('commit');
+    beating.release();
+    return { claimed: (await settled)[0], id: id!, fence: fence! };
+  }
+
+  // Guard: what a session was told about its claim stays true.
+  it('that is answered keeps the bead from another session', async () => {
+    const named = await crossed((id) => b.claim(id, { assignee: POOL, session_id: 's-2' }));
+    expect(named.claimed).toMatchObject({ status: 'rejected', reason: { detail: `conflict: bead ${named.id} is owned by ${POOL}` } });
+    const beat = { assignee: POOL, fence: named.fence };
+    expect(await a.claims.heartbeat(fixture.city, named.id, beat)).toMatchObject({ fence: named.fence });
+    await fixture.work.run(fixture.city, 'tester', (w) => w.close(named.id));
+    const next = await crossed(() => b.next({ agent: POOL, session: 's-2' }));
+    expect(next.claimed).toMatchObject({ status: 'fulfilled', value: { action: 'drain' } });
+    expect(await a.claims.heartbeat(fixture.city, next.id, { assignee: POOL, fence: next.fence })).toMatchObject({ fence: next.fence });
+  });
+
+  it('that comes after a takeover is refused', async () => {
+    await many(1);
+    const { bead_id: id, fence } = await a.next({ agent: POOL, session: 's-1' });
+    await sql`update beads set lease_until = now() - interval '1 second' where id = ${id!}`.execute(fixture.db);
+    expect(await b.next({ agent: POOL, session: 's-2' })).toMatchObject({ bead_id: id, fence: fence! + 1 });
+    await expect(a.claims.heartbeat(fixture.city, id!, { assignee: POOL, fence: fence! })).rejects.toMatchObject({
+      problem: 'owned_by_other',
+    });
+  });
+});
+
 /**
  * Both processes are brought to the point where they write what they have chosen, which is held by a lock on the first
  * bead's row; then it is let go. What the guards do is seen by taking them out.
