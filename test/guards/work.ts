@@ -164,7 +164,7 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session changes nothing that another one has taken up since it asked.',
     file: 'src/modules/work/work/held.ts',
-    find: "if (why !== undefined) throw problem('forbidden', why);",
+    find: 'if (held !== undefined) throw held;',
     replace: '',
     test: CHANGES,
   },
