@@ -180,7 +180,7 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Each call of an adapter looks at its address.',
     file: 'src/modules/integrations/extmsg/outbound/callback.ts',
-    find: 'const [to] = await this.guard.resolve(hostOf(url), portOf(url));',
+    find: 'const [to] = await this.guard.resolve(hostOf(url), portOf(url), city);',
     replace: 'const to = hostOf(url);',
     test: OUTBOUND,
     name: 'is called at public addresses',

@@ -259,6 +259,20 @@ export const PLATFORM: readonly Guard[] = [
     test: OUTGOING,
   },
   {
+    guard: 'A name that is never answered takes no thread from others for as long as its lookup goes on.',
+    file: 'src/platform/outgoing/name-lookups.ts',
+    find: 'this.#underWay.get(name) ?? (this.#shares.admits(city) ? this.#begin(name, city) : undefined);',
+    replace: 'this.#underWay.get(name) ?? this.#begin(name, city);',
+    test: 'src/platform/outgoing/name-lookups.spec.ts',
+  },
+  {
+    guard: 'A lookup that nobody waits for any more counts until it is over.',
+    file: 'src/platform/outgoing/name-lookups.ts',
+    find: 'const giveBack = this.#shares.take(city);',
+    replace: 'const giveBack = this.#shares.take(city);\n    setTimeout(giveBack, this.limitMs);',
+    test: 'src/platform/outgoing/name-lookups.spec.ts',
+  },
+  {
     guard: 'An address that is allowed for one port is not allowed for all.',
     file: 'src/platform/outgoing/outgoing-guard.ts',
     find: 'return host === address && (only ?? port) === port;',
@@ -276,8 +290,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Git calls nobody whom it may not.',
     file: 'src/platform/git/git.ts',
-    find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport])',
-    replace: "await this.guard.resolve(named.host, named.port ?? PORTS[named.transport]).catch(() => ['127.0.0.1'])",
+    find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city)',
+    replace: "await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city).catch(() => ['127.0.0.1'])",
     test: GIT,
   },
   {

@@ -119,7 +119,7 @@ export class Git {
   /** Where nobody may call nobody is asked for a secret either. */
   async #call(named: Remote, city: string | undefined, signal: AbortSignal): Promise<{ remote: Remote; env: Record<string, string> }> {
     if (named.transport === 'file') return { remote: named, env: gitEnvironment(named) };
-    const addresses = await this.guard.resolve(named.host, named.port ?? PORTS[named.transport]);
+    const addresses = await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city);
     const remote = { ...named, signIn: await this.credentials.of(named, city, signal) };
     return { remote, env: gitEnvironment(remote, addresses) };
   }

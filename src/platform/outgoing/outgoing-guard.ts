@@ -1,9 +1,9 @@
-import { lookup } from 'node:dns/promises';
 import ipaddr from 'ipaddr.js';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../config/config.js';
 import type { Target } from '../config/target.js';
 import { isPublic, literalOf } from './addresses.js';
+import { NameLookups, nameLookups, type Lookup } from './name-lookups.js';
 
 /** A call out that is not made. The message names the host, which the caller has given, and never an address it has. */
 export class OutgoingRefused extends Error {
@@ -18,24 +18,7 @@ export class OutgoingRefused extends Error {
   }
 }
 
-export type Lookup = (host: string) => Promise<readonly string[]>;
-
-const LOOKUP_MS = 5_000;
 const MAX_HOST = 253;
-
-/** Where the system's resolver leads, within a time limit. */
-export async function systemLookup(host: string): Promise<string[]> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('the name service does not answer')), LOOKUP_MS);
-  });
-  try {
-    const found = await Promise.race([lookup(host, { all: true, verbatim: true }), late]);
-    return found.map(({ address }) => address);
-  } finally {
-    clearTimeout(timer);
-  }
-}
 
 /**
  * Decides before a call out where it may lead. What it answers has to be called, not the name again: a name may lead
@@ -44,7 +27,7 @@ export async function systemLookup(host: string): Promise<string[]> {
 @Injectable()
 export class OutgoingGuard {
   readonly #allowed: readonly Target[];
-  #lookup: Lookup = systemLookup;
+  #lookups = nameLookups;
 
   constructor(config: AppConfig) {
     this.#allowed = config.allowedTargets;
@@ -53,16 +36,16 @@ export class OutgoingGuard {
   /** A guard that asks another resolver. */
   static with(config: AppConfig, resolver: Lookup): OutgoingGuard {
     const guard = new OutgoingGuard(config);
-    guard.#lookup = resolver;
+    guard.#lookups = new NameLookups(resolver);
     return guard;
   }
 
-  /** The addresses of a host, every one of which may be called. @throws OutgoingRefused */
-  async resolve(host: string, port: number): Promise<[string, ...string[]]> {
+  /** The addresses of a host, every one of which may be called. It is looked up for a city, or for the service itself. @throws OutgoingRefused */
+  async resolve(host: string, port: number, city = ''): Promise<[string, ...string[]]> {
     const name = host.toLowerCase().replace(/\.$/, '');
     if (name === '' || name.length > MAX_HOST || /[\s\0/@\\]/.test(name)) throw new OutgoingRefused('forbidden', 'that is no host');
     const literal = literalOf(name);
-    const addresses = literal === undefined ? await this.#addressesOf(name) : [literal];
+    const addresses = literal === undefined ? await this.#addressesOf(name, city) : [literal];
     const named = this.#allowed.some((target) => target.host === (literal ?? name) && (target.port ?? port) === port);
     for (const address of addresses) {
       if (!named && !isPublic(address) && !this.#isAllowed(address, port))
@@ -71,10 +54,10 @@ export class OutgoingGuard {
     return addresses as [string, ...string[]];
   }
 
-  async #addressesOf(name: string): Promise<string[]> {
+  async #addressesOf(name: string, city: string): Promise<string[]> {
     let found: readonly string[];
     try {
-      found = await this.#lookup(name);
+      found = await this.#lookups.find(name, city);
     } catch (error) {
       throw new OutgoingRefused('unresolved', `${name} cannot be looked up`, { cause: error });
     }

@@ -55,6 +55,7 @@ describe('the way out of a sandbox', () => {
     return {
       proxy: await listening(
         createProxy(
+          'demo',
           () => wanted,
           guard,
           (host) => refused.push(host),

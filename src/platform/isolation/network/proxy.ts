@@ -27,7 +27,12 @@ export interface ProxyRules {
 }
 
 /** @param refused is told of every call that is not made */
-export function createProxy(wanted: () => ProxyRules, guard: OutgoingGuard, refused: (host: string, why: string) => void): Server {
+export function createProxy(
+  city: string,
+  wanted: () => ProxyRules,
+  guard: OutgoingGuard,
+  refused: (host: string, why: string) => void,
+): Server {
   let bytes = 0;
   const count = (chunk: Buffer): void => {
     bytes += chunk.length;
@@ -44,7 +49,7 @@ export function createProxy(wanted: () => ProxyRules, guard: OutgoingGuard, refu
     const ours = api !== undefined && host === bare(api.hostname) && port === portOf(api);
     if (!ours && !allowsHost(rules, host)) return refuse(403, 'the network setting of this city or provider does not name it');
     try {
-      const [address] = ours ? [host] : await guard.resolve(host, port);
+      const [address] = ours ? [host] : await guard.resolve(host, port, city);
       return await connected(address, port);
     } catch (error) {
       if (error instanceof OutgoingRefused) return refuse(error.reason === 'forbidden' ? 403 : 502, error.message);

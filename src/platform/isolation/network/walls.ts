@@ -82,7 +82,7 @@ export class NetworkWalls implements OnApplicationBootstrap {
         ++lines < MAX_LINES ? 'an agent may not call this host' : 'an agent may not call this host; no more is told of it',
       );
     };
-    const server = createProxy(() => wall.wanted, this.guard, refused);
+    const server = createProxy(caller.city, () => wall.wanted, this.guard, refused);
     const wall: Wall = { server, socket, wanted, open: new Set() };
     // Those that were joined to somebody are no connections of HTTP's any more.
     server.on('connection', (one) => void wall.open.add(one.once('close', () => wall.open.delete(one))));

@@ -67,7 +67,7 @@ export class AdaptersService {
     key: string | undefined,
     caller: Principal,
   ): Promise<ExtMsgAdapterRegisterOutput> {
-    const registration = await this.#checked(body, caller);
+    const registration = await this.#checked(city, body, caller);
     const ref = idempotencyRef(caller, city.name, 'register-extmsg-adapter', key, body);
     const secret = await this.repository.deploymentSecret(this.db);
     const answer = await this.transactions.run(
@@ -117,12 +117,12 @@ export class AdaptersService {
     return { index: head, value: { items, total: items.length } };
   }
 
-  async #checked(body: ExtMsgAdapterRegisterInput, caller: Principal): Promise<Registration> {
+  async #checked(city: CityScope, body: ExtMsgAdapterRegisterInput, caller: Principal): Promise<Registration> {
     const { provider, accountId } = named(body);
     requireOwn(caller, { provider, account_id: accountId });
     if (caller.adapter !== undefined && body.rotate_secret === true)
       throw problem('forbidden', 'extmsg unauthorized: an adapter does not give itself a new token');
-    const callbackUrl = await this.address.checked(body.callback_url);
+    const callbackUrl = await this.address.checked(city.name, body.callback_url);
     const transport = body.transport ?? 'callback';
     if (transport === 'stream' && callbackUrl !== '')
       throw problem('validation_failed', 'an adapter that takes a stream has no callback_url', { at: 'body.callback_url' });

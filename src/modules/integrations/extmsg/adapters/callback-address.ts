@@ -11,7 +11,7 @@ export class CallbackAddress {
   constructor(private readonly guard: OutgoingGuard) {}
 
   /** The address without a slash at its end; '' for none. @throws ProblemError validation_failed */
-  async checked(text: string | undefined): Promise<string> {
+  async checked(city: string, text: string | undefined): Promise<string> {
     const given = (text ?? '').trim();
     if (given === '') return '';
     const url = URL.parse(given);
@@ -20,7 +20,7 @@ export class CallbackAddress {
     if (url.search !== '' || url.hash !== '')
       throw refused('callback_url must have neither a query nor a fragment: paths are put after it');
     try {
-      await this.guard.resolve(hostOf(url), portOf(url));
+      await this.guard.resolve(hostOf(url), portOf(url), city);
     } catch (error) {
       if (error instanceof OutgoingRefused)
         throw refused(`callback_url may not be called: ${error.message}${error.reason === 'forbidden' ? ALLOWED_BY : ''}`);

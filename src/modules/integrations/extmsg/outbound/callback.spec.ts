@@ -43,7 +43,13 @@ describe('a call', () => {
     await new Promise<void>((resolve) => adapter.listen(0, '127.0.0.1', resolve));
     const { port } = adapter.address() as AddressInfo;
     const guard = new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: `127.0.0.1:${port}` }, '/'));
-    const called = new Callback(guard, new ExtmsgTimings()).post(`http://127.0.0.1:${port}/`, '{}', 'svx_a', new AbortController().signal);
+    const called = new Callback(guard, new ExtmsgTimings()).post(
+      'demo',
+      `http://127.0.0.1:${port}/`,
+      '{}',
+      'svx_a',
+      new AbortController().signal,
+    );
     try {
       expect(await called).toEqual({ status: 0, why: 'its connection has ended without an answer', refused: false });
     } finally {

@@ -28,13 +28,13 @@ export class Callback {
   ) {}
 
   /** Never throws for what the other side does. `signal` ends the call. */
-  async post(address: string, body: string, secret: string, signal: AbortSignal): Promise<Called> {
+  async post(city: string, address: string, body: string, secret: string, signal: AbortSignal): Promise<Called> {
     const { callMs } = this.timings;
     const limit = AbortSignal.timeout(callMs);
     const ended = AbortSignal.any([signal, limit]);
     try {
       const url = new URL(address);
-      const [to] = await this.guard.resolve(hostOf(url), portOf(url));
+      const [to] = await this.guard.resolve(hostOf(url), portOf(url), city);
       return await send(url, to, { body, headers: signed(body, secret), signal: ended });
     } catch (error) {
       const refused = error instanceof OutgoingRefused && error.reason === 'forbidden';

@@ -95,9 +95,13 @@ export class Publisher implements OnApplicationBootstrap {
   }
 
   async #call(row: PublicationRow, adapter: AdapterRow, signal: AbortSignal): Promise<Outcome> {
-    const deployment = await this.transactions.run((tx) => this.adapters.deploymentSecret(tx));
+    const { city, deployment } = await this.transactions.run(async (tx) => ({
+      city: await this.repository.stream(tx, row.stream_id),
+      deployment: await this.adapters.deploymentSecret(tx),
+    }));
     const { secret } = credentialsOf(deployment, adapter.pk, adapter.secret_version);
-    return outcomeOf(await this.callback.post(`${adapter.callback_url}/publish`, JSON.stringify(toPublished(row)), secret, signal));
+    const body = JSON.stringify(toPublished(row));
+    return outcomeOf(await this.callback.post(city, `${adapter.callback_url}/publish`, body, secret, signal));
   }
 
   async #close(row: PublicationRow, adapter: AdapterRow | undefined, outcome: Outcome): Promise<void> {
