@@ -1247,7 +1247,7 @@ export interface paths {
         put?: never;
         /**
          * Bind a conversation to a session or to a configured name
-         * @description One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not published yet. The same again keeps the binding, adds to its metadata, and is told as an event again.
+         * @description One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. A session has 10,000 conversations at the most.
          */
         post: operations["post-v0-city-by-city-name-extmsg-bind"];
         delete?: never;
@@ -22808,6 +22808,7 @@ export interface operations {
             413: components["responses"]["PayloadTooLarge"];
             414: components["responses"]["URITooLong"];
             415: components["responses"]["UnsupportedMediaType"];
+            /** @description The request can be read and is not valid: `errors` says where. `validation-failed` */
             422: components["responses"]["UnprocessableEntity"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalServerError"];

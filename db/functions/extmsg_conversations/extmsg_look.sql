@@ -2,7 +2,8 @@
 -- kept until the commit. An item has its city, the key (hex) of its conversation, and what it comes once under ('' for as often as it comes).
 -- With p_wait, which is for a single one, it waits for that lock; without, what somebody else has locked is `busy`, and so is what was made
 -- meanwhile: nobody then waits for another one's conversation. One row an item, in order. Each row is looked up by its key, whatever the
--- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans.
+-- planner thinks of tables that were small when it planned: hence laterals, and no sequential scans. The metadata of groups and of their
+-- participants decides nothing, and may be long.
 create or replace function extmsg_look(p_items jsonb, p_wait boolean)
 returns table (o_ord integer, o_found jsonb)
 language plpgsql set enable_seqscan = off set enable_sort = off set enable_incremental_sort = off
@@ -31,9 +32,9 @@ begin
       'known', to_jsonb(k),
       'binding', to_jsonb(b),
       'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
-      'group', to_jsonb(g),
+      'group', to_jsonb(g) - 'metadata',
       'participants', case when g.pk is null then '[]' else (
-        select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+        select coalesce(jsonb_agg(to_jsonb(p) - 'metadata' order by p.handle), '[]') from extmsg_participants p
         where p.group_pk = g.pk and p.closed_at is null) end,
       'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
         where m.conversation_pk = c.pk and m.closed_at is null))

@@ -1,7 +1,7 @@
 import { ExtmsgBound, ExtmsgUnbound } from '../../../../contract/events/extmsg.events.js';
 import { event, type NewEvent } from '../../../../platform/event-log/event.js';
 import { factsOf } from '../conversations/conversation.js';
-import type { BindingRow } from './bindings.repository.js';
+import type { BindingFacts } from './bindings.repository.js';
 
 /** Bindings that one event names. */
 const NAMED = 100;
@@ -13,12 +13,12 @@ export interface Telling {
 
 export type UnboundReason = 'unbound' | 'replaced' | 'expired' | 'session_closed';
 
-export function boundEvent({ stream, actor }: Telling, row: BindingRow): NewEvent {
+export function boundEvent({ stream, actor }: Telling, row: BindingFacts): NewEvent {
   return event(ExtmsgBound, { stream, actor, subject: row.session_id || row.agent_name, payload: bindingFacts(row) });
 }
 
 /** `of` is whom an unbinding has named; else it is who had the first. */
-export function unboundEvent({ stream, actor }: Telling, rows: readonly BindingRow[], reason: UnboundReason, of?: string): NewEvent {
+export function unboundEvent({ stream, actor }: Telling, rows: readonly BindingFacts[], reason: UnboundReason, of?: string): NewEvent {
   const [first] = rows;
   const { session_id = '', agent_name = '' } = first ?? {};
   return event(ExtmsgUnbound, {
@@ -35,7 +35,7 @@ export function unboundEvent({ stream, actor }: Telling, rows: readonly BindingR
   });
 }
 
-function bindingFacts(row: BindingRow): ReturnType<typeof factsOf> & {
+function bindingFacts(row: BindingFacts): ReturnType<typeof factsOf> & {
   session_id: string;
   agent_name?: string;
   binding_generation: number;

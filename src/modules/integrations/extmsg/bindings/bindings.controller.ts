@@ -52,10 +52,10 @@ export class BindingsController {
     summary: 'Bind a conversation to a session or to a configured name',
     description:
       'One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not ' +
-      'published yet. The same again keeps the binding, adds to its metadata, and is told as an event again.',
+      'published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. A session has 10,000 conversations at the most.',
     tag,
     response: SessionBindingRecord,
-    problems: ['city_not_found', 'session_not_found', 'invalid_request', 'conflict', 'ambiguous'],
+    problems: ['city_not_found', 'session_not_found', 'invalid_request', 'validation_failed', 'conflict', 'ambiguous'],
   })
   @Post('bind')
   bind(

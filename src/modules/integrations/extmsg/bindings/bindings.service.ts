@@ -3,7 +3,6 @@ import type { Principal } from '../../../../contract/principal.js';
 import { problem } from '../../../../contract/problems.js';
 import { decodeToken, encodeToken } from '../../../../contract/token.js';
 import { Db } from '../../../../platform/database/database.js';
-import { heldItems } from '../../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { NewEvent } from '../../../../platform/event-log/event.js';
 import type { Indexed } from '../../../../platform/http/indexed.js';
@@ -12,11 +11,11 @@ import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
 import { conversationOf, requireOwn, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
-import { tidyMetadata, type Metadata } from '../conversations/conversations.schemas.js';
+import { requireFew, tidyMetadata, type Metadata } from '../conversations/conversations.schemas.js';
 import { MembershipsRepository } from '../groups/memberships.repository.js';
 import { boundEvent, unboundEvent, type Telling, type UnboundReason } from './binding-events.js';
 import { toBinding } from './bindings.mapper.js';
-import { BindingsRepository, type BindingFilter, type BindingRow } from './bindings.repository.js';
+import { BindingsRepository, type BindingFacts, type BindingFilter, type BindingRow } from './bindings.repository.js';
 import type {
   BindingsQuery,
   ExtMsgBindInput,
@@ -31,6 +30,8 @@ import { Targets } from './targets.service.js';
 const PAGE = 500;
 /** Ended bindings that one answer shows, if they are not too long. */
 const SHOWN = 1_000;
+/** Conversations of one session: what ends it ends all of them at once. */
+const MOST = 10_000;
 
 export interface Binding {
   readonly target: Target;
@@ -75,7 +76,7 @@ export class BindingsService {
     return toBinding(row);
   }
 
-  /** In a transaction that has the conversation locked, and the session if it is one. @throws ProblemError conflict */
+  /** In a transaction that has the conversation locked, and the session if it is one. @throws ProblemError conflict; validation_failed for too much metadata */
   async bindIn(
     tx: Tx,
     at: ConversationRow,
@@ -85,6 +86,7 @@ export class BindingsService {
     const events = await this.expireIn(tx, at, telling);
     const active = await this.repository.active(tx, at.pk);
     if (active !== undefined && isSame(target, active)) {
+      requireFew(metadata, active.metadata);
       await this.memberships.join(tx, at, target, 'binding');
       const bound = await this.repository.refresh(tx, active.pk, metadata, expiresAt);
       return { bound, events: [...events, boundEvent(telling, bound)] };
@@ -93,6 +95,9 @@ export class BindingsService {
       const owner = active.agent_name === '' ? active.session_id : `agent ${active.agent_name}`;
       throw problem('conflict', `extmsg binding conflict: conversation already bound to ${owner}`);
     }
+    const { sessionPk, sessionId } = target;
+    if (sessionPk !== null && (await this.repository.count(tx, at.stream_id, sessionPk, MOST)) >= MOST)
+      throw problem('conflict', `session ${sessionId} has ${MOST} conversations already`);
     if (active !== undefined) events.push(...(await this.endIn(tx, at.stream_id, [at.pk], {}, 'replaced', telling)).events);
     const generation = await this.conversations.nextGeneration(tx, at.pk);
     const bound = await this.repository.insert(tx, at, { id: newId('bind'), target, generation, metadata, expiresAt });
@@ -114,10 +119,13 @@ export class BindingsService {
     reason: UnboundReason,
     telling: Telling,
     of?: string,
-  ): Promise<{ ended: BindingRow[]; events: NewEvent[] }> {
+  ): Promise<{ ended: BindingFacts[]; events: NewEvent[] }> {
     const ended = await this.repository.end(tx, streamId, conversationPks, filter);
-    for (const { conversation_pk, session_id, agent_name } of ended)
-      await this.memberships.leave(tx, conversation_pk, selectorOf({ sessionId: session_id, agentName: agent_name }), 'binding');
+    const members = ended.map(({ conversation_pk: conversationPk, session_id, agent_name }) => ({
+      conversationPk,
+      selector: selectorOf({ sessionId: session_id, agentName: agent_name }),
+    }));
+    await this.memberships.leave(tx, members, 'binding');
     return { ended, events: ended.length === 0 ? [] : [unboundEvent(telling, ended, reason, of)] };
   }
 
@@ -133,7 +141,7 @@ export class BindingsService {
     const session = sessionId === '' ? undefined : await this.targets.known(city, sessionId);
     if (sessionId !== '' && session === undefined) return { unbound: [] };
     const agent = agentName === '' ? undefined : (await this.targets.known(city, agentName))?.agentName || agentName;
-    const ended = await this.sessions.run(city, caller.actor, async (changes) => {
+    const unbound = await this.sessions.run(city, caller.actor, async (changes) => {
       const { tx } = changes;
       const at = conversation && (await this.conversations.lock(tx, city.streamId, conversation));
       if (conversation !== undefined && at === undefined) return [];
@@ -147,10 +155,12 @@ export class BindingsService {
       const telling = { stream: city.stream, actor: caller.actor };
       const done = await this.endIn(tx, city.streamId, pks, filter, 'unbound', telling, sessionId || agentName);
       changes.emit(...done.events);
-      return done.ended;
+      return this.repository.first(
+        tx,
+        done.ended.slice(0, SHOWN).map(({ pk }) => pk),
+      );
     });
-    const shown = ended.slice(0, SHOWN).map(toBinding);
-    return { unbound: shown.slice(0, heldItems(shown)) };
+    return { unbound: unbound.map(toBinding) };
   }
 
   /** @throws ProblemError invalid_request without a session; invalid_cursor */
@@ -160,13 +170,15 @@ export class BindingsService {
     const after = placeOf(query.cursor);
     const head = await this.conversations.eventHead(this.db, city.streamId);
     const target = await this.targets.known(city, text);
-    const rows = target === undefined ? [] : await this.repository.page(this.db, city.streamId, target, after, PAGE + 1);
-    const most = rows.slice(0, PAGE).map(toBinding);
-    const items = most.slice(0, heldItems(most));
-    const next = rows.length > items.length ? { next_cursor: encodeToken({ k: 'binding', pk: rows[items.length - 1]!.pk }) } : {};
+    const { rows, more } =
+      target === undefined ? NOTHING : await this.repository.page(this.db, city.streamId, target, { after, limit: PAGE });
+    const items = rows.map(toBinding);
+    const next = more ? { next_cursor: encodeToken({ k: 'binding', pk: rows.at(-1)!.pk }) } : {};
     return { index: head, value: { items, total: items.length, ...next } };
   }
 }
+
+const NOTHING = { rows: [], more: false };
 
 function placeOf(cursor: string | undefined): number {
   if (cursor === undefined || cursor === '') return 0;

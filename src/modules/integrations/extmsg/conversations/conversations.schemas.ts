@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { problem } from '../../../../contract/problems.js';
 import { contract } from '../../../../contract/registry.js';
 import { int64, text } from '../../../../contract/scalars.js';
 
@@ -36,6 +37,19 @@ export type Metadata = Readonly<Record<string, string>>;
 export function tidyMetadata(given: Metadata | undefined): Metadata {
   const kept = Object.entries(given ?? {}).map(([key, value]) => [key.trim(), value] as const);
   return Object.fromEntries(kept.filter(([key]) => key !== ''));
+}
+
+/**
+ * What is given comes to what is there: together they have no more members than one alone may. What was longer before that was a rule
+ * gets no longer. @throws ProblemError validation_failed
+ */
+export function requireFew(given: Metadata, there: Metadata = {}): void {
+  const added = Object.keys(given).filter((key) => !Object.hasOwn(there, key)).length;
+  const all = Object.keys(there).length + added;
+  if (added > 0 && all > KEYS)
+    throw problem('validation_failed', `metadata may have ${KEYS} members at the most, and would have ${all} with those that are there`, {
+      at: 'body.metadata',
+    });
 }
 
 export const SCHEMA_VERSION = 1;

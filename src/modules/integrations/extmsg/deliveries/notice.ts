@@ -1,5 +1,5 @@
 import type { Conversation } from '../conversations/conversation.js';
-import type { ParticipantRow } from '../groups/groups.repository.js';
+import type { ParticipantFacts } from '../groups/groups.repository.js';
 import type { ExternalAttachment } from '../transcript/transcript.schemas.js';
 
 /** What a member is told of an entry. */
@@ -63,11 +63,11 @@ export function noticeOf(told: Told, listener: Listener): string {
 }
 
 export function listenerOf(
-  participants: readonly ParticipantRow[],
+  participants: readonly ParticipantFacts[],
   member: { readonly session_pk: number | null; readonly selector: string },
-  target: { readonly handle: string; readonly participant: ParticipantRow | undefined },
+  target: { readonly handle: string; readonly participant: ParticipantFacts | undefined },
 ): Listener {
-  const is = (who: ParticipantRow): boolean =>
+  const is = (who: ParticipantFacts): boolean =>
     member.session_pk === null ? who.agent_name === member.selector : who.session_pk === member.session_pk;
   const own = participants.filter(is);
   const isTarget = target.participant === undefined ? own.some(({ handle }) => handle === target.handle) : is(target.participant);

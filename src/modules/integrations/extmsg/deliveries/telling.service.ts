@@ -3,7 +3,7 @@ import type { Tx } from '../../../../platform/database/transactions.js';
 import { Signals } from '../../../../platform/streams/signals.js';
 import { newId } from '../../../../platform/time/clock.js';
 import type { ConversationRow } from '../conversations/conversation.js';
-import type { ParticipantRow } from '../groups/groups.repository.js';
+import type { ParticipantFacts } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import { EXTMSG_TOPIC } from '../topics.js';
 import { DeliveriesRepository, type MemberDelivery } from './deliveries.repository.js';
@@ -13,9 +13,9 @@ export interface Telling {
   readonly direction: 'inbound' | 'peer';
   readonly told: Told;
   readonly members: readonly MembershipRow[];
-  readonly participants: readonly ParticipantRow[];
+  readonly participants: readonly ParticipantFacts[];
   /** Who was meant, where a handle says so. */
-  readonly target: ParticipantRow | undefined;
+  readonly target: ParticipantFacts | undefined;
   /** The entry from outside that a publication goes back to. */
   readonly root?: number;
   /** How many may be told; the others are written down as skipped. */

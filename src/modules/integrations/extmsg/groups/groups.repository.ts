@@ -7,8 +7,8 @@ import type { Conversation } from '../conversations/conversation.js';
 import type { Metadata } from '../conversations/conversations.schemas.js';
 import type { FanoutPolicy } from './groups.schemas.js';
 
-/** A group with the conversation that it is rooted on. */
-export interface GroupRow extends Conversation {
+/** A group with the conversation that it is rooted on: what decides who is told. */
+export interface GroupFacts extends Conversation {
   readonly pk: number;
   readonly id: string;
   readonly conversation_pk: number;
@@ -19,10 +19,13 @@ export interface GroupRow extends Conversation {
   readonly fanout_untargeted: boolean;
   readonly max_peer_publishes: number;
   readonly max_peer_deliveries: number;
+}
+
+export interface GroupRow extends GroupFacts {
   readonly metadata: Metadata;
 }
 
-export interface ParticipantRow {
+export interface ParticipantFacts {
   readonly pk: number;
   readonly id: string;
   readonly handle: string;
@@ -31,8 +34,11 @@ export interface ParticipantRow {
   readonly session_name: string;
   readonly agent_name: string;
   readonly public: boolean;
-  readonly metadata: Metadata;
   readonly closed_at: Date | null;
+}
+
+export interface ParticipantRow extends ParticipantFacts {
+  readonly metadata: Metadata;
 }
 
 export interface Ensured {

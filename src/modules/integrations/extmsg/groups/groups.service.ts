@@ -13,7 +13,7 @@ import { selectorOf, isSame, type Target } from '../bindings/target.js';
 import { Targets } from '../bindings/targets.service.js';
 import { conversationOf, factsOf, requireOwn, shown, type Conversation } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
-import { ConversationKind, tidyMetadata } from '../conversations/conversations.schemas.js';
+import { ConversationKind, requireFew, tidyMetadata } from '../conversations/conversations.schemas.js';
 import { toGroup, toParticipant } from './groups.mapper.js';
 import { GroupsRepository, type GroupRow, type ParticipantRow } from './groups.repository.js';
 import {
@@ -63,12 +63,14 @@ export class GroupsService {
     if (mode !== 'launcher') throw problem('validation_failed', `extmsg invalid input: unknown group mode "${mode}"`, { at: 'body.mode' });
     const group = await this.sessions.run(city, caller.actor, async (changes) => {
       const at = await this.conversations.ensure(changes.tx, city.streamId, conversation);
+      const metadata = tidyMetadata(body.metadata);
+      requireFew(metadata, (await this.repository.of(changes.tx, at.pk))?.metadata);
       const ensured = await this.repository.ensure(changes.tx, at, {
         id: newId('group'),
         mode,
         defaultHandle: handleOf(body.default_handle ?? ''),
         fanout: body.fanout_policy ?? USUAL_FANOUT,
-        metadata: tidyMetadata(body.metadata),
+        metadata,
       });
       const { stream } = city;
       changes.emit(event(ExtmsgGroupCreated, { stream, actor: caller.actor, subject: ensured.id, payload: { ...factsOf(ensured), mode } }));
@@ -93,6 +95,7 @@ export class GroupsService {
           at: 'body.handle',
         });
       const metadata = tidyMetadata(body.metadata);
+      requireFew(metadata, before?.metadata);
       const isPublic = body.public === true;
       const at = { pk: group.pk, stream_id: city.streamId };
       const row = await this.repository.upsert(changes.tx, at, { id: newId('part'), handle, target, isPublic, metadata });
@@ -127,7 +130,8 @@ export class GroupsService {
       agentName: who.agent_name,
     };
     const others = await this.repository.participants(tx, group.pk);
-    if (!others.some((each) => isSame(target, each))) await this.memberships.leave(tx, group.conversation_pk, selectorOf(target), 'group');
+    if (!others.some((each) => isSame(target, each)))
+      await this.memberships.leave(tx, [{ conversationPk: group.conversation_pk, selector: selectorOf(target) }], 'group');
   }
 
   async #visible(city: CityScope, id: string, caller: Principal): Promise<void> {

@@ -31,12 +31,15 @@ export class MembershipsRepository {
       do update set owners = case when ${owner} = any(m.owners) then m.owners else m.owners || ${owner}::text end`.execute(tx);
   }
 
-  /** Ends it with the last of what it is there by. */
-  async leave(tx: Tx, conversationPk: number, selector: string, owner: Owner): Promise<void> {
+  /** Ends each with the last of what it is there by. */
+  async leave(tx: Tx, members: readonly { readonly conversationPk: number; readonly selector: string }[], owner: Owner): Promise<void> {
+    if (members.length === 0) return;
+    const [conversations, selectors] = [members.map((each) => each.conversationPk), members.map((each) => each.selector)];
     await sql`
       update extmsg_memberships m set owners = array_remove(m.owners, ${owner}::text),
         closed_at = case when m.owners <@ array[${owner}::text] then clock_timestamp() end
-      where m.conversation_pk = ${conversationPk} and m.selector = ${selector} and m.closed_at is null`.execute(tx);
+      from unnest(${conversations}::bigint[], ${selectors}::text[]) as l(conversation_pk, selector)
+      where m.conversation_pk = l.conversation_pk and m.selector = l.selector and m.closed_at is null`.execute(tx);
   }
 
   /** All members, in the order of their names. */

@@ -1,6 +1,6 @@
 import type { BindingRow } from '../bindings/bindings.repository.js';
 import type { ConversationRow } from '../conversations/conversation.js';
-import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
+import type { GroupFacts, ParticipantFacts } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import type { EntryRow } from '../transcript/transcript.repository.js';
 
@@ -20,7 +20,7 @@ export interface Found {
   /** Its time may be over. Of what has come before: that by which it went. */
   readonly binding?: BindingRow;
   readonly overdue: boolean;
-  readonly group?: GroupRow;
-  readonly participants: readonly ParticipantRow[];
+  readonly group?: GroupFacts;
+  readonly participants: readonly ParticipantFacts[];
   readonly members: readonly MembershipRow[];
 }

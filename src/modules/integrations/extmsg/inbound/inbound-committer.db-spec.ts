@@ -445,3 +445,14 @@ describe('one that waits', () => {
     expect(await found).toMatchObject({ busy: false, at: { conversation_id: 'new' }, binding: { agent_name: 'mayor' } });
   });
 });
+
+describe('what is looked at', () => {
+  it('is a group and who is in it without their metadata, which may be long', async () => {
+    await pool.query(
+      `${MAKE_GROUP}; ${MAKE_PARTICIPANT}; update extmsg_groups set metadata = '{"k": "v"}'; update extmsg_participants set metadata = '{"k": "v"}'`,
+    );
+    const [found] = await new Transactions(db, new Failpoints()).run((tx) => new InboundRepository().look(tx, [message('alpha', 'm-1')]));
+    expect(found).toMatchObject({ group: { mode: 'launcher' }, participants: [{ handle: 'a', agent_name: 'mayor' }] });
+    expect([found!.group, ...found!.participants].filter((each) => 'metadata' in each!)).toEqual([]);
+  });
+});

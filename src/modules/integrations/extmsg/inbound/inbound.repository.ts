@@ -5,7 +5,7 @@ import type { Tx } from '../../../../platform/database/transactions.js';
 import type { NewEvent } from '../../../../platform/event-log/event.js';
 import type { BindingRow } from '../bindings/bindings.repository.js';
 import { keyOf, type Conversation } from '../conversations/conversation.js';
-import type { GroupRow, ParticipantRow } from '../groups/groups.repository.js';
+import type { GroupFacts, ParticipantFacts } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import type { EntryRow } from '../transcript/transcript.repository.js';
 import type { Found, FoundConversation } from './found.js';
@@ -24,8 +24,8 @@ interface Row {
   readonly known: (EntryRow & { readonly created_at: string }) | null;
   readonly binding: (BindingRow & { readonly bound_at: string; readonly expires_at: string | null }) | null;
   readonly overdue: boolean;
-  readonly group: GroupRow | null;
-  readonly participants: ParticipantRow[];
+  readonly group: GroupFacts | null;
+  readonly participants: ParticipantFacts[];
   readonly members: MembershipRow[];
 }
 

@@ -1,9 +1,12 @@
+import type { Metadata } from '../conversations/conversations.schemas.js';
 import type { Found } from './found.js';
 
-/** Conversations that are remembered, about 3 KB each. */
+/** Conversations that are remembered, about 3 KB each, and up to 12. */
 const MOST = 2_048;
 /** Members and participants of one. */
 const MOST_MEMBERS = 32;
+/** Characters of the metadata of its binding, which every answer has. */
+const MOST_METADATA = 4_096;
 
 /** What messages from outside have found last in their conversations: a guess, which is asked about before it is used. */
 export class KnownConversations {
@@ -17,7 +20,7 @@ export class KnownConversations {
   /** What a conversation is like after what was found, and has been done. */
   keep(key: string, found: Found): void {
     this.#found.delete(key);
-    if (found.members.length + found.participants.length > MOST_MEMBERS) return;
+    if (found.members.length + found.participants.length > MOST_MEMBERS || lengthOf(found.binding?.metadata) > MOST_METADATA) return;
     this.#found.set(key, found);
     if (this.#found.size > MOST) this.#found.delete(this.#found.keys().next().value!);
   }
@@ -25,4 +28,8 @@ export class KnownConversations {
   forget(key: string): void {
     this.#found.delete(key);
   }
+}
+
+function lengthOf(metadata: Metadata = {}): number {
+  return Object.entries(metadata).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
 }

@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import type { BindingRow } from '../bindings/bindings.repository.js';
+import type { Found } from './found.js';
+import { KnownConversations } from './known-conversations.js';
+
+const found = (more: Partial<Found> = {}): Found => ({
+  running: true,
+  busy: false,
+  overdue: false,
+  participants: [],
+  members: [],
+  ...more,
+});
+const bound = (metadata: BindingRow['metadata']): Found => found({ binding: { metadata } as BindingRow });
+
+describe('conversations that are remembered', () => {
+  it('are those that were used last', () => {
+    const known = new KnownConversations();
+    for (let n = 0; n < 2_048; n++) known.keep(`${n}`, found());
+    known.keep('0', found());
+    known.keep('more', found());
+    expect([known.get('0'), known.get('1'), known.get('2')]).toEqual([found(), undefined, found()]);
+  });
+
+  // Guard: what is remembered takes a bounded amount of memory, and not only a bounded number of places.
+  it('are none that are long, whatever was remembered of them before', () => {
+    const known = new KnownConversations();
+    known.keep('one', bound({ k: 'v'.repeat(4_000) }));
+    expect(known.get('one')).toBeDefined();
+    known.keep('one', bound({ k: 'v'.repeat(4_000), more: 'v'.repeat(100) }));
+    expect(known.get('one')).toBeUndefined();
+  });
+});
