@@ -7,7 +7,7 @@ const told: Told = {
     ...{
       scope_id: 'alpha',
       provider: 'chat',
-      account_id: "it's <b>",
+      account_id: "it's <b> '&lt;'",
       conversation_id: 'a & b',
       parent_conversation_id: 'room',
       kind: 'thread',

@@ -116,7 +116,7 @@ describe('what comes from outside', () => {
     expect(message).toContain('<attachment type="image/png" url="https://example.com/a?b=1&amp;c=&quot;" id="f1"/>');
     expect(message).toContain('<attachment type="application/octet-stream" url="x" id="f2"/>');
     expect(message.split('\n').at(-1)).toMatch(
-      /^To answer: svc extmsg send --provider slack --account-id default --conversation-id 'x" &gt;&lt;b&gt; \d+' --kind room/,
+      /^To answer: svc extmsg send --provider slack --account-id default --conversation-id 'x" '"\$\(printf '\\076\\074'\)"'b'"\$\(printf '\\076'\)"' \d+' --kind room/,
     );
   });
 

@@ -145,6 +145,20 @@ export const EXTMSG: readonly Guard[] = [
     name: 'in conversations that nobody knows yet',
   },
   {
+    guard: 'Nobody outside writes among the words of the service.',
+    file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
+    find: 'return NAME.test(target) ? asHandle(target) :',
+    replace: 'return NAME.test(target) || target !== "" ? `@${content(target)}` :',
+    test: 'src/modules/integrations/extmsg/deliveries/notice.spec.ts',
+  },
+  {
+    guard: 'The command by which a message is answered has its conversation, whatever that is called.',
+    file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
+    find: '.replace(/[&<>]+/g, (signs)',
+    replace: '.replace(/[&<>]{9}/g, (signs)',
+    test: 'src/modules/integrations/extmsg/deliveries/notice.spec.ts',
+  },
+  {
     guard: 'Nothing that came from outside ends its block.',
     file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
     find: "'<': '&lt;'",

@@ -17,11 +17,16 @@ export interface Told {
 
 export interface Listener {
   readonly isTarget: boolean;
+  /** The handle of whom it is addressed to, where the group knows it. */
+  readonly target?: string | undefined;
   /** The member's own handles. */
   readonly handles: readonly string[];
   /** Handles of others that may be told. */
   readonly others: readonly string[];
 }
+
+/** What may stand among the service's own words though nobody has it as a handle. */
+const NAME = /^[\p{L}\p{N}_.-]{1,64}$/u;
 
 /**
  * The words for one member. What came from outside stands in a block of its own in which nothing can end it: angle brackets, ampersands
@@ -53,13 +58,17 @@ export function noticeOf(told: Told, listener: Listener): string {
     block,
     ...(target === '' || listener.isTarget
       ? []
-      : [`Addressed to: @${content(target)}. This is a copy for your information; do not answer it.`]),
-    ...(listener.handles.length === 0
-      ? []
-      : [`You are ${listener.handles.map((handle) => `@${content(handle)}`).join(', ')} here; sign with it.`]),
-    ...(listener.others.length === 0 ? [] : [`Others here: ${listener.others.map((handle) => `@${content(handle)}`).join(', ')}.`]),
+      : [`Addressed to: ${addressee(target, listener)}. This is a copy for your information; do not answer it.`]),
+    ...(listener.handles.length === 0 ? [] : [`You are ${listener.handles.map(asHandle).join(', ')} here; sign with it.`]),
+    ...(listener.others.length === 0 ? [] : [`Others here: ${listener.others.map(asHandle).join(', ')}.`]),
     `To answer: ${replyCommand(conversation)}`,
   ].join('\n');
+}
+
+/** Anybody may say any text there; the block has it as it is. */
+function addressee(target: string, { target: known }: Listener): string {
+  if (known !== undefined) return asHandle(known);
+  return NAME.test(target) ? asHandle(target) : 'somebody else, whom the block names';
 }
 
 export function listenerOf(
@@ -72,7 +81,7 @@ export function listenerOf(
   const own = participants.filter(is);
   const isTarget = target.participant === undefined ? own.some(({ handle }) => handle === target.handle) : is(target.participant);
   const others = participants.filter((who) => who.public && !is(who)).map(({ handle }) => handle);
-  return { isTarget, handles: own.map(({ handle }) => handle), others };
+  return { isTarget, target: target.participant?.handle, handles: own.map(({ handle }) => handle), others };
 }
 
 function replyCommand({ scope_id, provider, account_id, conversation_id, parent_conversation_id, kind }: Conversation): string {
@@ -90,16 +99,20 @@ function replyCommand({ scope_id, provider, account_id, conversation_id, parent_
     '--scope-id',
     scope_id,
   ];
-  return content(`svc extmsg send ${words.map(quoted).join(' ')} "your answer"`);
+  return `svc extmsg send ${words.map(quoted).join(' ')} "your answer"`;
 }
 
-/** For a shell: names come from outside, too. */
+/** For any shell: names come from outside, too. What could be taken for a block, or for an escape in one, the shell writes itself. */
 function quoted(word: string): string {
   const line = word.replace(/[\p{Cc}\u2028\u2029]+/gu, ' ');
-  return /^[A-Za-z0-9_./:@%+=-]+$/.test(line) ? line : `'${line.replaceAll("'", `'"'"'`)}'`;
+  if (/^[A-Za-z0-9_./:@%+=-]+$/.test(line)) return line;
+  return `'${line.replaceAll("'", `'"'"'`).replace(/[&<>]+/g, (signs) => `'"$(printf '${octal(signs)}')"'`)}'`;
 }
+
+const octal = (signs: string): string => Array.from(signs, (sign) => `\\0${sign.charCodeAt(0).toString(8)}`).join('');
 
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const escaped = (text: string, which: RegExp): string => text.replace(which, (sign) => ESCAPES[sign]!);
 const content = (text: string): string => escaped(text.replace(/(?![\t\n])\p{Cc}/gu, ''), /[&<>]/g);
 const attribute = (text: string): string => escaped(text.replace(/[\p{Cc}\u2028\u2029]+/gu, ' '), /[&<>"]/g);
+const asHandle = (handle: string): string => `@${attribute(handle)}`;

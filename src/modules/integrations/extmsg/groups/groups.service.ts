@@ -154,10 +154,11 @@ function noGroup(id: string): Error {
 
 export const handleOf = (text: string): string => text.trim().replace(/^@/, '').toLowerCase();
 
-function requireHandle(text: string): string {
+/** @throws ProblemError validation_failed */
+export function requireHandle(text: string, at = 'body.handle'): string {
   const handle = handleOf(text);
   if (handle === '' || /\s/.test(handle))
-    throw problem('validation_failed', 'extmsg invalid handle: it has to be one word, such as dev or @dev', { at: 'body.handle' });
+    throw problem('validation_failed', 'extmsg invalid handle: it has to be one word, such as dev or @dev', { at });
   return handle;
 }
 

@@ -22,7 +22,7 @@ import { conversationOf, factsOf, requireOwn, shown, type Conversation, type Con
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { deliveryFailed } from '../deliveries/delivery-failed.js';
 import { GroupsRepository, type GroupRow } from '../groups/groups.repository.js';
-import { handleOf } from '../groups/groups.service.js';
+import { requireHandle } from '../groups/groups.service.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { EXTMSG_TOPIC } from '../topics.js';
 import type { ExtMsgOutboundInput, OutboundResult } from './outbound.schemas.js';
@@ -46,6 +46,8 @@ interface Taking extends Authority {
   readonly adapter: AdapterRow;
   readonly key: string;
   readonly hash: Buffer;
+  /** The handle that is meant; '' for none. */
+  readonly to: string;
 }
 
 /** Not allowed, which is told all the same. */
@@ -82,6 +84,8 @@ export class OutboundService {
   async publish(city: CityScope, body: ExtMsgOutboundInput, caller: Principal, gone?: AbortSignal): Promise<OutboundResult> {
     const conversation = conversationOf(body.conversation, { as: 'validation_failed', at: 'body.conversation' });
     requireOwn(caller, conversation);
+    const target = body.explicit_target?.trim() ?? '';
+    const to = target === '' ? '' : requireHandle(target, 'body.explicit_target');
     const sender = await this.resolver.resolve(city, body.session_id.trim(), { closed: false, materialize: false });
     const taken = await this.transactions.run(
       async (tx) => {
@@ -109,7 +113,7 @@ export class OutboundService {
         }
         const adapter = await this.#adapter(tx, at);
         requireFitting(body, adapter);
-        const pk = await this.#insert(tx, at, sender, body, { ...authority, adapter, key, hash });
+        const pk = await this.#insert(tx, at, sender, body, { ...authority, adapter, key, hash, to });
         const takesNothing = adapter.transport === 'callback' && adapter.callback_url === '';
         const events = takesNothing ? [...expired, await this.#unsupported(tx, city, pk)] : expired;
         this.signals.mark(tx, EXTMSG_TOPIC);
@@ -155,7 +159,7 @@ export class OutboundService {
     at: ConversationRow,
     sender: SessionRow,
     body: ExtMsgOutboundInput,
-    { generation, group, adapter, key, hash }: Taking,
+    { generation, group, adapter, key, hash, to }: Taking,
   ): Promise<number> {
     const root = await this.repository.root(tx, at.pk);
     const selectors = [sender.id, ...(sender.named_identity === null ? [] : [sender.named_identity])];
@@ -179,7 +183,7 @@ export class OutboundService {
       conversation: body.conversation!,
       attachments: body.attachments ?? [],
       replyTo: body.reply_to_message_id ?? '',
-      explicitTarget: handleOf(body.explicit_target ?? ''),
+      explicitTarget: to,
       key,
       bodyHash: hash,
       generation,
