@@ -202,6 +202,13 @@ export const SERVICES: readonly Guard[] = [
     unproven: 'The sweep of what nobody has finds the same, a little later.',
   },
   {
+    guard: 'A service that writes without end does not have the process to itself.',
+    file: 'src/modules/integrations/services/service-logs.ts',
+    find: 'if (read < READ_AT_ONCE) return;',
+    replace: 'if (read < READ_AT_ONCE || read > 0) return;',
+    test: 'src/modules/integrations/services/service-logs.spec.ts',
+  },
+  {
     guard: 'A service that writes very much takes no more memory than it may.',
     file: 'src/modules/integrations/services/service-logs.ts',
     find: 'if (cost > this.#allowance || this.#lines.length >= MAX_WAITING)',

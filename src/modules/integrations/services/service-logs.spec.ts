@@ -1,5 +1,6 @@
-import { describe, expect, it } from '@jest/globals';
-import { LineSink } from './service-logs.js';
+import { Readable } from 'node:stream';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { LineSink, ServiceLogs } from './service-logs.js';
 
 const texts = (sink: LineSink): string[] => sink.take().map(({ text }) => text);
 
@@ -30,5 +31,40 @@ describe('what services write', () => {
     now = 10_000;
     sink.write(Buffer.from('well again\n'));
     expect(texts(sink)).toEqual(['well again']);
+  });
+});
+
+describe('a service that writes without end', () => {
+  afterEach(() => void jest.useRealTimers());
+  const turns = async (): Promise<void> => {
+    for (let n = 0; n < 200; n++) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  // Guard: it does not have the process to itself.
+  it('is read in shares, with time for others in between', async () => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask', 'Date', 'performance'] });
+    let written = 0;
+    const chunk = Buffer.from('y\n'.repeat(32 * 1024));
+    const output = new Readable({
+      read() {
+        written += chunk.length;
+        setImmediate(() => this.push(chunk));
+      },
+    });
+    const kept: string[] = [];
+    const lines = { append: (_pk: number, _attempt: number, some: { text: string }[]) => void kept.push(...some.map(({ text }) => text)) };
+    const logs = new ServiceLogs(...([lines, { markNow: () => undefined }, {}] as unknown as ConstructorParameters<typeof ServiceLogs>));
+    const log = logs.of(1, 1);
+    log.follow(output);
+    const share = 9 * chunk.length;
+    await turns();
+    expect(written).toBeLessThanOrEqual(share);
+    await jest.advanceTimersByTimeAsync(200);
+    await turns();
+    expect(written).toBeGreaterThan(share);
+    expect(written).toBeLessThanOrEqual(2 * share);
+    output.destroy();
+    await log.close();
+    expect(kept.at(-1)).toMatch(/^… \d+ lines are left out/);
   });
 });

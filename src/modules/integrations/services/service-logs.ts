@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -12,11 +13,14 @@ const EVERY_MS = 200;
 /** What a service may write in a second, in characters, and at once. What is more is left out, and said to be. */
 const PER_SECOND = 64 * 1024;
 const AT_ONCE = 512 * 1024;
+/** Bytes that are read before a service is left alone for a moment: whoever writes without end does not have the process to itself. */
+const READ_AT_ONCE = AT_ONCE;
 /** Lines that wait for the database. */
 const MAX_WAITING = 4_000;
 
 export interface ServiceLog {
-  write(chunk: Buffer): void;
+  /** Reads all that a process writes. */
+  follow(output: Readable): void;
   /** Once all of it is kept, or cannot be. */
   close(): Promise<void>;
 }
@@ -51,7 +55,7 @@ export class ServiceLogs {
       }
     })();
     return {
-      write: (chunk) => sink.write(chunk),
+      follow: (output) => readSteadily(output, (chunk) => sink.write(chunk)),
       close: async () => {
         stop.abort();
         await loop;
@@ -60,6 +64,18 @@ export class ServiceLogs {
       },
     };
   }
+}
+
+function readSteadily(output: Readable, take: (chunk: Buffer) => void): void {
+  let read = 0;
+  output.on('data', (chunk: Buffer) => {
+    take(chunk);
+    read += chunk.length;
+    if (read < READ_AT_ONCE) return;
+    read = 0;
+    output.pause();
+    setTimeout(() => output.resume(), EVERY_MS);
+  });
 }
 
 /** Heard when a service has written something. */
@@ -88,17 +104,23 @@ export class LineSink {
   }
 
   write(chunk: Buffer): void {
-    const pieces = (this.#begun + this.#decoder.write(chunk)).split('\n');
-    this.#begun = pieces.pop()!;
-    for (const piece of pieces) this.#add(piece.endsWith('\r') ? piece.slice(0, -1) : piece);
-    for (; this.#begun.length > LONGEST; this.#begun = this.#begun.slice(LONGEST)) this.#add(this.#begun.slice(0, LONGEST));
+    this.#refill();
+    const text = this.#begun + this.#decoder.write(chunk);
+    let from = 0;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', from)) {
+      this.#add(text, from, end > from && text[end - 1] === '\r' ? end - 1 : end);
+      from = end + 1;
+    }
+    this.#begun = text.slice(from);
+    for (; this.#begun.length > LONGEST; this.#begun = this.#begun.slice(LONGEST)) this.#add(this.#begun, 0, LONGEST);
   }
 
   /** Nothing more will come. */
   end(): void {
     const rest = this.#begun + this.#decoder.end();
     this.#begun = '';
-    if (rest !== '') this.#add(rest);
+    this.#refill();
+    if (rest !== '') this.#add(rest, 0, rest.length);
   }
 
   /** Lines that have been taken and are nowhere. */
@@ -114,20 +136,25 @@ export class LineSink {
     return this.#lines.splice(0);
   }
 
-  #add(line: string): void {
-    for (let from = 0; from === 0 || from < line.length; from += LONGEST) this.#addOne(line.slice(from, from + LONGEST));
-  }
-
-  #addOne(text: string): void {
+  #refill(): void {
     const now = this.now();
     this.#allowance = Math.min(AT_ONCE, this.#allowance + ((now - this.#at) * PER_SECOND) / 1_000);
     this.#at = now;
-    const cost = text.length + 64;
+  }
+
+  /** The line between two places, which may be longer than one may be. */
+  #add(text: string, start: number, end: number): void {
+    for (let from = start; from === start || from < end; from += LONGEST) this.#addOne(text, from, Math.min(from + LONGEST, end));
+  }
+
+  /** Nothing is made of what is left out: that may be very much. */
+  #addOne(text: string, from: number, to: number): void {
+    const cost = to - from + 64;
     if (cost > this.#allowance || this.#lines.length >= MAX_WAITING) {
       this.#leftOut++;
       return;
     }
     this.#allowance -= cost;
-    this.#lines.push({ at: new Date(), text: masked(text.replaceAll('\0', '\uFFFD')).toWellFormed() });
+    this.#lines.push({ at: new Date(), text: masked(text.slice(from, to).replaceAll('\0', '\uFFFD')).toWellFormed() });
   }
 }

@@ -16,7 +16,7 @@ it('a process of a service is over when the folder of its sockets cannot be remo
       { hold: async (program: { sockets: string }) => void (sockets = program.sockets) },
       {},
       {},
-      { of: () => ({ write: () => undefined, close: async () => undefined }) },
+      { of: () => ({ follow: () => undefined, close: async () => undefined }) },
       {},
       { warn: (_what: unknown, text: string) => said.push(text) },
     ] as unknown as ConstructorParameters<typeof ServiceProcesses>),

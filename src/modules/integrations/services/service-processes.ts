@@ -62,7 +62,7 @@ export class ServiceProcesses {
       // Paths of sockets are short: the city's own may be too long.
       sockets = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-service-'));
       await this.commands.hold(programOf(run, sockets), async (child) => {
-        child.stdout.on('data', (chunk: Buffer) => log.write(chunk));
+        log.follow(child.stdout);
         ended = await this.#supervise(run, child, path.join(sockets!, SOCKET));
       });
     } catch (error) {
