@@ -367,6 +367,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'leaves a record of its stream',
   },
   {
+    guard: 'A session that ends looks for what waits for it, and not at all that waits in its city.',
+    file: 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts',
+    find: ' and selector = ${from.id} and session_pk',
+    replace: ' and session_pk',
+    test: 'src/modules/integrations/extmsg/deliveries/deliveries.db-spec.ts',
+    name: 'with its session',
+  },
+  {
     guard: 'What is taken is recorded with it, and what is not is not.',
     file: 'src/modules/integrations/extmsg/inbound/inbound.repository.ts',
     find: '${wait}, ${records}::jsonb)',

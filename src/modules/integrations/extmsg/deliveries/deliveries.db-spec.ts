@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
 import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
+import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
+import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
 
 describe('what waits for members', () => {
@@ -61,5 +63,27 @@ describe('what waits for members', () => {
     expect(await due()).toEqual(['alpha-m-1', 'beta-m-1']);
     for (const asked of [(on: Db) => repository.due(on, 100), (on: Db) => sql`select ${repository.isDue}`.execute(on)])
       expect(rowsRead(await plansOf(pool, asked), 'extmsg_deliveries')).toBeLessThan(20);
+  });
+
+  it('and goes on, or ends, with its session without reading what waits for others', async () => {
+    await wait('alpha', 'm', 5_000);
+    await wait('alpha', 'al-1', 2);
+    await sql`update extmsg_deliveries set session_pk = case selector when 'al-1' then 1 else 3 end`.execute(db);
+    await sql`analyze extmsg_deliveries`.execute(db);
+    const { rows } = await sql<{ id: number }>`select id from event_streams where name = 'alpha'`.execute(db);
+    const streamId = rows[0]!.id;
+    const [before, after] = [
+      { pk: 1, id: 'al-1' },
+      { pk: 2, id: 'al-2' },
+    ];
+    const move = (on: Db): Promise<unknown> => repository.move(on as unknown as Tx, streamId, before, after);
+    const looks = (await plansOf(pool, move)).flatMap((node) => node['Index Cond'] ?? []);
+    expect(looks).toEqual([expect.stringMatching(/stream_id = .*selector = /)]);
+    const failure = { code: 'session_closed', error: 'x' };
+    const ended = await new Transactions(db, new Failpoints()).run((tx) => repository.endOf(tx, streamId, after, failure));
+    expect(ended.map(({ id, state }) => [id, state])).toEqual([
+      ['alpha-al-1-1', 'failed'],
+      ['alpha-al-1-2', 'failed'],
+    ]);
   });
 });

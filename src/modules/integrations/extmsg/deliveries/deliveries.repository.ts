@@ -163,26 +163,33 @@ export class DeliveriesRepository {
     return rows[0];
   }
 
-  /** What waits for a session that has ended. */
+  /** What waits for a session that has ended. What has its pk while it waits goes by its id, in whose line it is found. */
   async endOf(
     tx: Tx,
     streamId: number,
-    sessionPk: number,
+    session: { readonly pk: number; readonly id: string },
     failure: { readonly code: string; readonly error: string },
   ): Promise<DeliveryRow[]> {
     const { rows } = await sql<DeliveryRow>`
       update extmsg_deliveries d set state = 'failed', error_code = ${failure.code}, error = ${failure.error}, ended_at = clock_timestamp()
       from extmsg_conversations c
       where c.pk = d.conversation_pk and d.stream_id = ${streamId} and d.state = 'pending' and d.direction <> 'outbound'
-        and d.session_pk = ${sessionPk} returning ${ROW}`.execute(tx);
+        and d.selector = ${session.id} and d.session_pk = ${session.pk} returning ${ROW}`.execute(tx);
     return rows.sort((a, b) => a.pk - b.pk);
   }
 
   /** What waits for one session goes to that which comes after it. */
-  async move(tx: Tx, streamId: number, fromPk: number, to: { readonly pk: number; readonly id: string }): Promise<void> {
+  async move(
+    tx: Tx,
+    streamId: number,
+    from: { readonly pk: number; readonly id: string },
+    to: { readonly pk: number; readonly id: string },
+  ): Promise<void> {
     await sql`
       update extmsg_deliveries set session_pk = ${to.pk}, selector = ${to.id}
-      where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and session_pk = ${fromPk}`.execute(tx);
+      where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and selector = ${from.id} and session_pk = ${from.pk}`.execute(
+      tx,
+    );
   }
 
   /** Newest first. */

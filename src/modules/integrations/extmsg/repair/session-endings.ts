@@ -47,7 +47,7 @@ export class SessionEndings implements OnModuleInit {
       await this.memberships.close(tx, city.streamId, row.pk);
     }
     const failure = { code: 'session_closed', error: `session ${row.id} was closed before it was told` };
-    for (const delivery of await this.deliveries.endOf(tx, city.streamId, row.pk, failure))
+    for (const delivery of await this.deliveries.endOf(tx, city.streamId, row, failure))
       changes.emit(deliveryFailed(city.stream, actor, delivery, failure.code, failure.error));
   }
 
@@ -58,7 +58,7 @@ export class SessionEndings implements OnModuleInit {
     const moved = await this.bindings.move(tx, city.streamId, before.pk, to);
     await this.groups.move(tx, city.streamId, before.pk, to);
     await this.memberships.move(tx, city.streamId, before.pk, to);
-    await this.deliveries.move(tx, city.streamId, before.pk, after);
+    await this.deliveries.move(tx, city.streamId, before, after);
     changes.emit(...moved.map((row) => boundEvent({ stream: city.stream, actor }, row)));
   }
 
