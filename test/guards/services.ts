@@ -67,9 +67,17 @@ export const SERVICES: readonly Guard[] = [
   {
     guard: 'A service that its host has no user for goes to another one.',
     file: 'src/modules/integrations/services/service-runner.ts',
-    find: "if (ended === 'host_busy') return",
-    replace: "if (ended === 'host_busy' && held.lost) return",
+    find: "if (ended === 'host_busy' && (await",
+    replace: "if (ended === 'host_busy' && held.lost && (await",
     test: 'src/modules/integrations/services/service-runner.spec.ts',
+  },
+  {
+    guard: 'A service that is wanted again while it is put away is not left idle under a lease.',
+    file: 'src/modules/integrations/services/service-runner.ts',
+    find: 'if (await this.#putAway(held, row, STOPPED)) return;',
+    replace: 'if ((await this.#putAway(held, row, STOPPED)) || held.row === held.row) return;',
+    test: 'src/modules/integrations/services/service-runner.spec.ts',
+    name: 'wanted again',
   },
   {
     guard: 'Who asks a service with a key that ends meanwhile is told so.',

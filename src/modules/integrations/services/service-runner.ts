@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
-import { Transactions } from '../../../platform/database/transactions.js';
+import { Transactions, type Tx } from '../../../platform/database/transactions.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
@@ -107,12 +107,15 @@ export class ServiceRunner implements OnApplicationBootstrap {
       for (;;) {
         const row = await this.repository.own(pk, this.worker);
         if (row === undefined || held.lost) return;
-        if (held.signal.aborted || !row.wanted) return await this.#leased.persist(held, () => this.#putAway(held.row, row, STOPPED));
+        if (held.signal.aborted || !row.wanted) {
+          if (await this.#putAway(held, row, STOPPED)) return;
+          continue;
+        }
         const attention = new Attention(row, held.signal);
         this.#attention.set(pk, attention);
         const ended = await this.#runOnce(held, row, attention);
         attention.close();
-        if (ended === 'host_busy') return await this.#leased.persist(held, () => this.#putAway(held.row, row, BUSY));
+        if (ended === 'host_busy' && (await this.#putAway(held, row, BUSY))) return;
       }
     } finally {
       this.#attention.delete(pk);
@@ -141,30 +144,30 @@ export class ServiceRunner implements OnApplicationBootstrap {
     await this.transactions.run((tx) => this.#tell(tx, { ...row, city }, published), { key: city });
   }
 
-  async #tell(
-    tx: Parameters<ServiceLeasesRepository['publish']>[0],
-    row: ServiceRow & { city: string },
-    published: Published,
-  ): Promise<void> {
+  async #tell(tx: Tx, row: ServiceRow & { city: string }, published: Published): Promise<void> {
     const news = await this.repository.publish(tx, row, this.worker, published);
     if (news === true) await this.eventLog.append(tx, [stateEvent(row.city, row.name, KEEPER, published.condition)]);
   }
 
-  /** This process stops or has no place for it, or the service is not to run: whoever is to have it next may. */
-  async #putAway({ city }: Claimed, row: ServiceRow, why: Pick<Condition, 'reason' | 'detail'>): Promise<void> {
+  /**
+   * This process stops or has no place for it, or the service is not to run: whoever is to have it next may. False where it was told
+   * something else meanwhile, which this process then sees to, as long as it does not stop.
+   */
+  async #putAway(held: Held<Claimed>, row: ServiceRow, why: Pick<Condition, 'reason' | 'detail'>): Promise<boolean> {
+    const { city } = held.row;
+    let isFree = false;
     const condition: Condition = row.wanted
       ? { state: 'starting', localState: 'starting', ...why }
       : { state: 'stopped', localState: 'stopped', reason: 'service_closed' };
-    await this.transactions.run(
-      async (tx) => {
-        const news = await this.repository.publish(tx, row, this.worker, { condition });
-        // What it was told meanwhile holds.
-        if (news !== undefined) await this.repository.release(tx, row.pk, this.worker);
-        this.signals.mark(tx, SERVICES_TOPIC);
-        if (news === true) await this.eventLog.append(tx, [stateEvent(city, row.name, KEEPER, condition)]);
-      },
-      { key: city },
-    );
+    const putAway = async (tx: Tx): Promise<void> => {
+      const news = await this.repository.publish(tx, row, this.worker, { condition });
+      isFree = news !== undefined || held.signal.aborted;
+      if (isFree) await this.repository.release(tx, row.pk, this.worker);
+      this.signals.mark(tx, SERVICES_TOPIC);
+      if (news === true) await this.eventLog.append(tx, [stateEvent(city, row.name, KEEPER, condition)]);
+    };
+    await this.#leased.persist(held, () => this.transactions.run(putAway, { key: city }));
+    return isFree;
   }
 }
 
