@@ -114,6 +114,7 @@ export const CROSSING: Readonly<Record<string, string>> = {
   'src/modules/runners/runners/claims.repository.ts': WORKER,
   'src/modules/runners/runners/runner.repository.ts': WORKER,
   'src/modules/integrations/extmsg/connected/connections.repository.ts': 'a connection of an adapter by its own id, which is random',
+  'src/modules/integrations/extmsg/repair/retention.repository.ts': 'what is kept no longer, of any city: each server is asked for its own',
 };
 
 export type Kind = 'common' | 'hanging' | 'city';

@@ -38,7 +38,7 @@ const kept = async (): Promise<Record<string, number[]>> => {
 it('forgets entries of conversations that nobody has, and the others once they are free', async () => {
   const repository = new RetentionRepository(db);
   const forget = async (): Promise<number> =>
-    (await repository.forgetOldEntries(15, 100)) + (await repository.forgetManyEntries(1_000, 100));
+    (await repository.forgetOldEntries(15, 100)) + (await repository.forgetManyEntries(1_000, { above: 0, upTo: 1_000 }, 100));
   await db.transaction().execute(async (tx) => {
     await sql`select from extmsg_conversations where conversation_id = 'two' for no key update`.execute(tx);
     expect(await forget()).toBe(4);
@@ -71,6 +71,31 @@ it('forgets in one pass what is more than a statement takes, of each kind', asyn
   await ended(25);
   await retention.forget(4, AbortSignal.abort());
   expect(await left()).toBe(25);
+});
+
+it('looks at some conversations at a time, whether they have too many entries, and at all in the end', async () => {
+  const repository = new RetentionRepository(db);
+  const first = await repository.stretch(0, 2);
+  expect(first.count).toBe(2);
+  expect(await repository.forgetManyEntries(1, first, 100)).toBe(4);
+  const rest = await repository.stretch(first.upTo, 2);
+  expect(rest.count).toBe(1);
+  expect(await repository.forgetManyEntries(1, rest, 100)).toBe(2);
+  expect(await repository.stretch(rest.upTo, 2)).toEqual({ above: rest.upTo, upTo: rest.upTo, count: 0 });
+
+  const above: number[] = [];
+  const full = { count: 20_000, upTo: 30_000 };
+  const few = { count: 1, upTo: 30_001 };
+  const stretches = [full, few, full];
+  repository.stretch = (from) => Promise.resolve({ above: from, ...stretches.shift()! });
+  repository.forgetManyEntries = (_kept, stretch) => {
+    above.push(stretch.above);
+    return Promise.resolve(0);
+  };
+  const NOTHING = undefined as never;
+  const retention = new ExtmsgRetention(NOTHING, NOTHING, NOTHING, repository, NOTHING, NOTHING);
+  for (let pass = 0; pass < 3; pass++) await retention.forget();
+  expect(above).toEqual([0, 30_000, 0]);
 });
 
 // Guard: two workers wait for each other's rows no more than for anybody's.

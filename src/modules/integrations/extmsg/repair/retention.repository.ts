@@ -2,6 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../../platform/database/database.js';
 
+/** Conversations by their pks: those above one, up to another. */
+export interface Stretch {
+  readonly above: number;
+  readonly upTo: number;
+}
+
 export interface Expired {
   readonly conversation_pk: number;
   readonly stream_id: number;
@@ -75,11 +81,20 @@ export class RetentionRepository {
       select conversation_pk, sequence from extmsg_entries where created_at < ${days(keptDays)} order by created_at limit ${limit}`);
   }
 
-  /** Entries beyond the number of a conversation: it looks at all conversations. Answers how many. */
-  forgetManyEntries(kept: number, limit: number): Promise<number> {
+  /** The next conversations, as many as are said at the most, and how many those are. */
+  async stretch(above: number, most: number): Promise<Stretch & { readonly count: number }> {
+    const { rows } = await sql<{ upTo: number | null; count: number }>`
+      select max(pk) as "upTo", count(*)::int as count from (
+        select pk from extmsg_conversations where pk > ${above} order by pk limit ${most}) c`.execute(this.db);
+    const { upTo, count } = rows[0]!;
+    return { above, upTo: upTo ?? above, count };
+  }
+
+  /** Entries beyond the number of a conversation: it looks at each of these. Answers how many. */
+  forgetManyEntries(kept: number, { above, upTo }: Stretch, limit: number): Promise<number> {
     return this.#forgetEntries(sql`
       select e.conversation_pk, e.sequence from extmsg_conversations c join extmsg_entries e on e.conversation_pk = c.pk
-      where c.head - c.earliest >= ${kept} and e.sequence <= c.head - ${kept} limit ${limit}`);
+      where c.pk > ${above} and c.pk <= ${upTo} and c.head - c.earliest >= ${kept} and e.sequence <= c.head - ${kept} limit ${limit}`);
   }
 
   /**

@@ -12,10 +12,18 @@ import { RetentionRepository, type Expired } from './retention.repository.js';
 export const KEPT = { ended: 30, deliveries: 7, groups: 90, entries: { days: 90, count: 10_000 } } as const;
 const EVERY_MS = 60_000;
 const BATCH = 500;
+/**
+ * Conversations that one pass looks at, whether they have too many entries. With an index of those that have, each message would write all
+ * indexes of its conversation anew.
+ */
+const LOOKED_AT = 20_000;
 
 /** Ends bindings whose time is over, and forgets what nobody asks for any more. Any number of workers may. */
 @Injectable()
 export class ExtmsgRetention implements OnApplicationBootstrap {
+  /** The last conversation that the pass before has looked at. */
+  #above = 0;
+
   constructor(
     private readonly sessions: SessionChangesService,
     private readonly conversations: ConversationsRepository,
@@ -48,7 +56,9 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
     await all(() => this.repository.forgetDeliveries(KEPT.deliveries, batch));
     await all(() => this.repository.forgetGroups(KEPT.groups, batch));
     await all(() => this.repository.forgetOldEntries(KEPT.entries.days, batch));
-    await all(() => this.repository.forgetManyEntries(KEPT.entries.count, 10 * batch));
+    const stretch = await this.repository.stretch(this.#above, LOOKED_AT);
+    await all(() => this.repository.forgetManyEntries(KEPT.entries.count, stretch, 10 * batch));
+    this.#above = stretch.count < LOOKED_AT ? 0 : stretch.upTo;
   }
 
   async #expire({ conversation_pk: pk, stream_id: streamId, stream }: Expired): Promise<void> {
