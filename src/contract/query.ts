@@ -69,9 +69,12 @@ export function queryFlag(): z.ZodOptional<z.ZodPreprocess<z.ZodBoolean>> {
   return (z.preprocess(toBoolean, z.boolean('must be true or false')) as z.ZodPreprocess<z.ZodBoolean>).optional();
 }
 
-/** Comma-separated, also repeated; items are trimmed and keep their order. Bounded, so that a query cannot grow without limit. */
-export function queryList({ max = 1000 }: { max?: number } = {}): z.ZodOptional<z.ZodPreprocess<z.ZodArray<z.ZodString>>> {
-  const list = z.preprocess((value) => toList(value, max), z.array(z.string()).max(max));
+/** Comma-separated, also repeated; items are trimmed and keep their order. Bounded, so that a query cannot grow without limit; `each` bounds an item. */
+export function queryList({ max = 1000, each }: { max?: number; each?: number } = {}): z.ZodOptional<
+  z.ZodPreprocess<z.ZodArray<z.ZodString>>
+> {
+  const item = each === undefined ? z.string() : z.string().max(each);
+  const list = z.preprocess((value) => toList(value, max), z.array(item).max(max));
   return (list as z.ZodPreprocess<z.ZodArray<z.ZodString>>).optional();
 }
 

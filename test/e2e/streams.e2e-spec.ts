@@ -337,6 +337,28 @@ describe('positions', () => {
   );
 
   // Guard: positions are held against the floor.
+  // Guard: a client has so many different filters of one stream, and none of a kind that no event can have.
+  it('are told of so many different filters of one key, and of no kind that is too long', async () => {
+    const at = (n: number): string => `${SUPERVISOR}?type=bead.created,x${n}`;
+    const streams = await Promise.all(Array.from({ length: 64 }, (_, n) => open(at(n))));
+    await Promise.all(streams.map((stream) => stream.until((f) => f.event === 'heartbeat')));
+    const refused = await a.get(at(64));
+    const detail = 'rate_limited: too many requests of this key: 64 different filters of one stream open at once';
+    expectRefusal(refused, at(64), { status: 429, detail });
+    expect(refused.headers.get('retry-after')).toBe('5');
+    // The same filter once more, and another stream, are none too many.
+    await open(at(0));
+    await streams[1]!.close();
+    await eventually(async () => {
+      const stream = await openStream(`${stack.urls[0]}${at(64)}`);
+      opened.push(stream);
+      return stream.response.status === 200;
+    });
+    for (const path of [`${SUPERVISOR}?type=${'x'.repeat(256)}`, `${SUPERVISOR}?cities=${'x'.repeat(64)}`])
+      expect((await a.get(path)).status).toBe(422);
+    await open(`${SUPERVISOR}?cities=${'x'.repeat(63)}`);
+  });
+
   it('what retention has taken away is 410 with the oldest position', async () => {
     await sql("update event_streams set floor = 3 where name = 'place'");
     await sql("delete from events e using event_streams s where s.id = e.stream_id and s.name = 'place' and e.seq <= 3");

@@ -5,7 +5,7 @@ import type { Party } from '../turns/turns.js';
 import { Buckets } from './buckets.js';
 
 /** How long a client waits for a stream of its own to end. */
-const STREAM_RETRY_S = 5;
+export const STREAM_RETRY_S = 5;
 
 /** How many requests callers make, in this process's memory: with N replicas a client may have N times as much. */
 export class RateLimits {
@@ -88,7 +88,10 @@ export function partyOf(caller: Principal, city: string | undefined): Party {
 const WHOSE = { key: 'of this key', city: 'of all keys of this city' } as const;
 
 /** The fields of the current draft (draft-ietf-httpapi-ratelimit-headers): nothing remains for `t` seconds. */
-function tooMany(what: keyof Ceilings<unknown>, { rule, policy, retryS }: { rule: string; policy: string; retryS: number }): ProblemError {
+export function tooMany(
+  what: keyof Ceilings<unknown>,
+  { rule, policy, retryS }: { rule: string; policy: string; retryS: number },
+): ProblemError {
   return problem('rate_limited', `too many requests ${WHOSE[what]}: ${rule}`, {
     headers: { 'retry-after': String(retryS), 'ratelimit-policy': `"${what}";${policy}`, ratelimit: `"${what}";r=0;t=${retryS}` },
   });

@@ -30,7 +30,7 @@ export interface RingLimit {
 
 export const LOG_RING: RingLimit = { frames: 4_096, bytes: 8 << 20 };
 /** A ring grows by a part of its limit before it is cut. */
-const SLACK = 1.25;
+export const RING_SLACK = 1.25;
 /** A sweep lets requests through this often. They wait for three slices: to be read, to ask the database, and to be answered. */
 const SLICE_MS = 0.25;
 /** A sweep takes about 10 µs a subscriber: with these it is a tenth of the time at most. */
@@ -231,7 +231,7 @@ export class Channel {
   }
 
   #cut(): void {
-    if (this.#ring.length > this.limit.frames * SLACK || this.#bytes > this.limit.bytes * SLACK) this.#trim();
+    if (this.#ring.length > this.limit.frames * RING_SLACK || this.#bytes > this.limit.bytes * RING_SLACK) this.#trim();
   }
 
   /** Drops the oldest frames. Who still needed them gets them from the log: the lag remembers exactly which. */

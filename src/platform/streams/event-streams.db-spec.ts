@@ -72,6 +72,41 @@ describe('event streams of two replicas', () => {
     }
   });
 
+  // Guard: many that are opened at once are counted, too.
+  it('are of so many different filters of one key, whether they are opened at once or one after the other', async () => {
+    const name = await city();
+    const { most } = b.streams.filters;
+    b.streams.filters.most = 2;
+    b.failpoints.arm('stream.before_first_frame', () => sleep(100));
+    try {
+      const atOnce = await Promise.all(['a', 'b', 'c', 'c'].map((kind) => open(`${b.url}/${name}?type=${kind}`)));
+      await eventually(() => atOnce.every((s) => s.ended || s.frames.some((f) => f.event === 'heartbeat')));
+      expect(new Set(atOnce.flatMap((s, n) => (s.ended ? [] : [Math.min(n, 2)]))).size).toBe(2);
+      for (const path of [`/${name}?type=d`, `/${name}`]) expect((await fetch(`${b.url}${path}`)).status).toBe(429);
+      for (const path of ['/sup', '/sup?type=d']) await (await open(`${b.url}${path}`)).until((f) => f.event === 'heartbeat');
+      expect((await fetch(`${b.url}/sup?cities=${name}`)).status).toBe(429);
+      await Promise.all(atOnce.map((s) => s.close()));
+      await eventually(async () => (await open(`${b.url}/${name}?type=d`)).response.status === 200);
+    } finally {
+      b.streams.filters.most = most;
+    }
+  });
+
+  // Guard: an event is encoded once for all who ask for the same cities.
+  it('of the same cities share the bytes of an event, whatever kinds they want', async () => {
+    const name = await city();
+    const groups = await Promise.all(
+      [['test.shared'], ['test.other', 'test.shared'], ['test.other'], undefined].map((kinds) => b.hub.supervisorGroup([name], kinds)),
+    );
+    const [elsewhere] = await Promise.all([b.hub.supervisorGroup(undefined, ['test.shared'])]);
+    await a.emit(name, 1, 'test.shared');
+    await eventually(() => elsewhere.channel.end > 0);
+    const newest = [...groups, elsewhere].map(({ channel }) => channel.frame(channel.end - 1));
+    expect(newest[0]).toBeDefined();
+    expect(newest.map((frame) => frame === newest[0])).toEqual([true, true, false, true, false]);
+    expect(newest[2]).toBeUndefined();
+  });
+
   // Guards: what retention drops under a replay of some types is not passed over.
   it.each([
     ['a city', (name: string) => `/${name}?after=1&type=test.wanted`],

@@ -10,6 +10,7 @@ import { ahead, formatComposite, isOpaque, parseComposite, parseSeq } from './cu
 import type { StreamState } from './feed-state.js';
 import { StreamHub, type Left, type SupervisorGroup } from './hub.js';
 import { KeyWatch } from './key-watch.js';
+import { OpenFilters } from './open-filters.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 import { retryFrame } from './sse.js';
 import { Subscriber, type Lag } from './subscriber.js';
@@ -68,6 +69,7 @@ export class EventStreams {
   /** Tests have fewer. */
   most = MAX_STREAMS;
   mostMissed = MAX_MISSED;
+  readonly filters = new OpenFilters();
   #open = 0;
 
   constructor(
@@ -111,9 +113,10 @@ export class EventStreams {
     const newest = newestBefore(stream, pos);
     if (newest !== undefined) throw ahead(position!.what, `${after}`, `${newest}`);
     if (pos < stream.floor) throw expired(`${stream.floor}`);
+    const filter = this.#filter(request.keyId, request.stream, [request.types]);
     const group = this.hub.cityGroup(stream, request.types);
     await this.hub.caughtUp(stream);
-    return this.#opening(group.channel, request.keyId, (subscriber) => {
+    return this.#opening(group.channel, filter, (subscriber) => {
       // The city may have stopped, and even started again, since the group was taken: then this one has an end.
       const { channel, source } = group;
       if (pos > source.position) return subscriber.end(retryFrame());
@@ -129,12 +132,13 @@ export class EventStreams {
     const position = asked(request.lastEventId, request.afterCursor, 'after_cursor');
     if (position !== undefined && !isOpaque(position.value)) parseComposite(position.value, position.what);
     await this.#ready(() => this.hub.refresh());
+    const filter = this.#filter(request.keyId, SUPERVISOR_STREAM, [request.cities, request.types]);
     const group = await this.hub.supervisorGroup(request.cities, request.types);
     const start =
       position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
-    return this.#opening(group.channel, request.keyId, (subscriber) => {
+    return this.#opening(group.channel, filter, (subscriber) => {
       subscriber.next = group.channel.end;
       const lag = new Map<number, Lag>();
       for (const [id, { pos, gone, stays = false }] of start) {
@@ -288,11 +292,27 @@ export class EventStreams {
     if (this.#open >= this.most) throw problem('unavailable', `this replica carries ${this.most} streams, try again`);
   }
 
-  #opening(channel: Channel, keyId: string | undefined, place: (subscriber: Subscriber) => void): Opening {
+  /** @throws ProblemError rate_limited when the key has as many other filters open as it may. */
+  #filter(keyId: string | undefined, stream: string, asked: readonly unknown[]): OpenFilter {
+    const name = JSON.stringify(asked);
+    const refusal = (): ProblemError | undefined => this.filters.refusal(keyId, stream, name);
+    const refused = refusal();
+    if (refused !== undefined) throw refused;
+    return { keyId, isRefused: () => refusal() !== undefined, add: () => this.filters.add(keyId, stream, name) };
+  }
+
+  #opening(channel: Channel, { keyId, isRefused, add }: OpenFilter, place: (subscriber: Subscriber) => void): Opening {
+    let leave = (): void => undefined;
     return this.opening({
       keyId,
-      closed: (subscriber) => channel.remove(subscriber),
+      closed: (subscriber) => {
+        channel.remove(subscriber);
+        leave();
+      },
       take: (subscriber) => {
+        // Many may have asked at once.
+        if (isRefused()) return subscriber.end(retryFrame());
+        leave = add();
         place(subscriber);
         if (subscriber.state !== 'closed') channel.attach(subscriber);
       },
@@ -343,6 +363,13 @@ export interface StreamTaker {
   readonly keyId: string | undefined;
   readonly take: (subscriber: Subscriber) => void;
   readonly closed: (subscriber: Subscriber) => void;
+}
+
+/** What one who opens a stream asks of it, among what else its key asks. */
+interface OpenFilter {
+  readonly keyId: string | undefined;
+  readonly isRefused: () => boolean;
+  readonly add: () => () => void;
 }
 
 /** Where a client says that it is in a stream, and where it can go on when the stream has not got that. */

@@ -15,13 +15,15 @@ import { Channel, LOG_RING } from './channel.js';
 import { Checkpoints } from './checkpoints.js';
 import { CitySource, encodeCityFrame } from './city-source.js';
 import { Drain } from './drain.js';
+import { FeedScope, type Feed } from './feed-scope.js';
 import { StreamState, type CityGroup } from './feed-state.js';
 import { isTopic, type Hint } from './hint.js';
-import { abandoned, type Lingering } from './lingering.js';
+import { forgetAbandoned, type Lingering } from './lingering.js';
 import { HintListener } from './listener.js';
 import { PageCache } from './page-cache.js';
+import { ringShare } from './ring-share.js';
 import { StreamLogRepository, type StreamRow, type WireRow } from './stream-log.repository.js';
-import { SupervisorSource, type Feed } from './supervisor-source.js';
+import { SupervisorSource } from './supervisor-source.js';
 import { COMPOSITE_LIMIT } from './positions.js';
 
 /** How often stored cursors that nobody may resume from any more are dropped. */
@@ -32,9 +34,6 @@ const FETCH_STREAMS = 500;
 const FETCH_EVENTS = 1_000;
 const FETCH_BYTES = 4 << 20;
 const SLICE_MS = 4;
-/** What all rings may hold together; beyond it each of them gets shorter, down to its least. */
-const RINGS_BYTES = 64 << 20;
-const LEAST_RING_BYTES = 256 * 1024;
 
 /** After one of these a city serves no streams any more; its open ones end cleanly. */
 const ENDING = new Set(['controller.stopped', 'city.unregister_requested']);
@@ -228,10 +227,7 @@ export class StreamHub implements Feed, OnModuleInit {
     let group = this.#groups.get(key);
     if (group === undefined) {
       if (this.#groups.size === 0) this.#warmUp();
-      const allowed = cities === undefined ? undefined : new Set(cities);
-      const visible = (city: string): boolean => allowed === undefined || allowed.has(city);
-      const inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || visible(stream);
-      const source = new SupervisorSource(this, visible, inFeed, types, this.repository, this.checkpoints);
+      const source = new SupervisorSource(this, this.#scope(cities), types, this.repository, this.checkpoints);
       group = { source, channel: new Channel(source, this.sent, this.#ring), idleSince: undefined };
       source.channel = group.channel;
       this.#groups.set(key, group);
@@ -239,6 +235,13 @@ export class StreamHub implements Feed, OnModuleInit {
     group.idleSince = undefined;
     if (group.source.streams.length > COMPOSITE_LIMIT) await this.checkpoints.prepare();
     return group;
+  }
+
+  /** Of groups of the same cities, so that what is published to all of them is made once. */
+  #scope(cities: readonly string[] | undefined): FeedScope {
+    const key = cities?.join(',') ?? '*';
+    for (const { source } of this.#groups.values()) if (source.scope.key === key) return source.scope;
+    return new FeedScope(key, cities, this);
   }
 
   /**
@@ -528,23 +531,20 @@ export class StreamHub implements Feed, OnModuleInit {
     if (ending) s.groups.clear();
   }
 
-  #share(held: number): void {
-    this.#ring.bytes =
-      held > RINGS_BYTES ? Math.max(LEAST_RING_BYTES, this.#ring.bytes / 2) : Math.min(LOG_RING.bytes, this.#ring.bytes * 2);
-  }
-
   #tick(): void {
     const now = Date.now();
     let held = 0;
+    let rings = 0;
     for (const channel of this.#channels()) {
       channel.tick(now, this.config.heartbeatMs);
       held += channel.bytes;
+      rings++;
     }
-    this.#share(held);
+    this.#ring.bytes = ringShare(this.#ring.bytes, held, rings);
     for (const channel of this.#finishing) if (channel.size === 0) this.#finishing.delete(channel);
-    for (const [key, group] of this.#groups) if (abandoned(group, now)) this.#groups.delete(key);
+    forgetAbandoned(this.#groups, now);
     for (const s of this.#served) {
-      for (const [key, group] of s.groups) if (abandoned(group, now)) s.groups.delete(key);
+      forgetAbandoned(s.groups, now);
       if (s.groups.size === 0) this.#served.delete(s);
     }
   }

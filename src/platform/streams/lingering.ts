@@ -2,6 +2,8 @@ import type { Channel } from './channel.js';
 
 /** A group is kept this long without subscribers: those that come back find its ring. */
 const LINGER_MS = 30_000;
+/** Of those who have to do with one stream. What is asked for is up to clients, and each group costs a little of every event. */
+export const MOST_IDLE = 64;
 
 /** A channel that is fed while somebody reads it, and for a while after. */
 export interface Lingering {
@@ -20,4 +22,19 @@ export function abandoned(group: Lingering, now: number): boolean {
   if (group.idleSince === undefined || now - group.idleSince <= LINGER_MS) return false;
   group.channel.retire();
   return true;
+}
+
+/** Looks at all groups that one stream has, of which only so many are kept without subscribers: those that somebody has read last. */
+export function forgetAbandoned(groups: Map<string, Lingering>, now: number): void {
+  const idle: (readonly [string, number])[] = [];
+  for (const [key, group] of groups) {
+    if (abandoned(group, now)) groups.delete(key);
+    else if (group.idleSince !== undefined) idle.push([key, group.idleSince]);
+  }
+  if (idle.length <= MOST_IDLE) return;
+  idle.sort(([, a], [, b]) => a - b);
+  for (const [key] of idle.slice(0, idle.length - MOST_IDLE)) {
+    groups.get(key)!.channel.retire();
+    groups.delete(key);
+  }
 }

@@ -3,29 +3,12 @@ import { taggedEnvelope } from '../event-log/wire.js';
 import { StreamExpired, type Channel, type ChannelSource, type Frame } from './channel.js';
 import type { Checkpoints } from './checkpoints.js';
 import { byteOrder } from './cursor.js';
+import type { Feed, FeedScope, FeedStream } from './feed-scope.js';
 import { COMPOSITE_LIMIT, CompositePosition, type Position } from './positions.js';
-import { frameText, keptBytes } from './sse.js';
+import { frameText } from './sse.js';
 import { assertStillKept } from './still-kept.js';
 import type { StreamLogRepository, WireRow } from './stream-log.repository.js';
 import type { Lag, Subscriber } from './subscriber.js';
-
-/** What the group needs to know of the hub: the streams of the feed and how far each has been published. */
-export interface FeedStream {
-  readonly id: number;
-  readonly name: string;
-  readonly position: number;
-  readonly ends: EpochEnds;
-}
-
-export interface Feed {
-  readonly streams: ReadonlyMap<number, FeedStream>;
-  /** Streams that were part of it; some subscribers may still have to get what these said. */
-  readonly left: ReadonlyMap<number, { readonly name: string; readonly ends: EpochEnds }>;
-  /** Of them those that may still say something, a few at the most. */
-  lately(): Iterable<readonly [number, { readonly name: string; readonly head: number }]>;
-  /** Changes whenever a stream joins or leaves. */
-  readonly version: number;
-}
 
 const CHUNK_EVENTS = 1_000;
 const CHUNK_STREAMS = 64;
@@ -37,17 +20,17 @@ const ELSEWHERE_LIMIT = 48;
 /** Subscribers of the supervisor's feed with equal rights and filters. */
 export class SupervisorSource implements ChannelSource {
   channel!: Channel;
-  #streams: readonly FeedStream[] = [];
-  #version = -1;
+  readonly #kinds: ReadonlySet<string> | undefined;
 
   constructor(
     private readonly feed: Feed,
-    private readonly visible: (city: string) => boolean,
-    private readonly inFeed: (stream: string) => boolean,
+    readonly scope: FeedScope,
     private readonly types: readonly string[] | undefined,
     private readonly repository: StreamLogRepository,
     private readonly checkpoints: Checkpoints,
-  ) {}
+  ) {
+    this.#kinds = types === undefined ? undefined : new Set(types);
+  }
 
   currentId(): string {
     return this.#position(new Map()).id();
@@ -55,19 +38,12 @@ export class SupervisorSource implements ChannelSource {
 
   /** The frame of a row that the hub has just published, or undefined when this group does not get it. */
   encode(row: WireRow): Frame | undefined {
-    if (!this.#wants(row)) return undefined;
-    const id = this.currentId();
-    const bytes = keptBytes(frameText(id, 'tagged_event', taggedEnvelope(row.text, row.city, row.stream)));
-    return { bytes, bodyAt: id.length + 5, streamId: row.sid, seq: row.seq };
+    return this.#wants(row) ? this.scope.frame(row, () => this.currentId()) : undefined;
   }
 
   /** The streams whose positions this group's ids name, in no order: only ids of few streams name them all. */
   get streams(): readonly FeedStream[] {
-    if (this.#version !== this.feed.version) {
-      this.#version = this.feed.version;
-      this.#streams = [...this.feed.streams.values()].filter((s) => this.inFeed(s.name));
-    }
-    return this.#streams;
+    return this.scope.streams;
   }
 
   async replay(subscriber: Subscriber): Promise<Buffer | undefined> {
@@ -89,7 +65,7 @@ export class SupervisorSource implements ChannelSource {
   }
 
   #wants(row: WireRow): boolean {
-    return this.visible(row.city) && (this.types === undefined || this.types.includes(row.type));
+    return this.scope.visible(row.city) && (this.#kinds === undefined || this.#kinds.has(row.type));
   }
 
   /** Where a subscriber that has everything before ring index `next` stands, other than the hub's own place. */
@@ -106,7 +82,7 @@ export class SupervisorSource implements ChannelSource {
   #position(elsewhere: ReadonlyMap<number, number>, lag?: ReadonlyMap<number, Lag>): Position {
     if (this.streams.length <= COMPOSITE_LIMIT) return this.#composite(elsewhere, lag);
     if (!this.checkpoints.ready) void this.checkpoints.prepare();
-    return this.checkpoints.position(elsewhere, this.inFeed) ?? this.#composite(elsewhere, lag);
+    return this.checkpoints.position(elsewhere, this.scope.inFeed) ?? this.#composite(elsewhere, lag);
   }
 
   /** Whether ids of few streams would name many that have left: each frame would be as long as all their names. */
@@ -125,7 +101,7 @@ export class SupervisorSource implements ChannelSource {
       if (name !== undefined) streams.push({ id, name, seq });
     }
     for (const [id, { name, head }] of this.feed.lately())
-      if (this.inFeed(name) && !elsewhere.has(id)) streams.push({ id, name, seq: head });
+      if (this.scope.inFeed(name) && !elsewhere.has(id)) streams.push({ id, name, seq: head });
     return new CompositePosition(streams.sort((a, b) => byteOrder(a.name, b.name)));
   }
 
@@ -195,7 +171,7 @@ export class SupervisorSource implements ChannelSource {
     const elsewhere = this.#elsewhere(s.next, lag);
     const vector = new Map(elsewhere);
     for (const stream of this.streams) if (!vector.has(stream.id)) vector.set(stream.id, stream.position);
-    for (const [id, { name, head }] of this.feed.lately()) if (this.inFeed(name) && !vector.has(id)) vector.set(id, head);
+    for (const [id, { name, head }] of this.feed.lately()) if (this.scope.inFeed(name) && !vector.has(id)) vector.set(id, head);
     return this.checkpoints.own(vector);
   }
 }

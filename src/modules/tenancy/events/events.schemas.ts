@@ -3,13 +3,16 @@ import { contract } from '../../../contract/registry.js';
 import { dateTime, int64, seq } from '../../../contract/scalars.js';
 import { blockingRead, queryBool, queryEnum, queryInt, queryList, queryText } from '../../../contract/query.js';
 
+/** Of the name of an event's kind. */
+export const EVENT_KIND_MAX = 255;
+
 export const EventEmitRequest = contract(
   'EventEmitRequest',
   z.strictObject({
     type: z
       .string()
       .min(1)
-      .max(255)
+      .max(EVENT_KIND_MAX)
       .describe(
         'The kind of event. A known kind has a payload of its own shape; any other name is a custom kind. Kinds that the supervisor records itself are refused.',
       ),

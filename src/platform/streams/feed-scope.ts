@@ -1,0 +1,69 @@
+import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
+import type { EpochEnds } from '../event-log/epochs.js';
+import { taggedEnvelope } from '../event-log/wire.js';
+import type { Frame } from './channel.js';
+import { frameText, keptBytes } from './sse.js';
+import type { WireRow } from './stream-log.repository.js';
+
+/** What a group needs to know of the hub: the streams of the feed and how far each has been published. */
+export interface FeedStream {
+  readonly id: number;
+  readonly name: string;
+  readonly position: number;
+  readonly ends: EpochEnds;
+}
+
+export interface Feed {
+  readonly streams: ReadonlyMap<number, FeedStream>;
+  /** Streams that were part of it; some subscribers may still have to get what these said. */
+  readonly left: ReadonlyMap<number, { readonly name: string; readonly ends: EpochEnds }>;
+  /** Of them those that may still say something, a few at the most. */
+  lately(): Iterable<readonly [number, { readonly name: string; readonly head: number }]>;
+  /** Changes whenever a stream joins or leaves. */
+  readonly version: number;
+}
+
+/** What all groups of the same cities share, whatever kinds they want: the streams that their ids name, and the bytes of each frame. */
+export class FeedScope {
+  readonly #cities: ReadonlySet<string> | undefined;
+  #streams: readonly FeedStream[] = [];
+  #version = -1;
+  /** The row that was published last, and its frame. */
+  #row: WireRow | undefined;
+  #frame: Frame | undefined;
+
+  /** @param cities only these; undefined means all, those that appear later included */
+  constructor(
+    readonly key: string,
+    cities: readonly string[] | undefined,
+    private readonly feed: Feed,
+  ) {
+    this.#cities = cities === undefined ? undefined : new Set(cities);
+  }
+
+  visible(city: string): boolean {
+    return this.#cities === undefined || this.#cities.has(city);
+  }
+
+  readonly inFeed = (stream: string): boolean => stream === SUPERVISOR_STREAM || this.visible(stream);
+
+  /** In no order. */
+  get streams(): readonly FeedStream[] {
+    if (this.#version !== this.feed.version) {
+      this.#version = this.feed.version;
+      this.#streams = [...this.feed.streams.values()].filter((s) => this.inFeed(s.name));
+    }
+    return this.#streams;
+  }
+
+  /** The frame of a row that is being published to one group after the other: the first of them makes it, with the `id` of them all. */
+  frame(row: WireRow, id: () => string): Frame {
+    if (this.#frame === undefined || this.#row !== row) {
+      const at = id();
+      const bytes = keptBytes(frameText(at, 'tagged_event', taggedEnvelope(row.text, row.city, row.stream)));
+      this.#row = row;
+      this.#frame = { bytes, bodyAt: at.length + 5, streamId: row.sid, seq: row.seq };
+    }
+    return this.#frame;
+  }
+}
