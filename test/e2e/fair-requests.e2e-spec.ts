@@ -3,19 +3,25 @@ import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { putKey } from '../support/callers.js';
 import { api, type Api, type Reply } from '../support/http.js';
-import { eventually } from '../support/sse.js';
+import { eventually, openStream } from '../support/sse.js';
 
 const FLOOD = 40;
 let stack: Stack;
 let holder: pg.Client;
 const clients = new Map<string, Api>();
+const tokens = new Map<string, { Authorization: string }>();
 const as = (name: string): Api => clients.get(name)!;
 
 beforeAll(async () => {
-  stack = await startStack({ apis: 1, config: { auth: 'keys', requestLimits: { total: 16, key: 12, city: 12, waiting: 120 } } });
+  stack = await startStack({
+    apis: 1,
+    config: { auth: 'keys', requestLimits: { total: 16, key: 12, city: 12, waiting: 120 }, streamLimits: { key: 2, city: 2 } },
+  });
   const key = async (name: string, cities?: string[]): Promise<void> => {
     const token = await putKey(stack.databaseUrl, name, { scope: 'write', ...(cities === undefined ? {} : { cities }) });
-    clients.set(name, api(stack.urls[0]!, { Authorization: `Bearer ${token}` }));
+    const headers = { Authorization: `Bearer ${token}` };
+    tokens.set(name, headers);
+    clients.set(name, api(stack.urls[0]!, headers));
   };
   await key('operator');
   await key('flood', ['flood']);
@@ -34,6 +40,27 @@ const waiting = (name: string): (() => Promise<boolean>) => {
   const line = new RegExp(`^${name} [1-9]`, 'm');
   return async () => line.test(await (await fetch(`${stack.urls[0]}/metrics`)).text());
 };
+
+describe('a key whose reads wait', () => {
+  // Guard: what waits is counted with the streams.
+  it('has so many of them, streams included, and one more when one of them has ended', async () => {
+    const path = '/v0/city/calm/status?index=1000000&wait=60s';
+    const stream = await openStream(`${stack.urls[0]}/v0/city/calm/events/stream`, { headers: tokens.get('calm')! });
+    const over = new AbortController();
+    const wait = (): Promise<Response> => fetch(`${stack.urls[0]}${path}`, { headers: tokens.get('calm')!, signal: over.signal });
+    const held = wait().catch(() => undefined);
+    let refused!: Reply;
+    await eventually(async () => (refused = await as('calm').get('/v0/city/calm/status?index=1000000&wait=1ms')).status === 429);
+    expect(refused.body.detail).toBe('rate_limited: too many requests of this key: 2 streams open at once, reads that wait among them');
+    expect(refused.headers.get('retry-after')).toBe('5');
+    expect((await as('calm').get('/v0/city/calm/events/stream')).status).toBe(429);
+    expect((await as('calm').get('/v0/city/calm/status?index=0')).status).toBe(200);
+    over.abort();
+    await held;
+    await eventually(async () => (await as('calm').get('/v0/city/calm/status?index=1000000&wait=10ms')).status === 200);
+    await stream.close();
+  });
+});
 
 describe('a city whose requests are all held up', () => {
   it('holds up nobody else: the other and the operator are answered before its line is through', async () => {

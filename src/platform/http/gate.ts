@@ -48,7 +48,7 @@ export class Gate {
   /** Apart from the others. */
   readonly #foreignRates: RateLimits;
   readonly #lanes = new SenderLanes();
-  readonly #streams: StreamLimits;
+  #streams: StreamLimits;
   #authenticator: Authenticator | undefined;
   #policy: SessionPolicy | undefined;
   #draining = false;
@@ -69,6 +69,11 @@ export class Gate {
   use(authenticator: Authenticator, policy: SessionPolicy | undefined): void {
     this.#authenticator = authenticator;
     this.#policy = policy;
+  }
+
+  /** What counts streams, where others count what they have open with them. */
+  count(streams: StreamLimits): void {
+    this.#streams = streams;
   }
 
   /** From now on every answer tells the client to open its next connection elsewhere. */

@@ -415,7 +415,12 @@ describe('a key that holds many streams', () => {
         socket.write('GET /v0/endless HTTP/1.1\r\nHost: localhost\r\n\r\n');
         await once(socket, 'data');
       }
-      expectProblem(await client.get('/v0/stream'), 429, 'rate_limited', 'too many requests of this key: 2 streams open at once');
+      expectProblem(
+        await client.get('/v0/stream'),
+        429,
+        'rate_limited',
+        'too many requests of this key: 2 streams open at once, reads that wait among them',
+      );
       expect((await client.get('/v0/things/1')).status).toBe(200);
       open[0]!.destroy();
       await eventually(async () => (await client.get('/v0/stream')).status === 200);

@@ -19,6 +19,7 @@ import { createInstance } from './fastify-instance.js';
 import { Gate } from './gate.js';
 import { ProblemFilter } from './problem.filter.js';
 import { ERROR_MAPPERS, ProblemRenderer, type ErrorMapper } from './problem.renderer.js';
+import { StreamLimits } from './rate-limits.js';
 import { RequestsInWork } from './requests-in-work.js';
 import { Certificate, keepCertificate } from './tls/certificate.js';
 import type { Handshakes } from './tls/handshakes.js';
@@ -86,6 +87,8 @@ export async function createHttpApp(
   bound<WaitingRequests>(app, WaitingRequests)?.use((city) => inWork.ofCity(city));
   const auditor = bound<Auditor>(app, Auditor);
   if (auditor !== undefined) auditing.use(auditor);
+  const streams = bound<StreamLimits>(app, StreamLimits);
+  if (streams !== undefined) gate.count(streams);
   const authenticator = bound<Authenticator>(app, Authenticator);
   if (authenticator !== undefined) gate.use(authenticator, bound<SessionPolicy>(app, SessionPolicy));
   else if (config.auth === 'keys' && config.role !== 'worker') throw new Error('SVC_AUTH=keys needs an Authenticator in the root module');

@@ -72,7 +72,7 @@ describe('StreamLimits', () => {
     const open = (caller: Principal, city?: string): unknown => told(streams.admit(caller, city, (leave) => closing.push(leave)));
     expect([open(limited('a', 'one'), 'one'), open(limited('a', 'one'), 'one')]).toEqual([undefined, undefined]);
     expect(open(limited('a', 'one'), 'one')).toEqual({
-      detail: 'rate_limited: too many requests of this key: 2 streams open at once',
+      detail: 'rate_limited: too many requests of this key: 2 streams open at once, reads that wait among them',
       'retry-after': '5',
       'ratelimit-policy': '"key";q=2;qu="concurrent-requests"',
       ratelimit: '"key";r=0;t=5',

@@ -35,20 +35,24 @@ export class RateLimits {
   }
 }
 
-/** How many streams callers hold open at this process. */
+/** How many streams callers hold open at this process, and reads that wait. */
 export class StreamLimits {
   readonly #open = new Map<string, number>();
 
   constructor(private readonly ceilings: Ceilings<number>) {}
 
-  /** Counts a stream until `closed` has called back. The refusal when there are too many. */
+  /** Counts a stream, or a read that waits, until `closed` has called back. The refusal when there are too many. */
   admit(caller: Principal, city: string | undefined, closed: (leave: () => void) => void): ProblemError | undefined {
     const shared = sharedCity(caller, city);
     const names = [['key', keyName(caller)] as const, ...(shared === undefined ? [] : [['city', shared] as const])];
     for (const [what, name] of names) {
       const most = this.ceilings[what];
       if ((this.#open.get(`${what} ${name}`) ?? 0) < most) continue;
-      return tooMany(what, { rule: `${most} streams open at once`, policy: `q=${most};qu="concurrent-requests"`, retryS: STREAM_RETRY_S });
+      return tooMany(what, {
+        rule: `${most} streams open at once, reads that wait among them`,
+        policy: `q=${most};qu="concurrent-requests"`,
+        retryS: STREAM_RETRY_S,
+      });
     }
     for (const [what, name] of names) this.#count(`${what} ${name}`, 1);
     closed(() => {

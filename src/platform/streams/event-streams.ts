@@ -79,7 +79,7 @@ export class EventStreams {
     private readonly keys: KeyWatch,
   ) {}
 
-  /** Streams that are open on this process, of every kind. */
+  /** Streams that are open on this process, of every kind, and reads that wait. */
   get open(): number {
     return this.#open;
   }
@@ -299,6 +299,13 @@ export class EventStreams {
     const refused = refusal();
     if (refused !== undefined) throw refused;
     return { keyId, isRefused: () => refusal() !== undefined, add: () => this.filters.add(keyId, stream, name) };
+  }
+
+  /** Counts a read that waits among the streams until what it answers is called. @throws ProblemError unavailable as `assertRoom` */
+  hold(): () => void {
+    this.assertRoom();
+    this.#open++;
+    return () => void this.#open--;
   }
 
   #opening(channel: Channel, { keyId, isRefused, add }: OpenFilter, place: (subscriber: Subscriber) => void): Opening {

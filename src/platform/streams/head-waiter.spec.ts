@@ -1,8 +1,16 @@
+import { EventEmitter } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from '@jest/globals';
+
+import type { Principal } from '../../contract/principal.js';
+import type { AppConfig } from '../config/config.js';
+import { Failpoints } from '../failpoints/failpoints.js';
 import { Lifecycle } from '../health/lifecycle.js';
+import { StreamLimits } from '../http/rate-limits.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import { sleep } from '../time/clock.js';
-import { HeadWaiter } from './head-waiter.js';
+import { EventStreams } from './event-streams.js';
+import { clientGone, HeadWaiter } from './head-waiter.js';
 import type { StreamHub } from './hub.js';
 import type { KeyWatch } from './key-watch.js';
 
@@ -12,7 +20,9 @@ function aWaiter(head: number) {
   const state = { head };
   const lifecycle = new Lifecycle(new AppLogger(createLogger('silent', {})));
   const hub = { stream: (name: string) => (name === 'alpha' ? state : undefined) } as unknown as StreamHub;
-  return { state, lifecycle, waiter: new HeadWaiter(hub, NO_KEYS, lifecycle) };
+  const streams = new EventStreams(hub, {} as AppConfig, new Failpoints(), NO_KEYS);
+  const limits = new StreamLimits({ key: 2, city: 2 });
+  return { state, lifecycle, streams, limits, waiter: new HeadWaiter(hub, NO_KEYS, limits, streams, lifecycle) };
 }
 /** Longer than any test may take: whoever waits this long was not woken. */
 const NEVER = 600_000;
@@ -47,5 +57,48 @@ describe('waiting for a head', () => {
     await lifecycle.stop();
     await second;
     await waiter.above('alpha', 0, NEVER);
+  });
+});
+
+const limited = (keyId: string): Principal => ({ actor: keyId, keyId, scope: 'read', cities: ['alpha'] });
+/** Until it is told that the client has left. */
+function asked(waiter: HeadWaiter, caller: Principal): { answer: Promise<unknown>; leave: () => void } {
+  const socket = new EventEmitter();
+  const response = Object.assign(new EventEmitter(), { destroyed: false, req: { socket } }) as unknown as ServerResponse;
+  const answer = waiter.readAgain('alpha', 0, { index: '0', wait: '5m' }, clientGone(response, caller));
+  return { answer: answer.catch((error: unknown) => String(error)), leave: () => void response.emit('close') };
+}
+
+describe('reads that wait', () => {
+  // Guard: nobody makes a replica carry reads without end.
+  it('are as many of a key, and of the keys of a city, as it may have streams', async () => {
+    const { waiter, limits, streams } = aWaiter(0);
+    const first = [asked(waiter, limited('a')), asked(waiter, limited('a'))];
+    expect(streams.open).toBe(2);
+    expect(await asked(waiter, limited('a')).answer).toContain('rate_limited: too many requests of this key: 2 streams open at once');
+    expect(await asked(waiter, limited('b')).answer).toContain('rate_limited: too many requests of all keys of this city');
+    // What streams are opened is counted with them.
+    expect(limits.admit(limited('a'), 'alpha', () => undefined)).toBeDefined();
+    first[0]!.leave();
+    await first[0]!.answer;
+    const next = asked(waiter, limited('b'));
+    expect(streams.open).toBe(2);
+    for (const one of [first[1]!, next]) {
+      one.leave();
+      expect(await one.answer).toBe(true);
+    }
+    expect(streams.open).toBe(0);
+  });
+
+  // Guard: all of them together are bounded, too.
+  it('are as many as a replica carries streams', async () => {
+    const { waiter, limits, streams, state } = aWaiter(0);
+    streams.most = 1;
+    const first = asked(waiter, limited('a'));
+    expect(await asked(waiter, limited('b')).answer).toContain('this replica carries 1 streams');
+    expect(limits.admit(limited('b'), 'alpha', (leave) => leave())).toBeUndefined();
+    state.head = 1;
+    expect(await first.answer).toBe(true);
+    expect(await asked(waiter, limited('b')).answer).toBe(true);
   });
 });

@@ -6,7 +6,9 @@ import type { BlockingRead } from '../../contract/query.js';
 import { Slots } from '../collections/slots.js';
 import { Lifecycle } from '../health/lifecycle.js';
 import { whenGone } from '../http/leaving.js';
+import { StreamLimits } from '../http/rate-limits.js';
 import { resting } from '../turns/working.js';
+import { EventStreams } from './event-streams.js';
 import { StreamHub } from './hub.js';
 import { keyEnded, KeyWatch } from './key-watch.js';
 
@@ -33,6 +35,8 @@ export class HeadWaiter {
   constructor(
     private readonly hub: StreamHub,
     private readonly keys: KeyWatch,
+    private readonly limits: StreamLimits,
+    private readonly streams: EventStreams,
     lifecycle: Lifecycle,
   ) {
     lifecycle.onStop('accept', 'waiting reads', () => {
@@ -67,21 +71,48 @@ export class HeadWaiter {
    * What a blocking read does after its first look: waits when it was asked to and the head it saw is not above `index`.
    * True when it has waited and should look again.
    *
-   * @throws ProblemError unauthorized once the key that it waits with is no longer good
+   * @throws ProblemError unauthorized once the key that it waits with is no longer good; rate_limited, and unavailable, where one more
+   * would be too many, together with the streams that are open
    */
   async readAgain(stream: string, head: number, { index, wait }: BlockingRead, gone: AbortSignal): Promise<boolean> {
     if (index === undefined || head > Number(index)) return false;
     const ms = Math.min(wait === undefined ? DEFAULT_WAIT_MS : (parseDuration(wait) ?? DEFAULT_WAIT_MS), MAX_WAIT_MS);
+    const leave = this.#hold(stream, callers.get(gone) ?? ANYBODY);
+    try {
+      await this.restUntil(stream, Number(index), ms + Math.random() * (ms / 16), gone);
+    } finally {
+      leave();
+    }
+    return true;
+  }
+
+  /** `above`, which takes nobody's turn meanwhile. For what is bounded where it is asked for. @throws ProblemError unauthorized as above */
+  async restUntil(stream: string, seq: number, ms: number, gone: AbortSignal): Promise<void> {
     const revoked = new AbortController();
-    const forget = this.keys.add(keyIds.get(gone), () => revoked.abort());
+    const forget = this.keys.add(credentialOf(callers.get(gone) ?? ANYBODY), () => revoked.abort());
     try {
       const ended = AbortSignal.any([gone, revoked.signal]);
-      await resting(() => this.above(stream, Number(index), ms + Math.random() * (ms / 16), ended));
+      await resting(() => this.above(stream, seq, ms, ended));
     } finally {
       forget();
     }
     if (revoked.signal.aborted) throw keyEnded();
-    return true;
+  }
+
+  #hold(city: string, caller: Principal): () => void {
+    let leave = (): void => undefined;
+    const refused = this.limits.admit(caller, city, (left) => (leave = left));
+    if (refused !== undefined) throw refused;
+    try {
+      const end = this.streams.hold();
+      return () => {
+        leave();
+        end();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
   }
 
   #isAbove(stream: string, seq: number): boolean {
@@ -98,14 +129,13 @@ export class HeadWaiter {
   }
 }
 
-/** With which key a request waits. */
-const keyIds = new WeakMap<AbortSignal, string>();
+/** Who waits for the answer to a request. */
+const callers = new WeakMap<AbortSignal, Principal>();
 
 /** Aborts when the client goes away before it has been answered. A read that waits ends with the caller's key, too. */
 export function clientGone(response: ServerResponse, caller: Principal = ANYBODY): AbortSignal {
-  const keyId = credentialOf(caller);
   const gone = new AbortController();
-  if (keyId !== undefined) keyIds.set(gone.signal, keyId);
+  callers.set(gone.signal, caller);
   whenGone(response, () => gone.abort());
   return gone.signal;
 }

@@ -1,5 +1,7 @@
 import { Module, type DynamicModule, type ModuleMetadata } from '@nestjs/common';
+import { AppConfig } from '../config/config.js';
 import { EventLogModule } from '../event-log/event-log.module.js';
+import { StreamLimits } from '../http/rate-limits.js';
 import { EventStreams } from './event-streams.js';
 import { HeadWaiter } from './head-waiter.js';
 import { KeyWatch } from './key-watch.js';
@@ -33,7 +35,15 @@ export class StreamsModule {
     return {
       module: StreamsModule,
       imports: [EventLogModule, ...imports],
-      providers: [StreamLogRepository, StreamHub, EventStreams, HeadWaiter, KeyWatch, MemoryOfStreams],
+      providers: [
+        { provide: StreamLimits, inject: [AppConfig], useFactory: ({ streamLimits }: AppConfig) => new StreamLimits(streamLimits) },
+        StreamLogRepository,
+        StreamHub,
+        EventStreams,
+        HeadWaiter,
+        KeyWatch,
+        MemoryOfStreams,
+      ],
       exports: [StreamHub, EventStreams, HeadWaiter, KeyWatch],
     };
   }

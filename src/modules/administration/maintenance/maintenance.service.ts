@@ -18,6 +18,7 @@ import { maintenanceSettings, type MaintenanceSettings } from './settings.js';
 const WAIT_MS = 5 * 60_000;
 /** Between two looks, however often the city's log moves. */
 const LOOK_MS = 100;
+const LOOK_AGAIN_MS = 2_000;
 
 /** The maintenance of a city as requests see it. Nothing here waits for a cycle but who asks to. */
 @Injectable()
@@ -78,7 +79,7 @@ export class MaintenanceService {
       if (cycle === undefined || cycle.state === 'done') return cycle;
       const left = until - performance.now();
       if (gone.aborted || left <= 0) return undefined;
-      await this.heads.readAgain(city.stream, seen, { index: String(seen), wait: '2s' }, gone);
+      await this.heads.restUntil(city.stream, seen, LOOK_AGAIN_MS, gone);
       await resting(() => sleep(LOOK_MS, gone));
       seen = await this.config.current(city).then(({ index }) => index);
     }

@@ -10,6 +10,8 @@ import type { Tx } from '../../../platform/database/transactions.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import { StreamLimits } from '../../../platform/http/rate-limits.js';
+import type { EventStreams } from '../../../platform/streams/event-streams.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import type { StreamHub } from '../../../platform/streams/hub.js';
 import type { KeyWatch } from '../../../platform/streams/key-watch.js';
@@ -268,6 +270,8 @@ it('answers no more than fits, and says so', async () => {
     new HeadWaiter(
       { stream: () => undefined } as unknown as StreamHub,
       { add: () => () => undefined } as unknown as KeyWatch,
+      new StreamLimits({ key: 1, city: 1 }),
+      {} as EventStreams,
       new Lifecycle(new AppLogger(createLogger('silent'))),
     ),
   );
