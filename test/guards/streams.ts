@@ -276,6 +276,22 @@ export const STREAMS: readonly Guard[] = [
     name: 'has so many of them, streams included',
   },
   {
+    guard: 'A list of some cities does not tell which kinds others have.',
+    file: 'src/modules/tenancy/events/supervisor-events.repository.ts',
+    find: 'if (rows.length > 0 || limited) return rows;',
+    replace: 'if (rows.length > 0) return rows;',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'nothing of how much goes on in the others',
+  },
+  {
+    guard: 'A list of some cities does not tell how much goes on in the others.',
+    file: 'src/modules/tenancy/events/supervisor-events.service.ts',
+    find: 'const streams = indexed || limited ?',
+    replace: 'const streams = indexed || (limited && scope.cities === undefined) ?',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'nothing of how much goes on in the others',
+  },
+  {
     guard: 'A stream whose city has stopped while it was opened ends.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (pos > source.position) return subscriber.end(retryFrame());',

@@ -400,6 +400,33 @@ it('tells once of a city that joined and left after the position, and what it sa
   expect((JSON.parse(none) as Body).items.map(({ city }) => city)).not.toContain('omega');
 });
 
+// Guards: totals, and how exact they are, come from the caller's own streams.
+it('tells one who sees some cities nothing of how much goes on in the others, and of which kinds', async () => {
+  const { supervisor } = services(new SmallLimits());
+  const caller = { ...ANYBODY, cities: ['delta'] };
+  const said = (stream: string, type: string, count: number): Promise<void> =>
+    append(Array.from({ length: count }, () => ({ stream, type, actor: 'cat', payload: {} })));
+  const bodies = (): Promise<string[]> =>
+    Promise.all(
+      [
+        { actor: 'cat' },
+        { actor: 'nobody' },
+        { actor: 'cat', since: '1h', until: '1ms' },
+        { type: 'x.secret' },
+        { payload_match: ['n=1'] },
+      ].map((query) => supervisor.list(SupervisorEventsQuery.parse({ limit: '50', ...query }), caller)),
+    );
+  await said('delta', 'x.one', 3);
+  await said('alpha', 'x.one', 20);
+  // Of a stream of the supervisor's that is longer than what is counted nobody knows more.
+  await sql`update event_streams set floor = head where name = '__supervisor__'`.execute(db);
+  const before = await bodies();
+  expect((JSON.parse(before[0]!) as Body).items).toHaveLength(3);
+  expect(before.filter((body) => body.includes('total_is_estimate'))).toEqual([]);
+  await said('alpha', 'x.secret', 50);
+  expect(await bodies()).toEqual(before);
+});
+
 it('asks the index by time for what a list of all cities is bounded by', async () => {
   const bounded = { cities: undefined, since: 1_000, until: undefined, filter: toFilter({}) };
   // What autovacuum may leave behind here; the planner then reads the whole table, where it may. Of few streams it would read each one's.

@@ -17,6 +17,17 @@ export interface TaggedEvent extends Place {
   readonly bytes: number;
   readonly json: string;
 }
+/** What is left of a stream to be looked at: above `after` up to `upto`. */
+export interface Left {
+  readonly id: number;
+  readonly after: number;
+  readonly upto: number;
+}
+/** Events of a stretch, what of the streams is older than it, and the newest event in that; undefined where nothing is left. */
+export interface Stretch extends TaggedPart {
+  readonly left: readonly Left[];
+  readonly end: Place | undefined;
+}
 /** Events that fit into a room, and whether there are more. */
 export interface TaggedPart {
   readonly items: readonly TaggedEvent[];
@@ -100,8 +111,9 @@ export class SupervisorEventsRepository {
     return rows[0]!.n;
   }
 
-  /** The scope's streams, or undefined when they are more than `most`. */
+  /** The scope's streams: all that may have events of its cities, and without cities undefined when they are more than `most`. */
   async streams(scope: Scope, from: Place | undefined, most: number): Promise<StreamBounds[] | undefined> {
+    const limited = scope.cities !== undefined;
     const before = (ms: number | undefined, otherwise: RawBuilder<number>): RawBuilder<number> =>
       ms === undefined ? otherwise : sql<number>`event_seq_before(s.id, ${ago(ms)})`;
     const page =
@@ -112,13 +124,14 @@ export class SupervisorEventsRepository {
     const { rows } = await sql<StreamBounds>`
       with s as materialized (
         select s.id, s.name, s.head, s.floor, s.epoch_ends from event_streams s
-        where ${ofCities(scope.cities)} and ${await this.#hasType(scope.filter.type, most)} limit ${most + 1}
+        where ${ofCities(scope.cities)} and ${limited ? sql`true` : await this.#hasType(scope.filter.type, most)} limit ${limited ? null : most + 1}
       )
       select b.*, ${sizeOf(sql`b.epoch_ends`, sql`b.after`, sql`b.upto`)} as size from (
         select s.id, s.name, s.epoch_ends, ${before(scope.since, sql<number>`s.floor`)} as after, ${before(scope.until, sql<number>`s.head`)} as upto, ${page} as page
-        from s where (select count(*) from s) <= ${most}
+        from s where ${limited} or (select count(*) from s) <= ${most}
       ) b`.execute(this.db);
-    if (rows.length > 0) return rows;
+    // Who sees some cities is told nothing of what others have.
+    if (rows.length > 0 || limited) return rows;
     return (await this.#anyStream(scope)) ? undefined : [];
   }
 
@@ -174,6 +187,68 @@ export class SupervisorEventsRepository {
     return rows[0]!;
   }
 
+  /**
+   * The newest matching events of streams, in the order of all lists, of a stretch that begins with the newest of them: of those streams whose newest
+   * events come first, at most `most`, so many events as `window` are looked at. Nothing is read of any other stream.
+   */
+  async stretch(streams: readonly Left[], scope: Scope, room: Room, window: number, most: number): Promise<Stretch> {
+    const ofType = scope.filter.type === undefined ? sql`true` : sql`e.type = ${scope.filter.type}`;
+    const newest = sql`select e.ts, e.stream_id, e.seq from events e
+      where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${ofType} order by e.seq desc limit 1`;
+    const { rows: chosen } = await sql<Left & { from: number }>`
+      select w.id, w.after, f.seq as upto, greatest(w.after, f.seq - ${window}::bigint) as "from"
+      from ${lefts(streams)} join lateral (${newest}) f on true
+      order by f.ts desc, w.id desc limit ${most + 1}`.execute(this.db);
+    const read = chosen.slice(0, most);
+    // What this stretch does not look at: what is below a window, and the first stream that was left out.
+    const beyond = [...read.map((r) => ({ id: r.id, after: r.after, upto: r.from })), ...chosen.slice(most)];
+    const { rows: ends } = await sql<Place>`
+      select (extract(epoch from f.ts) * 1000000)::bigint as us, f.stream_id as "streamId", f.seq
+      from ${lefts(beyond)} join lateral (${newest}) f on true
+      order by f.ts desc, f.stream_id desc, f.seq desc limit 1`.execute(this.db);
+    const end = ends[0];
+    const above =
+      end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})`;
+    const looked = read.map((r) => ({ id: r.id, after: r.from, upto: r.upto }));
+    const part = await this.#part(
+      sql`
+      select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes
+      from ${lefts(looked)} join event_streams s on s.id = w.id
+      join lateral (
+        select * from events e
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${above} and ${matches(scope.filter)} and ${tagged(scope.cities)}
+        order by e.seq desc limit ${room.rows + 1}
+      ) e on true
+      ${NEWEST} limit ${room.rows + 1}`,
+      room,
+    );
+    return { ...part, left: end === undefined ? [] : await this.#below(streams, read, end), end };
+  }
+
+  /** What a stretch has left of the streams, of which it has looked at those of `read` from `end` on. */
+  async #below(streams: readonly Left[], read: readonly (Left & { readonly from: number })[], end: Place): Promise<Left[]> {
+    const { rows } = await sql<{ id: number; seq: number | null }>`
+      select w.id, (
+        select e.seq from events e
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
+          and (e.ts, e.stream_id, e.seq) <= (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})
+        order by e.seq desc limit 1) as seq
+      from ${lefts(read.map((r) => ({ id: r.id, after: r.from, upto: r.upto })))}`.execute(this.db);
+    const reached = new Map(rows.map(({ id, seq }, n) => [id, seq ?? read[n]!.from]));
+    return streams.map((s) => ({ id: s.id, after: s.after, upto: reached.get(s.id) ?? s.upto })).filter((s) => s.upto > s.after);
+  }
+
+  /** Matches among the newest `each` events of each stream. */
+  async countNewest(streams: readonly Left[], scope: Scope, each: number): Promise<number> {
+    const { rows } = await sql<{ n: number }>`
+      select coalesce(sum(c.n), 0)::bigint as n from ${lefts(streams)} join event_streams s on s.id = w.id
+      join lateral (
+        select count(*) filter (where ${matches(scope.filter)} and ${tagged(scope.cities)}) as n from (
+          select * from events e where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto order by e.seq desc limit ${each}) e
+      ) c on true`.execute(this.db);
+    return rows[0]!.n;
+  }
+
   /** The place `n` events before `from`, matching or not. */
   async skip(from: Place | undefined, scope: Scope, n: number): Promise<Place | undefined> {
     const { rows } = await sql<Place>`
@@ -212,6 +287,11 @@ export class SupervisorEventsRepository {
       join event_streams s on s.id = e.stream_id`.execute(this.db);
     return rows[0]!;
   }
+}
+
+/** SQL of streams, as `w`. */
+function lefts(streams: readonly Left[]): RawBuilder<unknown> {
+  return sql`unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => s.upto)}::bigint[]) as w(id, after, upto)`;
 }
 
 function atOrBefore(from: Place | undefined): RawBuilder<boolean> {

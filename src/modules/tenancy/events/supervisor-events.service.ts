@@ -9,11 +9,20 @@ import { FeedEventsService } from './feed-events.service.js';
 import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
 import { formatFeedToken, parseFeedToken } from './page-token.js';
-import { SupervisorEventsRepository, type Place, type Scope, type StreamBounds, type TaggedEvent } from './supervisor-events.repository.js';
+import {
+  SupervisorEventsRepository,
+  type Left,
+  type Place,
+  type Scope,
+  type StreamBounds,
+  type TaggedEvent,
+} from './supervisor-events.repository.js';
 
 /** Events that are looked at for each of a page at first, and how much further each time. */
 const NEAR = 20;
 const WIDER = 5;
+/** Of many cities so many times more streams are read together than one by one. */
+const STRETCHED = 4;
 
 interface Found {
   readonly items: readonly TaggedEvent[];
@@ -57,8 +66,13 @@ export class SupervisorEventsService {
 
   async #newest(scope: Scope, from: Place | undefined, limit: number): Promise<Listed> {
     const indexed = !isUnindexed(scope.filter);
-    const streams = indexed ? await this.repository.streams(scope, from, this.limits.fewStreams) : undefined;
-    const { items, more } = streams === undefined ? await this.#byTime(scope, from, limit) : await this.#byStream(streams, scope, limit);
+    const limited = scope.cities !== undefined;
+    const streams = indexed || limited ? await this.repository.streams(scope, from, this.limits.fewStreams) : undefined;
+    const { items, more } = await (streams === undefined
+      ? this.#byTime(scope, from, limit)
+      : this.#isFew(streams, scope)
+        ? this.#byStream(streams, scope, limit)
+        : this.#byStretch(streams, scope, limit));
     const place = more === undefined ? undefined : ({ k: 'tq', t: more.us, i: more.streamId, s: more.seq } as const);
     const next = place === undefined ? undefined : formatFeedToken(place, await this.feed.seal());
     return { items: items.map((e) => e.json), next, ...(await this.#total(scope, streams)) };
@@ -69,8 +83,36 @@ export class SupervisorEventsService {
     return { items, more: more ? items.at(-1) : undefined };
   }
 
+  /** Whether an index answers what is asked of each of them, and they are asked one by one. */
+  #isFew(streams: readonly StreamBounds[], { filter }: Scope): boolean {
+    return !isUnindexed(filter) && streams.length <= this.limits.fewStreams;
+  }
+
+  /** Of some cities, however many: what all others do is neither looked at nor told, not even by how long it takes. */
+  async #byStretch(streams: readonly StreamBounds[], scope: Scope, limit: number): Promise<Found> {
+    const items: TaggedEvent[] = [];
+    let room = wholePage(limit, this.limits.pageBytes);
+    const started = performance.now();
+    const most = STRETCHED * this.limits.fewStreams;
+    let left: readonly Left[] = streams
+      .map(({ id, after, upto, page }) => ({ id, after, upto: Math.min(upto, page) }))
+      .filter((s) => s.upto > s.after);
+    while (left.length > 0) {
+      const window = isUnindexed(scope.filter) ? Math.ceil(this.limits.stretch / Math.min(left.length, most)) : 2 ** 40;
+      const found = await this.repository.stretch(left, scope, room, window, most);
+      items.push(...found.items);
+      if (found.more) return { items, more: items.at(-1) };
+      if (found.end === undefined) break;
+      room = roomAfter(room, found.items);
+      ({ left } = found);
+      // As for lists of all.
+      if (performance.now() - started > this.limits.pageBudgetMs) return { items, more: { ...found.end, seq: found.end.seq + 1 } };
+    }
+    return { items, more: undefined };
+  }
+
   async #byTime(scope: Scope, start: Place | undefined, limit: number): Promise<Found> {
-    const plain = scope.cities === undefined && scope.filter.type === undefined && !isUnindexed(scope.filter);
+    const plain = scope.filter.type === undefined && !isUnindexed(scope.filter);
     const items: TaggedEvent[] = [];
     let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
@@ -101,6 +143,11 @@ export class SupervisorEventsService {
     }
     if (scope.cities === undefined && plain) return { total: streams.reduce((sum, s) => sum + Math.max(0, s.size), 0), estimated: false };
     const each = Math.ceil(most / Math.max(1, streams.length));
+    if (!this.#isFew(streams, scope)) {
+      const size = streams.reduce((sum, s) => sum + s.size, 0);
+      if (size <= most) return { total: await this.repository.countNewest(streams, scope, most), estimated: false };
+      return { total: await this.repository.countNewest(streams, scope, each), estimated: streams.some((s) => s.size > each) };
+    }
     const { n, most: longest } = await this.repository.countOfStreams(streams, scope, each + 1);
     return { total: n, estimated: longest > each };
   }
