@@ -14,10 +14,20 @@ const CHAIN_MS = 10 * 60_000;
 /** A base that nothing moves far from is stored anew: what is stored is dropped after a day, however new the ids that count from it. */
 const RENEW_MS = 30 * 60_000;
 
+/** What a page token counts from: a stored position that is kept for a day yet, and is near. */
+const TOKEN_BASE_MS = 60 * 60_000;
+const TOKEN_MOVED_LIMIT = 256;
+
 /** How far a stream is, with its name: ids go on naming one that has left, and not everybody may see it. */
 interface Moved {
   readonly name: string;
   readonly seq: number;
+}
+
+/** What an opaque id stands for, and what it counts from where the next may do so, too. */
+export interface Resolved {
+  readonly positions: Map<number, number>;
+  readonly base: CheckpointBase | undefined;
 }
 
 class Base implements CheckpointBase {
@@ -108,21 +118,41 @@ export class Checkpoints {
     return new OpaquePosition(new Base(id, id, seqs, await this.repository.seal()), []);
   }
 
+  /**
+   * A position after another one, which counts from what that did, where it is near enough; otherwise with a stored row of its own. What the other names goes
+   * on being named as it did: a stream that all is told of is in no `vector`, and would be where it was stored.
+   */
+  async after({ positions, base }: Resolved, vector: ReadonlyMap<number, number>): Promise<OpaquePosition> {
+    if (base === undefined) return this.own(vector);
+    const all = new Map([...positions, ...vector]);
+    let moved = 0;
+    for (const [id, seq] of all) if (seq !== base.seqOf(id) || !base.has(id)) moved++;
+    return moved > TOKEN_MOVED_LIMIT ? this.own(vector) : new OpaquePosition(base, all);
+  }
+
   /** The positions an opaque id stands for. @throws 400 invalid_cursor, 410 cursor_expired. */
   async resolve(value: string, what: string): Promise<Map<number, number>> {
-    const cursor = parseOpaque(value, what, await this.repository.seal());
+    return (await this.resolved(value, what)).positions;
+  }
+
+  /** The same, and what the next position may count from: nothing, when that is soon dropped. */
+  async resolved(value: string, what: string): Promise<Resolved> {
+    const seal = await this.repository.seal();
+    const cursor = parseOpaque(value, what, seal);
     const chain = await this.repository.cursorChain(cursor.checkpoint);
     if (chain.length === 0) {
       throw problem('cursor_expired', `${what} is too old to be resolved; the oldest position is now the head, list the events you miss`);
     }
     const positions = new Map<number, number>();
     for (const row of chain) row.stream_ids.forEach((id, i) => positions.set(id, row.seqs[i]!));
+    const isNew = chain[0]!.age_ms < TOKEN_BASE_MS;
+    const base = isNew ? new Base(cursor.checkpoint, cursor.checkpoint, new Map(positions), seal) : undefined;
     for (const [id, distance] of cursor.moved) {
       const seq = (positions.get(id) ?? 0) + distance;
       if (seq < 0) throw problem('invalid_cursor', `${what} is not a position`, { at: placeOf(what) });
       positions.set(id, seq);
     }
-    return positions;
+    return { positions, base };
   }
 
   #interval(): number {

@@ -27,6 +27,18 @@ export function ahead(what: string, position: string, newest: string, goOn = new
   return problem('cursor_ahead', `${what} is ahead of the log: ${position}, which has nothing after ${newest}; go on from ${goOn}`);
 }
 
+/**
+ * Cities that joined and left while a client was away, of which it may still be told: its ids name each of them until all is told, and each piece of that may
+ * have a row of its own with all of them.
+ */
+export const MOST_MISSED = 5_000;
+
+/** More of them than `most`. `instead` is what to do about it. */
+export function missedTooMany(what: string, most: number, instead: string): Error {
+  const many = `more than ${most} cities have joined and left since the supervisor's event in ${what}`;
+  return problem('cursor_expired', `${many}; the oldest position is now the head, ${instead}`);
+}
+
 /** A city position: a decimal sequence number; 0 is before the first event. */
 export function parseSeq(value: string, what: string): number {
   const n = SEQ.test(value) ? Number(value) : NaN;

@@ -6,7 +6,7 @@ import { AppConfig } from '../config/config.js';
 import { newestBefore, placeOf } from '../event-log/epochs.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import type { Channel } from './channel.js';
-import { ahead, formatComposite, isOpaque, parseComposite, parseSeq } from './cursor.js';
+import { ahead, formatComposite, isOpaque, missedTooMany, MOST_MISSED, parseComposite, parseSeq } from './cursor.js';
 import type { StreamState } from './feed-state.js';
 import { StreamHub, type Left, type SupervisorGroup } from './hub.js';
 import { KeyWatch } from './key-watch.js';
@@ -17,12 +17,6 @@ import { Subscriber, type Lag } from './subscriber.js';
 
 /** Open streams a process carries, of every kind; beyond it a client is sent elsewhere. */
 const MAX_STREAMS = 20_000;
-
-/**
- * Cities that joined and left while a client was away, of which it may still be told: its ids name each of them until all is told, and each piece of that has a
- * row of its own with all of them.
- */
-const MAX_MISSED = 5_000;
 
 export interface CityStreamRequest {
   readonly stream: string;
@@ -68,7 +62,7 @@ function asked(lastEventId: string | undefined, query: string | undefined, name:
 export class EventStreams {
   /** Tests have fewer. */
   most = MAX_STREAMS;
-  mostMissed = MAX_MISSED;
+  mostMissed = MOST_MISSED;
   readonly filters = new OpenFilters();
   #open = 0;
 
@@ -187,17 +181,18 @@ export class EventStreams {
       // It may leave before all is told.
       starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
     }
-    await this.#gone(wanted, since, cities, starts, old, asked);
+    await this.#gone(wanted, since, what, cities, starts, old, asked);
     if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts);
-    await this.#assertThere(what, asked);
+    await this.#assertThere(what, isOpaque(value), asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
   }
 
-  /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. */
+  /** Streams that a cursor names and the feed no longer has: what they still had to say is delivered. @throws 410 as `#missed` */
   async #gone(
     wanted: ReadonlyMap<number, number>,
     since: number | undefined,
+    what: string,
     cities: readonly string[] | undefined,
     starts: Map<number, Start>,
     old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
@@ -205,6 +200,7 @@ export class EventStreams {
   ): Promise<void> {
     const ids = [...wanted.keys()].filter((id) => !this.hub.streams.has(id));
     if (ids.length === 0) return;
+    let behind = 0;
     for (const row of await this.hub.learning(this.hub.repository.byId(ids))) {
       // Not even the head of a city that the client may not see, or has not asked for, shows in an id or a refusal.
       if (cities !== undefined && !cities.includes(row.name)) continue;
@@ -212,7 +208,9 @@ export class EventStreams {
       asked.push({ id: row.id, name: row.name, pos, newest: newestBefore(row, pos) });
       // Also when the client has all of it: the stream may be learned, or say more, before the client is in its place.
       starts.set(row.id, { pos, gone: row, stays: since !== undefined && row.joined_supervisor_seq >= since });
-      if (pos < row.head) old.push({ stream: row, pos });
+      if (pos >= row.head) continue;
+      if (++behind > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
+      old.push({ stream: row, pos });
     }
   }
 
@@ -229,10 +227,7 @@ export class EventStreams {
     starts: Map<number, Start>,
   ): Promise<void> {
     const rows = await this.hub.learning(this.hub.repository.leftSince(since, this.mostMissed + 1, cities));
-    if (rows.length > this.mostMissed) {
-      const many = `more than ${this.mostMissed} cities have joined and left since the supervisor's event in ${what}`;
-      throw problem('cursor_expired', `${many}; the oldest position is now the head, list the events you miss`);
-    }
+    if (rows.length > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
     for (const row of rows) {
       if (wanted.has(row.id) || starts.has(row.id)) continue;
       starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
@@ -255,11 +250,12 @@ export class EventStreams {
   }
 
   /** @throws 410 cursor_ahead, which says from where to go on: the same in all streams but those that do not have their positions. */
-  async #assertThere(what: string, asked: readonly Asked[]): Promise<void> {
+  async #assertThere(what: string, wasOpaque: boolean, asked: readonly Asked[]): Promise<void> {
     const lost = asked.find(({ newest }) => newest !== undefined);
     if (lost === undefined) return;
+    // Whoever has sent all names can be answered with them; nothing is stored for who makes them up.
     const goOn =
-      asked.length <= COMPOSITE_LIMIT
+      !wasOpaque || asked.length <= COMPOSITE_LIMIT
         ? formatComposite(new Map(asked.map(({ name, pos, newest }) => [name, newest ?? pos])))
         : (await this.hub.checkpoints.own(new Map(asked.map(({ id, pos, newest }) => [id, newest ?? pos])))).id();
     throw ahead(what, `${lost.name}:${lost.pos}`, `${lost.name}:${lost.newest}`, goOn);
@@ -394,6 +390,8 @@ interface Start {
   /** As in `Lag`. */
   readonly stays?: boolean;
 }
+
+const LIST = 'list the events you miss';
 
 const expired = (oldest: string): ProblemError =>
   problem('cursor_expired', `the log no longer holds this position; the oldest position is ${oldest}`);

@@ -242,6 +242,27 @@ describe('the feed of a changing set of cities', () => {
     }
   });
 
+  // Guard: those that an id names are as many at the most.
+  it('an id that names too many cities which have left with something to say is one, too', async () => {
+    const names = [fresh(), fresh(), fresh()];
+    for (const name of names) await a.join(name);
+    const first = await open(`${a.url}/sup`);
+    const { id: before } = await first.until((f) => f.event === 'heartbeat');
+    for (const name of names) await a.leave(name);
+    await b.hub.refresh();
+    const { mostMissed } = b.streams;
+    const over = new AbortController();
+    try {
+      b.streams.mostMissed = 2;
+      const refused = await fetch(`${b.url}/sup`, { headers: { 'last-event-id': before! }, signal: over.signal });
+      expect(refused.status).toBe(410);
+      await (await open(`${b.url}/sup?cities=${names[0]},${names[1]}`, before)).until((f) => f.event === 'heartbeat');
+    } finally {
+      over.abort();
+      b.streams.mostMissed = mostMissed;
+    }
+  });
+
   // Guard: with a part of the log known, what others had kept for weeks would be told as if it were new.
   it('who opens the feed while a gap is found is told of no city what was said long before', async () => {
     const [quiet, name] = [fresh(), fresh()];

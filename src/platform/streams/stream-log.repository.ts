@@ -186,18 +186,18 @@ export class StreamLogRepository {
     return rows[0]!.id;
   }
 
-  /** The chain of rows from a root up to `id`, oldest first; empty when the cursor is not kept any more. */
-  async cursorChain(id: number): Promise<{ stream_ids: number[]; seqs: number[] }[]> {
-    const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[] }>({
+  /** The chain of rows from a root up to `id`, oldest first, with the age of each; empty when the cursor is not kept any more. */
+  async cursorChain(id: number): Promise<{ stream_ids: number[]; seqs: number[]; age_ms: number }[]> {
+    const { rows } = await this.pool.query<{ stream_ids: number[]; seqs: string[]; age_ms: number }>({
       name: 'cursor-chain',
       text: `with wanted as (
           select r.id as root from event_cursors c join event_cursors r on r.id = coalesce(c.root_id, c.id) where c.id = $1
         )
-        select c.stream_ids, c.seqs from event_cursors c, wanted w
+        select c.stream_ids, c.seqs, (extract(epoch from now() - c.created_at) * 1000)::float8 as age_ms from event_cursors c, wanted w
         where c.id <= $1 and (c.id = w.root or c.root_id = w.root) order by c.id`,
       values: [id],
     });
-    return rows.map((r) => ({ stream_ids: r.stream_ids, seqs: r.seqs.map(Number) }));
+    return rows.map((r) => ({ ...r, seqs: r.seqs.map(Number) }));
   }
 
   /**

@@ -32,6 +32,7 @@ class SmallLimits extends ListLimits {
   override readonly counted: number = 7;
   override readonly pageBytes: number = 2_000;
   override readonly fewStreams: number = 3;
+  override readonly missed: number = 2;
 }
 
 interface Item {

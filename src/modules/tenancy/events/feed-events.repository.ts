@@ -59,11 +59,11 @@ export class FeedEventsRepository {
     return rows;
   }
 
-  /** Streams that joined the feed after this event of the supervisor's stream, and have left it. */
-  async leftSince(supervisorSeq: number, cities: readonly string[] | undefined): Promise<FeedStream[]> {
+  /** Up to `limit` streams that joined the feed after this event of the supervisor's stream, and have left it. */
+  async leftSince(supervisorSeq: number, limit: number, cities: readonly string[] | undefined): Promise<FeedStream[]> {
     const { rows } = await sql<FeedStream>`
       select ${STREAM} from event_streams s
-      where not s.active and s.joined_supervisor_seq >= ${supervisorSeq} and ${ofCities(cities)}`.execute(this.db);
+      where not s.active and s.joined_supervisor_seq >= ${supervisorSeq} and ${ofCities(cities)} limit ${limit}`.execute(this.db);
     return rows;
   }
 

@@ -3,7 +3,8 @@ import { problem } from '../../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { distance, lostAfter, newestBefore, placeOf } from '../../../platform/event-log/epochs.js';
 import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
-import { ahead, formatComposite, isOpaque, parseComposite } from '../../../platform/streams/cursor.js';
+import type { Resolved } from '../../../platform/streams/checkpoints.js';
+import { ahead, formatComposite, isOpaque, missedTooMany, parseComposite } from '../../../platform/streams/cursor.js';
 import { StreamHub } from '../../../platform/streams/hub.js';
 import type { PositionSeal } from '../../../platform/streams/position-seal.js';
 import { COMPOSITE_LIMIT } from '../../../platform/streams/positions.js';
@@ -33,7 +34,7 @@ export class FeedEventsService {
 
   /** @throws 400 invalid_cursor, 410 cursor_expired. */
   async list(asked: Asked, scope: Scope, limit: number): Promise<Listed> {
-    const positions = await this.#start(asked, scope);
+    const { positions, opaque } = await this.#start(asked, scope);
     await this.#narrow(positions, scope);
     const lags = lagging(positions);
     const total = await this.#total(lags, scope);
@@ -59,7 +60,7 @@ export class FeedEventsService {
     const more = lagging(positions).length > 0;
     return {
       items: await this.repository.envelopes(keys),
-      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions) }, await this.seal()) : undefined,
+      next: more ? formatFeedToken({ k: 'sv', p: await this.#position(positions, opaque) }, await this.seal()) : undefined,
       ...total,
     };
   }
@@ -69,8 +70,10 @@ export class FeedEventsService {
     return this.hub.repository.seal();
   }
 
-  async #start({ value, what }: Asked, scope: Scope): Promise<Positions> {
-    const ids = isOpaque(value) ? await this.hub.checkpoints.resolve(value, what) : undefined;
+  /** @throws 410 cursor_expired also where there are too many cities that have left */
+  async #start({ value, what }: Asked, scope: Scope): Promise<{ positions: Positions; opaque: Resolved | undefined }> {
+    const opaque = isOpaque(value) ? await this.hub.checkpoints.resolved(value, what) : undefined;
+    const ids = opaque?.positions;
     const names = ids === undefined ? parseComposite(value, what) : undefined;
     const streams = await this.repository.streams(
       scope.cities,
@@ -81,7 +84,8 @@ export class FeedEventsService {
     const supervisor = streams.find((s) => s.name === SUPERVISOR_STREAM);
     const since = supervisor === undefined ? undefined : named(supervisor);
     const positions: Positions = new Map();
-    if (since !== undefined && since < supervisor!.head) streams.push(...(await this.#missed(since, streams, scope.cities)));
+    if (since !== undefined && since < supervisor!.head) streams.push(...(await this.#missed(since, what, streams, scope.cities)));
+    let gone = 0;
     for (const stream of streams) {
       if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
       const position = named(stream);
@@ -89,16 +93,23 @@ export class FeedEventsService {
       const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
       const pos = placeOf(stream.ends, position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head));
       // The tokens name one for as long as they say, or its last words may say, that it is yet to be told of.
+      if (!stream.active && position !== undefined && pos < stream.head && ++gone > this.limits.missed) throw this.#tooMany(what);
       const isOver = !stream.active && !stream.lately && (since === undefined || stream.joinedSupervisorSeq < since);
       if (!isOver || pos < stream.head) positions.set(stream.id, { pos, upto: stream.head, stream });
     }
-    return positions;
+    return { positions, opaque };
   }
 
   /** Streams that joined after this event of the supervisor's and have left, as `EventStreams` tells of them. */
-  async #missed(since: number, known: readonly FeedStream[], cities: Scope['cities']): Promise<FeedStream[]> {
+  async #missed(since: number, what: string, known: readonly FeedStream[], cities: Scope['cities']): Promise<FeedStream[]> {
+    const rows = await this.repository.leftSince(since, this.limits.missed + 1, cities);
+    if (rows.length > this.limits.missed) throw this.#tooMany(what);
     const ids = new Set(known.map(({ id }) => id));
-    return (await this.repository.leftSince(since, cities)).filter(({ id }) => !ids.has(id));
+    return rows.filter(({ id }) => !ids.has(id));
+  }
+
+  #tooMany(what: string): Error {
+    return missedTooMany(what, this.limits.missed, 'list with `since` instead of a position');
   }
 
   /** Moves the positions over what is older than `since`, and the ends before what is newer than `until`. */
@@ -120,9 +131,11 @@ export class FeedEventsService {
   }
 
   /** A position that any replica can resolve, short however many cities there are. */
-  async #position(positions: Positions): Promise<string> {
+  async #position(positions: Positions, opaque: Resolved | undefined): Promise<string> {
     if (positions.size <= COMPOSITE_LIMIT) return formatComposite(new Map([...positions.values()].map((p) => [p.stream.name, p.pos])));
-    return (await this.hub.checkpoints.own(new Map([...positions].map(([id, p]) => [id, p.pos])))).id();
+    const { checkpoints } = this.hub;
+    const vector = new Map([...positions].map(([id, p]) => [id, p.pos]));
+    return (await (opaque === undefined ? checkpoints.own(vector) : checkpoints.after(opaque, vector))).id();
   }
 }
 
