@@ -344,6 +344,22 @@ export const EVENT_LOG_GUARDS: readonly Guard[] = [
     name: 'gives up after so many attempts in a row',
   },
   {
+    guard: 'Parts that are wider than what is kept hold up nothing that is too old.',
+    file: 'src/platform/event-log/parts.ts',
+    find: 'const since = isWide ? undefined :',
+    replace: 'const since = isWide && keptMs === undefined ? undefined :',
+    test: 'src/platform/event-log/parts.db-spec.ts',
+    name: 'where they are wider than what is kept now',
+  },
+  {
+    guard: 'What is kept for a short time is sealed in time.',
+    file: 'src/modules/tenancy/events/event-retention.ts',
+    find: 'age === undefined ? sealMs : age / 4',
+    replace: 'age === undefined ? sealMs : age * 1e3',
+    test: 'src/modules/tenancy/events/rotation.db-spec.ts',
+    name: 'seals sooner what is kept',
+  },
+  {
     guard: 'A part begins after what the rest has of its time.',
     file: 'src/platform/event-log/parts.ts',
     find: 'return newest === undefined ? span',

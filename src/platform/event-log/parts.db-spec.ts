@@ -7,6 +7,7 @@ import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { EventParts } from './parts.js';
 import { EventPartitions, type PartedLog } from './partitions.js';
+import { EventSegments } from './segments.js';
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -251,6 +252,34 @@ describe('a log of which something is to go at some time', () => {
       await append(1, 'beta');
       expect((await found()).partitions).toHaveLength(1);
     });
+  });
+
+  // Guard: what was kept for long is dropped row by row once it is to be kept for less.
+  it('has no parts to wait for where they are wider than what is kept now', async () => {
+    const wide = { from: new Date(Date.now() - 40 * DAY), to: new Date(Date.now() + 50 * DAY) };
+    await append(1);
+    await transactions.run((tx) => partitions.part(tx));
+    await age(50, 1);
+    await transactions.run((tx) => partitions.add(tx, wide));
+    await append(4);
+    await sql`update events set ts = now() - interval '20 days' where seq between 2 and 4`.execute(db);
+    const segments = new EventSegments();
+    await sql`insert into event_segments (stream_id, first_seq, last_seq)
+      select id, 1, 1 from event_streams where name = 'alpha' union all select id, 2, 4 from event_streams where name = 'alpha'`.execute(
+      db,
+    );
+    const drop = async (keptMs: number): Promise<number[]> => {
+      const { since } = await worker().round(keptMs);
+      while (await transactions.run((tx) => segments.dropOldest(tx, keptMs, 2_000, since)));
+      return seqs();
+    };
+    expect(await drop(100 * DAY)).toEqual([1, 2, 3, 4, 5]);
+    expect(await drop(KEPT)).toEqual([5]);
+    expect(await stream()).toEqual({ head: 5, floor: 4 });
+    // The others are dropped as wholes again once it has gone.
+    await sql`drop table ${sql.table((await found()).partitions[0]!.name)}`.execute(db);
+    await worker().round(KEPT);
+    expect((await worker().round(KEPT)).since).toEqual((await found()).partitions[0]!.from);
   });
 
   it('waits for whoever reads no longer than it may, and holds up nobody for it', async () => {

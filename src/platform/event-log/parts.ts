@@ -35,7 +35,8 @@ export class EventParts {
 
   /**
    * Makes the parts that come next, and drops those that are too old, by the clock that gave the events their times: a worker whose own goes wrong
-   * would drop what is to be kept. Answers how many, and from when on events are in parts.
+   * would drop what is to be kept. Answers how many, and from when on events are in parts and go with them: where a part is as wide as it was for what
+   * was kept for longer before, its events go one by one as all others.
    */
   async round(keptMs: number | undefined, signal?: AbortSignal): Promise<{ dropped: number; since: Date | undefined }> {
     const now = (await this.transactions.run((tx) => this.partitions.now(tx))).getTime();
@@ -43,7 +44,8 @@ export class EventParts {
     if (log?.keepsFree === true) await this.#alone((tx) => this.partitions.keepFreeNoMore(tx), signal);
     if (keptMs !== undefined && keptMs >= LEAST_MS) log = await this.#ahead(log, now, keptMs / PARTS, signal);
     if (log === undefined) return { dropped: 0, since: undefined };
-    const since = log.partitions[0]?.from;
+    const isWide = log.partitions.some(({ from, to }) => keptMs !== undefined && to.getTime() - from.getTime() > keptMs);
+    const since = isWide ? undefined : log.partitions[0]?.from;
     return { dropped: keptMs === undefined ? 0 : await this.#drop(log, new Date(now - keptMs), signal), since };
   }
 

@@ -37,9 +37,11 @@ export class EventRetention implements OnApplicationBootstrap {
 
   /** One round. Returns how many parts and batches were dropped. */
   async round({ sealEvents, sealMs } = ROTATE, signal?: AbortSignal): Promise<number> {
-    const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealMs, STREAMS_A_ROUND));
-    for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
     const age = this.config.eventRetentionMs;
+    // Only what is sealed is dropped: what is kept for an hour is not to wait for a day.
+    const sealAfterMs = Math.min(sealMs, age === undefined ? sealMs : age / 4);
+    const due = await this.transactions.run((tx) => this.segments.due(tx, sealEvents, sealAfterMs, STREAMS_A_ROUND));
+    for (const id of due) await this.transactions.run((tx) => this.segments.seal(tx, id));
     const parts = await this.parts.round(age, signal);
     if (age === undefined) return parts.dropped;
     let { dropped } = parts;

@@ -117,6 +117,18 @@ describe('retention', () => {
     expect(await retention(3_600_000).round()).toBe(0);
   });
 
+  // Guard: what is kept for an hour is sealed in time to be dropped then.
+  it('seals sooner what is kept for less than four days', async () => {
+    await append(10);
+    await age(2, 10);
+    expect(await retention(3_600_000).round()).toBe(1);
+    expect(await stream()).toEqual({ head: 10, floor: 10, sealed_seq: 10 });
+    await append(10);
+    await sql`update events set ts = ts - interval '14 minutes'`.execute(db);
+    await retention(3_600_000).round();
+    expect((await stream()).sealed_seq).toBe(10);
+  });
+
   it('never lets a reader see a hole above the floor', async () => {
     await append(3_000);
     await rotation.rotate('alpha', ANYBODY);
