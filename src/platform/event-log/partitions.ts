@@ -149,15 +149,15 @@ export class EventPartitions {
     return rows.map(({ id }) => id);
   }
 
-  /** Takes what a stream has in a part from its readers, as far as it is from before `before`. Its writers wait until the transaction ends. */
+  /**
+   * Takes what a stream has in a part from its readers, as far as it is from before `before`. Its writers wait until the transaction ends. Its segments are left to
+   * `EventSegments.forget`: whoever drops one has its row, and waits for the stream.
+   */
   async raiseFloor(tx: Tx, name: string, streamId: number, before: Date): Promise<void> {
     await sql`select pg_advisory_xact_lock(1, ${streamId})`.execute(tx);
     await sql`
       with last as (
         select e.seq from ${sql.table(name)} e where e.stream_id = ${streamId} and e.ts < ${before} order by e.seq desc limit 1
-      ), dropped as (
-        update event_segments g set dropped_at = clock_timestamp() from last l
-        where g.stream_id = ${streamId} and g.last_seq <= l.seq and g.dropped_at is null
       )
       update event_streams s set floor = log_place(s.epoch_ends, l.seq) from last l where s.id = ${streamId} and l.seq > s.floor`.execute(
       tx,

@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { registerCity } from '../../../test/support/registry.js';
+import { eventually } from '../../../test/support/sse.js';
 import { createDb, createPool, type Db } from '../database/database.js';
 import { Transactions } from '../database/transactions.js';
 import { Failpoints } from '../failpoints/failpoints.js';
@@ -144,16 +145,49 @@ describe('a log of which something is to go at some time', () => {
     }
   });
 
-  it('notes the segments that go with a part', async () => {
+  // Guard: segments are forgotten with what was in them.
+  it('goes with its segments, also while one of them is being dropped', async () => {
     const parts = worker();
     await parts.round(KEPT);
     await past(20, 5);
     await append(5);
     await sql`insert into event_segments (stream_id, first_seq, last_seq) select id, 1, 4 from event_streams where name = 'alpha'
       union all select id, 5, 7 from event_streams where name = 'alpha'`.execute(db);
-    await parts.round(KEPT);
-    const dropped = await sql<{ last: number }>`select last_seq as last from event_segments where dropped_at is not null`.execute(db);
-    expect(dropped.rows).toEqual([{ last: 4 }]);
+    const segments = new EventSegments();
+    const left = async (): Promise<number[]> =>
+      (await sql<{ last: number }>`select last_seq as last from event_segments order by 1`.execute(db)).rows.map(({ last }) => last);
+    await transactions.run(async (tx) => {
+      // What another worker does that has begun with the rows.
+      await sql`select 1 from event_segments where last_seq = 4 for update`.execute(tx);
+      await parts.round(KEPT);
+      expect((await stream()).floor).toBe(5);
+      await transactions.run((other) => segments.forget(other, 10));
+      expect(await left()).toEqual([4, 7]);
+    });
+    await transactions.run((tx) => segments.forget(tx, 10));
+    expect(await left()).toEqual([7]);
+  });
+
+  // Guards: of two workers one drops a segment, the other a part with it: neither waits for the other for ever, and the floor does not go back.
+  it('is taken from its readers while a segment of it is being dropped', async () => {
+    await worker().round(KEPT);
+    await past(20, 5);
+    const { partitions: made } = await found();
+    await sql`insert into event_segments (stream_id, first_seq, last_seq) select id, 1, 4 from event_streams where name = 'alpha'`.execute(
+      db,
+    );
+    let dropping!: Promise<boolean>;
+    await transactions.run(async (tx) => {
+      const { rows } = await sql<{ id: number }>`select id, pg_advisory_xact_lock(1, id) from event_streams where name = 'alpha'`.execute(
+        tx,
+      );
+      dropping = transactions.run((other) => new EventSegments().dropOldest(other, KEPT, 2));
+      const waiting = sql`select 1 from pg_locks where locktype = 'advisory' and not granted and database = (select oid from pg_database where datname = current_database())`;
+      await eventually(async () => (await waiting.execute(db)).rows.length > 0);
+      await partitions.raiseFloor(tx, made[0]!.name, rows[0]!.id, new Date(Date.now() - KEPT));
+    });
+    expect(await dropping).toBe(true);
+    expect(await stream()).toEqual({ head: 5, floor: 5 });
   });
 
   it('drops what was there before it had parts when all of that is old, and has a rest all the same', async () => {

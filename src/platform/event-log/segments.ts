@@ -48,7 +48,7 @@ export class EventSegments {
       from event_segments g
       join event_streams s on s.id = g.stream_id
       join events e on e.stream_id = g.stream_id and e.seq = g.last_seq
-      where g.dropped_at is null and e.ts < now() - ${ms}::double precision * interval '1 millisecond'
+      where e.ts < now() - ${ms}::double precision * interval '1 millisecond'
         and ${before === undefined ? sql`true` : sql`e.ts < ${before}`}
         and g.first_seq <= s.floor + 1 and g.last_seq > s.floor
       order by g.stream_id limit 1 for update of g skip locked`.execute(tx);
@@ -56,13 +56,18 @@ export class EventSegments {
     if (segment === undefined) return false;
     const upto = Math.min(segment.last_seq, segment.floor + limit);
     await sql`delete from events where stream_id = ${segment.stream_id} and seq > ${segment.floor} and seq <= ${upto}`.execute(tx);
-    if (upto === segment.last_seq) {
-      await sql`update event_segments set dropped_at = now() where stream_id = ${segment.stream_id} and first_seq = ${segment.first_seq}`.execute(
-        tx,
-      );
-    }
     await sql`select pg_advisory_xact_lock(1, ${segment.stream_id})`.execute(tx);
-    await sql`update event_streams set floor = log_place(epoch_ends, ${upto}::bigint) where id = ${segment.stream_id}`.execute(tx);
+    // With a part of the log more may have gone meanwhile: a floor that went back would promise what is not there.
+    await sql`update event_streams set floor = greatest(floor, log_place(epoch_ends, ${upto}::bigint)) where id = ${segment.stream_id}`.execute(
+      tx,
+    );
     return true;
+  }
+
+  /** Forgets segments that are below the floor: what was in them has gone, and every look at what is next would pass over them. It waits for nobody. */
+  async forget(tx: Tx, limit: number): Promise<void> {
+    await sql`delete from event_segments where (stream_id, first_seq) in (
+      select g.stream_id, g.first_seq from event_segments g join event_streams s on s.id = g.stream_id
+      where g.last_seq <= s.floor limit ${limit} for update of g skip locked)`.execute(tx);
   }
 }

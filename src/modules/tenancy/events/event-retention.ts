@@ -14,6 +14,7 @@ const STREAMS_A_ROUND = 500;
 /** Small, since appends of the stream wait for a batch's commit. */
 const DROP_EVENTS = 2_000;
 const BETWEEN_DROPS_MS = 5;
+const FORGOTTEN_A_ROUND = 10_000;
 
 /**
  * Seals active logs that have grown long or old and, with a retention age, drops what is beyond it: parts of the log as wholes, and of what was
@@ -49,6 +50,7 @@ export class EventRetention implements OnApplicationBootstrap {
       dropped++;
       await sleep(BETWEEN_DROPS_MS, signal);
     }
+    await this.transactions.run((tx) => this.segments.forget(tx, FORGOTTEN_A_ROUND));
     return dropped;
   }
 }

@@ -112,8 +112,7 @@ describe('retention', () => {
     expect(await retention(3_600_000).round()).toBe(3);
     expect(await stream()).toMatchObject({ floor: 4_500, head: 4_512 });
     expect((await seqs())[0]).toBe(4_501);
-    const dropped = await db.selectFrom('event_segments').select('last_seq').where('dropped_at', 'is not', null).execute();
-    expect(dropped).toEqual([{ last_seq: 4_500 }]);
+    expect(await db.selectFrom('event_segments').select('first_seq').execute()).toEqual([{ first_seq: 4_501 }]);
     expect(await retention(3_600_000).round()).toBe(0);
   });
 
