@@ -340,6 +340,21 @@ export const STREAMS: readonly Guard[] = [
     name: 'is an hour old',
   },
   {
+    guard: 'A feed that nobody read for a while has short ids.',
+    file: 'src/platform/streams/hub.ts',
+    find: '    this.checkpoints.restart();\n',
+    replace: '',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'name none of the cities that have moved meanwhile',
+  },
+  {
+    guard: 'Who waits for a position to count from has one, also where that which was being stored is not used.',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: '    await this.#writing;\n    // What',
+    replace: '    // What',
+    test: 'src/platform/streams/checkpoints.spec.ts',
+  },
+  {
     guard: 'A stream whose city has stopped while it was opened ends.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (pos > source.position) return subscriber.end(retryFrame());',

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
 import { eventually, openStream, type Frame, type OpenStream } from '../../../test/support/sse.js';
 import { StreamReplica } from '../../../test/support/stream-replica.js';
-import { formatOpaque } from './cursor.js';
+import { formatOpaque, parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
 
 const isEvent = (f: Frame): boolean => f.event !== 'heartbeat';
@@ -96,6 +96,24 @@ describe('opaque ids', () => {
     const resumed = await open(`${a.url}/sup`, id!);
     await resumed.until((f) => f.event === 'heartbeat');
     expect(events(resumed)).toEqual([]);
+  });
+
+  // Guard: each frame would be as long as the names of all that has moved.
+  it('ids of a feed that nobody read for a while name none of the cities that have moved meanwhile', async () => {
+    const earlier = await open(`${b.url}/sup`);
+    await earlier.until(isOpaque);
+    await earlier.close();
+    let later = 0;
+    Date.now = () => now() + (later += 40_000);
+    const moved = Array.from({ length: 10 }, (_, n) => `city${n + 1}`);
+    await eventually(async () => {
+      for (const name of moved) await a.emit(name);
+      return b.hub.readerLag === 0 && moved.map((name) => b.hub.stream(name)!).every(({ head, position }) => head > position);
+    }, Infinity);
+    Date.now = now;
+    await b.hub.refresh();
+    const { id } = await (await open(`${b.url}/sup`)).until((f) => f.event === 'heartbeat');
+    expect(parseOpaque(id!, 'id', await b.hub.repository.seal()).moved).toEqual([]);
   });
 
   // Guard: ids of those who may see a city go on naming it when it has left.

@@ -87,8 +87,17 @@ export class Checkpoints {
     this.#generation++;
   }
 
+  /** Has the next base be one of where all streams are by then. What has moved is kept: those among it that have left go on to be named. */
+  restart(): void {
+    this.#base = undefined;
+    this.#generation++;
+  }
+
   /** Makes the first base. Called before the first subscriber that needs one; ids are composite until it is there. */
   async prepare(): Promise<void> {
+    if (this.#base !== undefined) return;
+    await this.#writing;
+    // What was being written may have been forgotten meanwhile.
     if (this.#base !== undefined) return;
     this.#writing ??= this.#root();
     await this.#writing;
@@ -173,7 +182,8 @@ export class Checkpoints {
   }
 
   async #root(): Promise<void> {
-    const vector = this.vector();
+    const vector = new Map([...this.#moved].map(([id, { seq }]) => [id, seq]));
+    for (const [id, seq] of this.vector()) vector.set(id, seq);
     this.#movedMeanwhile = new Map();
     await this.#write(async () => {
       const id = await this.repository.insertCursor(undefined, vector);

@@ -255,6 +255,8 @@ export class StreamHub implements Feed, OnModuleInit {
       if (s.groups.size === 0) this.#begin(s, s.known);
       if (s.head > s.position) this.#dirty.add(s);
     }
+    // What ids counted from before would have each of them name all that has moved since.
+    this.checkpoints.restart();
   }
 
   /** Places a stream that nobody was fed from; the ids of the feed have to know of it, too. */
