@@ -164,4 +164,12 @@ export const AUDIT: readonly Guard[] = [
     replace: 'return ofKey >= MAX_STREAMS ?',
     test: 'src/modules/administration/audit/audit-streams.spec.ts',
   },
+  {
+    guard: 'All keys of some cities leave audit streams to those of all.',
+    file: 'src/modules/administration/audit/audit-streams.service.ts',
+    find: 'if (limited.length >= MAX_LIMITED) return',
+    replace: 'if (limited.length >= MAX_LIMITED * 10) return',
+    test: 'src/modules/administration/audit/audit-streams.spec.ts',
+    name: 'of all keys that are limited',
+  },
 ];

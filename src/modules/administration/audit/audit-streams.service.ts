@@ -20,15 +20,16 @@ const LOOK_MS = 1_000;
 const FETCH = 500;
 /** Each asks the database once a second: they are for few. */
 const MAX_STREAMS = 100;
-/** Of one key that is limited to cities: the others are for those who look after all of them. */
+/** Of one key that is limited to cities, and of all such keys together: the others are for those who look after all of them. */
 const MAX_OF_KEY = 20;
+const MAX_LIMITED = 80;
 const FAILING_LIMIT_MS = 5_000;
 
 /** Streams of what is done, from a position or from now on. Each reads for itself, exactly once and in order, and resumes at any replica. */
 @Injectable()
 export class AuditStreams implements OnModuleInit {
-  /** With the key that each was opened with. */
-  readonly #open = new Map<Subscriber, string | undefined>();
+  /** With whoever has opened each. */
+  readonly #open = new Map<Subscriber, Principal>();
   readonly #stop = new AbortController();
 
   constructor(
@@ -67,7 +68,7 @@ export class AuditStreams implements OnModuleInit {
       take: (subscriber) => {
         // Many may have asked at once.
         if (this.#full(caller) !== undefined) return subscriber.end(retryFrame());
-        this.#open.set(subscriber, caller.keyId);
+        this.#open.set(subscriber, caller);
         void this.#feed(subscriber, filter, position, seal);
       },
     });
@@ -77,7 +78,9 @@ export class AuditStreams implements OnModuleInit {
   #full({ keyId, cities }: Principal): string | undefined {
     if (this.#open.size >= MAX_STREAMS) return `this replica carries ${MAX_STREAMS} audit streams`;
     if (cities === undefined) return undefined;
-    const ofKey = [...this.#open.values()].filter((key) => key === keyId).length;
+    const limited = [...this.#open.values()].filter((other) => other.cities !== undefined);
+    if (limited.length >= MAX_LIMITED) return `this replica carries ${MAX_LIMITED} audit streams of keys of some cities`;
+    const ofKey = limited.filter((other) => other.keyId === keyId).length;
     return ofKey >= MAX_OF_KEY ? `this replica carries ${MAX_OF_KEY} audit streams of this key` : undefined;
   }
 

@@ -41,4 +41,17 @@ describe('audit streams', () => {
     all[0]!.close();
     expect((await open(some, AUDITOR)).ended()).toBe(false);
   });
+
+  // Guard: many keys of some cities leave them some, too.
+  it('of all keys that are limited to cities are 80 at a replica', async () => {
+    const some = streams();
+    const of = (n: number): Promise<{ readonly close: () => void }> => open(some, { ...AUDITOR, keyId: `key${n % 8}` });
+    const all = [];
+    for (let n = 0; n < 80; n++) all.push(await of(n));
+    await expect(of(81)).rejects.toThrow('80 audit streams of keys of some cities');
+    for (let n = 0; n < 20; n++) expect((await open(some, EVERYWHERE)).ended()).toBe(false);
+    await expect(open(some, EVERYWHERE)).rejects.toThrow('this replica carries 100 audit streams');
+    all[0]!.close();
+    await of(82);
+  });
 });
