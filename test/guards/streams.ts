@@ -278,8 +278,8 @@ export const STREAMS: readonly Guard[] = [
   {
     guard: 'A list of some cities does not tell which kinds others have.',
     file: 'src/modules/tenancy/events/supervisor-events.repository.ts',
-    find: 'if (rows.length > 0 || limited) return rows;',
-    replace: 'if (rows.length > 0) return rows;',
+    find: '${limited ? sql`true` : await',
+    replace: '${limited && most < 0 ? sql`true` : await',
     test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
     name: 'nothing of how much goes on in the others',
   },
@@ -507,7 +507,7 @@ export const STREAMS: readonly Guard[] = [
     find: 'this.checkpoints.position(elsewhere, this.scope.inFeed)',
     replace: "this.checkpoints.position(elsewhere, (name) => this.scope.inFeed(this.streams.some((s) => s.name === name) ? name : ''))",
     test: 'src/platform/streams/checkpoints.db-spec.ts',
-    name: 'name how far a city was that has left',
+    name: 'go on naming a city that leaves while they are handed out',
   },
   {
     guard: 'A city that is replayed by types ends where the log is dropped meanwhile.',

@@ -117,6 +117,20 @@ describe('opaque ids', () => {
   });
 
   // Guard: ids of those who may see a city go on naming it when it has left.
+  it('go on naming a city that leaves while they are handed out', async () => {
+    const some = `${a.url}/sup?cities=${Array.from({ length: 17 }, (_, n) => `city${n + 1}`).join()}`;
+    const stream = await open(some);
+    await stream.until(isOpaque);
+    await a.emit('city17');
+    await a.leave('city17');
+    await eventually(() => a.hub.stream('city17') === undefined);
+    await a.emit('city1');
+    const { id } = await stream.until((f) => isEvent(f) && f.data.city === 'city1');
+    const resumed = await open(some, id!);
+    await resumed.until((f) => f.event === 'heartbeat');
+    expect(events(resumed)).toEqual([]);
+  });
+
   it('name how far a city was that has left while nobody read, also to those who asked for some cities', async () => {
     const some = `${a.url}/sup?cities=${Array.from({ length: 17 }, (_, n) => `city${n + 1}`).join()}`;
     const earlier = await open(some);

@@ -62,10 +62,10 @@ describe('waiting for a head', () => {
 
 const limited = (keyId: string): Principal => ({ actor: keyId, keyId, scope: 'read', cities: ['alpha'] });
 /** Until it is told that the client has left. */
-function asked(waiter: HeadWaiter, caller: Principal): { answer: Promise<unknown>; leave: () => void } {
+function asked(waiter: HeadWaiter, caller: Principal, wait = '5m'): { answer: Promise<unknown>; leave: () => void } {
   const socket = new EventEmitter();
   const response = Object.assign(new EventEmitter(), { destroyed: false, req: { socket } }) as unknown as ServerResponse;
-  const answer = waiter.readAgain('alpha', 0, { index: '0', wait: '5m' }, clientGone(response, caller));
+  const answer = waiter.readAgain('alpha', 0, { index: '0', wait }, clientGone(response, caller));
   return { answer: answer.catch((error: unknown) => String(error)), leave: () => void response.emit('close') };
 }
 
@@ -75,8 +75,10 @@ describe('reads that wait', () => {
     const { waiter, limits, streams } = aWaiter(0);
     const first = [asked(waiter, limited('a')), asked(waiter, limited('a'))];
     expect(streams.open).toBe(2);
-    expect(await asked(waiter, limited('a')).answer).toContain('rate_limited: too many requests of this key: 2 streams open at once');
-    expect(await asked(waiter, limited('b')).answer).toContain('rate_limited: too many requests of all keys of this city');
+    expect(await asked(waiter, limited('a'), '1ms').answer).toContain(
+      'rate_limited: too many requests of this key: 2 streams open at once',
+    );
+    expect(await asked(waiter, limited('b'), '1ms').answer).toContain('rate_limited: too many requests of all keys of this city');
     // What streams are opened is counted with them.
     expect(limits.admit(limited('a'), 'alpha', () => undefined)).toBeDefined();
     first[0]!.leave();
@@ -95,7 +97,7 @@ describe('reads that wait', () => {
     const { waiter, limits, streams, state } = aWaiter(0);
     streams.most = 1;
     const first = asked(waiter, limited('a'));
-    expect(await asked(waiter, limited('b')).answer).toContain('this replica carries 1 streams');
+    expect(await asked(waiter, limited('b'), '1ms').answer).toContain('this replica carries 1 streams');
     expect(limits.admit(limited('b'), 'alpha', (leave) => leave())).toBeUndefined();
     state.head = 1;
     expect(await first.answer).toBe(true);

@@ -130,8 +130,7 @@ export class SupervisorEventsRepository {
         select s.id, s.name, s.epoch_ends, ${before(scope.since, sql<number>`s.floor`)} as after, ${before(scope.until, sql<number>`s.head`)} as upto, ${page} as page
         from s where ${limited} or (select count(*) from s) <= ${most}
       ) b`.execute(this.db);
-    // Who sees some cities is told nothing of what others have.
-    if (rows.length > 0 || limited) return rows;
+    if (rows.length > 0) return rows;
     return (await this.#anyStream(scope)) ? undefined : [];
   }
 
@@ -207,8 +206,6 @@ export class SupervisorEventsRepository {
       from ${lefts(beyond)} join lateral (${newest}) f on true
       order by f.ts desc, f.stream_id desc, f.seq desc limit 1`.execute(this.db);
     const end = ends[0];
-    const above =
-      end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})`;
     const looked = read.map((r) => ({ id: r.id, after: r.from, upto: r.upto }));
     const part = await this.#part(
       sql`
@@ -216,25 +213,25 @@ export class SupervisorEventsRepository {
       from ${lefts(looked)} join event_streams s on s.id = w.id
       join lateral (
         select * from events e
-        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${above} and ${matches(scope.filter)} and ${tagged(scope.cities)}
+        where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto and ${after(end)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
         order by e.seq desc limit ${room.rows + 1}
       ) e on true
       ${NEWEST} limit ${room.rows + 1}`,
       room,
     );
-    return { ...part, left: end === undefined ? [] : await this.#below(streams, read, end), end };
+    return { ...part, left: end === undefined ? [] : await this.#below(streams, looked, end), end };
   }
 
-  /** What a stretch has left of the streams, of which it has looked at those of `read` from `end` on. */
-  async #below(streams: readonly Left[], read: readonly (Left & { readonly from: number })[], end: Place): Promise<Left[]> {
+  /** What a stretch has left of the streams, of which it has looked at these down to `end`. */
+  async #below(streams: readonly Left[], looked: readonly Left[], end: Place): Promise<Left[]> {
     const { rows } = await sql<{ id: number; seq: number | null }>`
       select w.id, (
         select e.seq from events e
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
-          and (e.ts, e.stream_id, e.seq) <= (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})
-        order by e.seq desc limit 1) as seq
-      from ${lefts(read.map((r) => ({ id: r.id, after: r.from, upto: r.upto })))}`.execute(this.db);
-    const reached = new Map(rows.map(({ id, seq }, n) => [id, seq ?? read[n]!.from]));
+          and ${atOrBefore(end)} order by e.seq desc limit 1) as seq
+      from ${lefts(looked)}`.execute(this.db);
+    const reached = new Map(looked.map(({ id, after }) => [id, after]));
+    for (const { id, seq } of rows) if (seq !== null) reached.set(id, seq);
     return streams.map((s) => ({ id: s.id, after: s.after, upto: reached.get(s.id) ?? s.upto })).filter((s) => s.upto > s.after);
   }
 
@@ -263,7 +260,7 @@ export class SupervisorEventsRepository {
     return this.#part(
       sql`
       select e.*, ${wireCity()} as city, s.name as stream, ${wireBytes()} as bytes from events e join event_streams s on s.id = e.stream_id
-      where ${atOrBefore(from)} and ${end === undefined ? sql`true` : sql`(e.ts, e.stream_id, e.seq) > (${fromMicroseconds(end.us)}, ${end.streamId}, ${end.seq})`}
+      where ${atOrBefore(from)} and ${after(end)}
         and ${inTime(scope)} and ${ofCities(scope.cities)} and ${matches(scope.filter)} and ${tagged(scope.cities)}
       ${NEWEST} limit ${room.rows + 1}`,
       room,
@@ -294,8 +291,8 @@ function lefts(streams: readonly Left[]): RawBuilder<unknown> {
   return sql`unnest(${streams.map((s) => s.id)}::int[], ${streams.map((s) => s.after)}::bigint[], ${streams.map((s) => s.upto)}::bigint[]) as w(id, after, upto)`;
 }
 
-function atOrBefore(from: Place | undefined): RawBuilder<boolean> {
-  return from === undefined
-    ? sql<boolean>`true`
-    : sql<boolean>`(e.ts, e.stream_id, e.seq) <= (${fromMicroseconds(from.us)}, ${from.streamId}, ${from.seq})`;
-}
+const place = (at: Place): RawBuilder<unknown> => sql`(${fromMicroseconds(at.us)}, ${at.streamId}, ${at.seq})`;
+const atOrBefore = (from: Place | undefined): RawBuilder<boolean> =>
+  from === undefined ? sql<boolean>`true` : sql<boolean>`(e.ts, e.stream_id, e.seq) <= ${place(from)}`;
+const after = (end: Place | undefined): RawBuilder<boolean> =>
+  end === undefined ? sql<boolean>`true` : sql<boolean>`(e.ts, e.stream_id, e.seq) > ${place(end)}`;
