@@ -21,8 +21,8 @@ import {
 /** Events that are looked at for each of a page at first, and how much further each time. */
 const NEAR = 20;
 const WIDER = 5;
-/** Of many cities so many times more streams are read together than one by one. */
-const STRETCHED = 4;
+/** So many times more streams than one by one are read together, where they are many. */
+const WIDE = 16;
 
 interface Found {
   readonly items: readonly TaggedEvent[];
@@ -93,11 +93,12 @@ export class SupervisorEventsService {
     const items: TaggedEvent[] = [];
     let room = wholePage(limit, this.limits.pageBytes);
     const started = performance.now();
-    const most = STRETCHED * this.limits.fewStreams;
     let left: readonly Left[] = streams
       .map(({ id, after, upto, page }) => ({ id, after, upto: Math.min(upto, page) }))
       .filter((s) => s.upto > s.after);
-    while (left.length > 0) {
+    for (let n = 0; left.length > 0; n++) {
+      // Where a few say much, windows have to be long, where many say a little, streams many: by turns it is both.
+      const most = this.limits.fewStreams * (n % 2 === 0 ? 1 : WIDE);
       const window = isUnindexed(scope.filter) ? Math.ceil(this.limits.stretch / Math.min(left.length, most)) : 2 ** 40;
       const found = await this.repository.stretch(left, scope, room, window, most);
       items.push(...found.items);
