@@ -2642,9 +2642,9 @@ AS $function$
           'known', to_jsonb(k),
           'binding', to_jsonb(b),
           'overdue', coalesce(b.expires_at <= clock_timestamp(), false),
-          'group', to_jsonb(g),
+          'group', to_jsonb(g) - 'metadata',
           'participants', case when g.pk is null then '[]' else (
-            select coalesce(jsonb_agg(to_jsonb(p) order by p.handle), '[]') from extmsg_participants p
+            select coalesce(jsonb_agg(to_jsonb(p) - 'metadata' order by p.handle), '[]') from extmsg_participants p
             where p.group_pk = g.pk and p.closed_at is null) end,
           'members', (select coalesce(jsonb_agg(to_jsonb(m) order by m.selector collate "C"), '[]') from extmsg_memberships m
             where m.conversation_pk = c.pk and m.closed_at is null))
