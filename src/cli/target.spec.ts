@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeServerFile } from '../platform/embedded/server-file.js';
@@ -34,6 +34,22 @@ describe('a data directory that is found from the working directory upwards', ()
     expect(target(dir, { [name]: 'svc_own', SVC_DATA_DIR: data })).toMatchObject({ url: SERVER, key: 'svc_own' });
     expect(target(dir, { [name]: 'svc_admin' })).toMatchObject({ url: SERVER, key: 'svc_admin' });
     expect(target(dir)).toMatchObject({ url: SERVER, key: 'svc_admin' });
+  });
+
+  it.each([
+    ['link', symlinkSync],
+    ['second name', linkSync],
+  ])('does not know a key of which it has a %s', async (_what, link) => {
+    const { dir, data } = await served();
+    const real = join(dir, 'real.key');
+    renameSync(join(data, 'admin.key'), real);
+    link(real, join(data, 'admin.key'));
+    expect(target(dir)).toMatchObject({ url: SERVER, key: undefined });
+    expect(resolveTarget({ api: SERVER }, fakeIo({ cwd: dir }))).toMatchObject({ url: SERVER, key: undefined });
+    for (const name of ['SVC_API_KEY', 'SVC_SESSION_TOKEN'])
+      expect(() => target(dir, { [name]: 'svc_admin' })).toThrow(`${name} is not sent to ${SERVER}`);
+    expect(resolveTarget({ keyFile: real }, fakeIo({ cwd: dir }))).toMatchObject({ url: SERVER, key: 'svc_admin' });
+    expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject({ url: SERVER, key: 'svc_admin' });
   });
 
   it('counts only with the birth of its process, which nobody knows who wrote it elsewhere', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs';
 import { isAbsolute, join, resolve } from 'node:path';
 import { contextInUse, type Named } from './contexts/file.js';
 import { CliError } from './errors.js';
@@ -49,6 +49,7 @@ interface Address {
 
 const DEFAULT_PORT = '8372';
 const DATA_DIR = '.svc';
+const FIRST_KEY = 'admin.key';
 
 /** `--api`, then `SVC_API_URL`, then the context in use, then the server of the data directory, then the default port of this machine. Needs no network. */
 export function resolveTarget(options: TargetOptions, io: Io): Target {
@@ -97,6 +98,7 @@ function parse(text: string, source: string): URL {
 
 function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefined {
   const { dataDir, context } = address;
+  // Whoever types the command names the key for this one, also where a server was found: the environment is of another day and place.
   if (options.keyFile !== undefined) {
     const file = absolute(options.keyFile, io);
     const key = readKey(file);
@@ -114,15 +116,15 @@ function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefin
   }
   // The key of the supervisor of this machine is never shown to another one.
   if (dataDir === undefined) return undefined;
-  const file = join(dataDir, 'admin.key');
-  const key = readKey(file);
+  const file = join(dataDir, FIRST_KEY);
+  const key = io.env.SVC_DATA_DIR ? readKey(file) : keyThere(file);
   return key ? { key, name: 'the first key', file } : undefined;
 }
 
 /** A key of the environment is for the server that its owner means: an agent may have laid a file where a command was typed. */
 function fromVariable(name: string, value: string, { url, cameUpon }: Address): Key {
   const key = checked(value.trim(), name);
-  if (cameUpon !== undefined && readKey(join(cameUpon.dataDir, 'admin.key')) !== key) {
+  if (cameUpon !== undefined && keyThere(join(cameUpon.dataDir, FIRST_KEY)) !== key) {
     throw new CliError(
       `${name} is not sent to ${url.origin}, which only ${cameUpon.file} names: if it is for that server, set SVC_API_URL=${url.origin}`,
       EXIT.usage,
@@ -140,6 +142,23 @@ function readKey(path: string): string | undefined {
     return readFileSync(path, 'utf8').trim();
   } catch {
     return undefined;
+  }
+}
+
+/**
+ * The key of a directory that nobody has named. Whoever has laid it there may not know the key and still have a link to the file of the real
+ * one: a file with another name or place does not count. Who owns it does not matter: whoever can write a key into it knows that one.
+ */
+function keyThere(file: string): string | undefined {
+  let handle: number | undefined;
+  try {
+    handle = openSync(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+    const found = fstatSync(handle);
+    return found.isFile() && found.nlink === 1 ? readFileSync(handle, 'utf8').trim() : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    if (handle !== undefined) closeSync(handle);
   }
 }
 
