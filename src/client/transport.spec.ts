@@ -101,6 +101,30 @@ describe('a replica that is not available', () => {
   });
 });
 
+describe('a write whose last try nobody has got', () => {
+  const last = 'http://last.test';
+  const after = async (first: Handler): Promise<unknown> => {
+    const { url } = await serve({ [BEADS]: first });
+    const fetch = ((input: string, init: RequestInit) =>
+      input.startsWith(last)
+        ? Promise.reject(new TypeError('fetch failed', { cause: { code: 'ECONNREFUSED' } }))
+        : globalThis.fetch(input, init)) as typeof globalThis.fetch;
+    return create([url, last], { retryMs: 0, fetch }).catch((error: unknown) => error);
+  };
+
+  it.each<[string, boolean, Handler]>([
+    ['may have been carried out by the replica that died with it', true, (_request, response) => response.destroy()],
+    ['may have been carried out behind a proxy', true, (_request, response) => void response.writeHead(503).end('no upstream')],
+    [
+      'was not where the replica before has refused it',
+      false,
+      (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '1' }),
+    ],
+  ])('%s', async (_what, mayHaveHappened, first) => {
+    expect(await after(first)).toMatchObject({ name: 'ConnectionError', message: `no answer from ${last}: ECONNREFUSED`, mayHaveHappened });
+  });
+});
+
 it('leaves the final refusals of the service as they are', async () => {
   const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'maintenance_disabled: off') });
   await expect(create(server.url)).rejects.toMatchObject({ status: 503 });

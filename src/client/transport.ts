@@ -54,6 +54,8 @@ export class Transport {
     const share = limit !== undefined && safe && !new URL(request.url).searchParams.has('wait') ? limit.ms / urls.length : undefined;
     const until = Date.now() + retryMs;
     let pause = FIRST_PAUSE_MS;
+    // By any try: where the last one was not sent, one before it may have been carried out.
+    let mayHaveHappened = false;
     for (let tried = 1; ; tried++) {
       const { url } = this;
       if (limit !== undefined) limit.asked = url;
@@ -72,6 +74,7 @@ export class Transport {
         const isLast = !mayBeAskedAgain(response, repeatable) || (!elsewhere && Date.now() + wait > until);
         if (isLast) return await this.#whole(response, url, request.signal);
         await response.body?.cancel().catch(() => undefined);
+        mayHaveHappened ||= isOfProxy(response);
         if (response.status !== 429) this.leave(url);
       } catch (error) {
         if (request.signal.aborted) {
@@ -80,7 +83,8 @@ export class Transport {
         }
         const code = codeOf(error);
         const sent = !NOT_SENT.has(code);
-        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sent, { cause: error });
+        mayHaveHappened ||= sent;
+        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, mayHaveHappened, { cause: error });
         if ((sent && !repeatable) || FOR_GOOD.test(code)) throw failure;
         this.leave(url);
         // All addresses are asked before anybody waits.
@@ -139,13 +143,19 @@ function patienceOf(ms: number | undefined, signal: AbortSignal): { readonly sig
 
 /** Whether another try may have another answer. */
 function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
-  const { status, headers } = response;
+  const { status } = response;
   const asked = retryAfter(response) !== undefined;
   if (status === 429) return asked;
   if (!repeatable) return false;
   // The service says itself when it is final; a proxy in front of replicas, all of which have gone, says nothing of it.
-  if (status === 503) return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;
-  return status === 502 || status === 504;
+  return isOfProxy(response) || (status === 503 && asked);
+}
+
+/** What says that the service has not answered, which may go on with it. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return (
+    status === 502 || status === 504 || (status === 503 && headers.get('content-type')?.startsWith('application/problem+json') !== true)
+  );
 }
 
 const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;

@@ -176,6 +176,22 @@ export const CLIENT: readonly Guard[] = [
     name: 'may have been carried out',
   },
   {
+    guard: 'A write that one replica may have carried out is not told as one that nobody has got, for another that refuses the connection.',
+    file: 'src/client/transport.ts',
+    find: 'mayHaveHappened ||= sent;',
+    replace: 'mayHaveHappened = sent;',
+    test: TRANSPORT,
+    name: 'replica that died with it',
+  },
+  {
+    guard: 'A write that a proxy may have handed on is not told as one that nobody has got.',
+    file: 'src/client/transport.ts',
+    find: 'mayHaveHappened ||= isOfProxy(response);',
+    replace: '',
+    test: TRANSPORT,
+    name: 'behind a proxy',
+  },
+  {
     guard: 'Who waits for a replica asks less and less often, also where the answer invites everybody at once.',
     file: 'src/client/transport.ts',
     find: 'wait = elsewhere ? 0 : retryAfter(response) || pause;',
@@ -186,8 +202,8 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'What a proxy answers that has no replica to ask is not final.',
     file: 'src/client/transport.ts',
-    find: "return asked || headers.get('content-type')?.startsWith('application/problem+json') !== true;",
-    replace: 'return asked;',
+    find: 'return isOfProxy(response) || (status === 503 && asked);',
+    replace: 'return status === 502 || status === 504 || (status === 503 && asked);',
     test: TRANSPORT,
     name: 'has no replica to ask',
   },
