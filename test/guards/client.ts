@@ -112,6 +112,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'keeps them where a proxy',
   },
   {
+    guard: 'A city that may be registered is registered under the key that was sent.',
+    file: 'src/cli/init/init.command.ts',
+    find: 'registration(folder, name, error.sentKey)',
+    replace: 'registration(folder, name)',
+    test: 'src/cli/init/init.spec.ts',
+    name: 'keeps them where a proxy',
+  },
+  {
     guard: 'What does not answer is not taken for nobody.',
     file: 'src/cli/init/init.command.ts',
     find: '!error.cause.mayHaveHappened) return false;',

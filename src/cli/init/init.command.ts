@@ -52,7 +52,12 @@ export function addInit(program: Command, io: Io): void {
         } catch (error) {
           // What the server does not take is no city: nothing of it stays. Where it is not known whether it has, all of it does.
           if (error instanceof ApiError && error.status < 500) await written.undo();
-          else if (error instanceof CliError) error.message += `; the files stay: \`svc city register ${inShell(folder)}\` tries it again`;
+          else if (error instanceof CliError) {
+            const stays = `the files stay: \`${registration(folder, name, error.sentKey)}\` tries it again`;
+            error.message = `${error.message || 'interrupted'}; ${stays}`;
+            // With it this command would be no way: its files are there.
+            error.sentKey = undefined;
+          }
           throw elsewhere(error, name, flags.template);
         }
       },
@@ -83,8 +88,14 @@ async function later(io: Io, folder: string, name: string, { json }: Flags): Pro
   if (json === true) return io.out(`${JSON.stringify({ dir: folder, registered: false })}\n`);
   const serve = isBelow(citiesRoot(io), folder) ? 'svc serve' : `SVC_CITIES_ROOT=${inShell(dirname(folder))} svc serve`;
   await io.out(
-    `${folder} has the files of the city ${name}; no server runs that could start it\n\nnext:\n  ${serve}\n  svc city register ${inShell(folder)}\n  svc doctor\n`,
+    `${folder} has the files of the city ${name}; no server runs that could start it\n\nnext:\n  ${serve}\n  ${registration(folder, name)}\n  svc doctor\n`,
   );
+}
+
+/** What registers the city of these files. A key is for the request that was sent, which has named the city. */
+function registration(folder: string, name: string, key?: string): string {
+  const named = key === undefined && name === basename(folder) ? '' : ` --name ${name}`;
+  return `svc city register ${inShell(folder)}${named}${key === undefined ? '' : ` --idempotency-key ${inShell(key)}`}`;
 }
 
 /** Where the cities of a server lie that is started here. */

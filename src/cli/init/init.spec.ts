@@ -25,10 +25,14 @@ async function inFolder(work: (folder: string) => Promise<void>): Promise<void> 
 async function init(
   folder: string,
   args: readonly string[],
-  register?: { status: number; body: object },
+  register?: { status: number; body: object | string; interrupts?: boolean },
 ): Promise<{ code: number; io: FakeIo }> {
+  const io = fakeIo({ cwd: folder });
   const server = createServer((request, response) => {
-    const [status, body] = request.url === '/health' ? [200, { status: 'ok' }] : [register?.status ?? 500, register?.body ?? {}];
+    const isHealth = request.url === '/health';
+    if (!isHealth && register?.interrupts === true) return io.interrupt();
+    const [status, body] = isHealth ? [200, { status: 'ok' }] : [register?.status ?? 500, register?.body ?? {}];
+    if (typeof body === 'string') return void response.writeHead(status, { 'Content-Type': 'text/html' }).end(body);
     response
       .writeHead(status, { 'Content-Type': status < 400 ? 'application/json' : 'application/problem+json' })
       .end(JSON.stringify(body));
@@ -36,7 +40,6 @@ async function init(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   if (register === undefined) await new Promise((resolve) => server.close(resolve));
-  const io = fakeIo({ cwd: folder });
   try {
     return { code: await runCli(['init', ...args, '--api', `http://127.0.0.1:${port}`], io), io };
   } finally {
@@ -116,14 +119,30 @@ describe('svc init', () => {
 
   it.each([502, 503, 504])('keeps them where a proxy answers %i: the city may be there', async (status) =>
     inFolder(async (folder) => {
-      const { code, io } = await init(folder, ['works'], { status, body: {} });
-      expect([code, io.stderr]).toEqual([
+      const { code, io } = await init(folder, ['works'], { status, body: '<html>' });
+      const again = `svc city register ${join(folder, 'works')} --name works --idempotency-key `;
+      expect([code, io.stderr.replace(/[0-9a-f]{32}/, 'KEY')]).toEqual([
         5,
-        expect.stringContaining(`the files stay: \`svc city register ${join(folder, 'works')}\` tries it again\n`),
+        `svc init: API returned HTTP ${status}: it may have been done; the files stay: \`${again}KEY\` tries it again\n`,
       ]);
       expect(await readdir(join(folder, 'works'))).toContain('city.toml');
     }),
   );
+
+  it('keeps them where the server has no answer now, or Ctrl-C is pressed before there is one, and says how to register them', async () =>
+    inFolder(async (folder) => {
+      const body = { status: 503, code: 'unavailable', detail: 'unavailable: later' };
+      const refused = await init(folder, ['one'], { status: 503, body });
+      expect(refused.io.stderr).toBe(
+        `svc init: unavailable: later; the files stay: \`svc city register ${join(folder, 'one')}\` tries it again\n`,
+      );
+      const { code, io } = await init(folder, ['two', '--name', 'works'], { status: 500, body, interrupts: true });
+      expect([code, io.stderr]).toEqual([
+        130,
+        `svc init: interrupted; the files stay: \`svc city register ${join(folder, 'two')} --name works\` tries it again\n`,
+      ]);
+      expect(await readdir(join(folder, 'two'))).toContain('city.toml');
+    }));
 
   it.each<[string, (socket: Socket, io: FakeIo) => void, number, string]>([
     ['breaks the connection', (socket) => socket.destroy(), 5, 'cannot reach the supervisor'],
