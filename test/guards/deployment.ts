@@ -121,9 +121,31 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'What may not be read keeps nobody from a backup of the rest.',
     file: 'src/entry/backup/tar.ts',
-    find: 'if (name !== undefined) lacks.push(name);',
-    replace: 'if (name !== undefined) return undefined;',
+    find: 'name.startsWith(cities)) lacks.push(name);',
+    replace: 'name.startsWith(cities)) return undefined;',
     test: 'src/entry/backup/tar.spec.ts',
+  },
+  {
+    guard: 'A backup without the database, or without any city, is none.',
+    file: 'src/entry/backup/tar.ts',
+    find: 'cities !== undefined && name.startsWith(cities))',
+    replace: 'cities !== name)',
+    test: 'src/entry/backup/tar.spec.ts',
+    name: 'may not be read',
+  },
+  {
+    guard: 'A backup is written also into a folder that cannot be synced.',
+    file: 'src/entry/backup/target-file.ts',
+    find: "await synced(dirname(file), 'r').catch(() => undefined);",
+    replace: "await synced(dirname(file), 'r');",
+    test: 'src/entry/backup/target-file.spec.ts',
+  },
+  {
+    guard: 'A backup that is not on the disk takes the place of no other one.',
+    file: 'src/entry/backup/target-file.ts',
+    find: "await synced(part, 'r+');",
+    replace: "await synced(part, 'r+').catch(() => undefined);",
+    test: 'src/entry/backup/target-file.spec.ts',
   },
   {
     guard: 'Two backups at once do not write into one another.',

@@ -49,7 +49,7 @@ export async function pack(
   await writeFile(part, '', { mode: 0o600 });
   await chmod(part, 0o600);
   const args = ['-czf', part, `--exclude=${cities}/${ASIDE_INSIDE}*`, '-C', folder, ...members];
-  const lacks = await packed([...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], signal);
+  const lacks = await packed([...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], cities, signal);
   await settle(part, resolve(file));
   return { size: (await stat(file)).size, lacks };
 }

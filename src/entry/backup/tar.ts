@@ -9,29 +9,38 @@ const CLOSED = /^tar: (?<name>.+): Cannot (?:open|stat|opendir|readdir|savedir):
 const AT_THE_END = 'tar: Exiting with failure status due to previous errors';
 
 /**
- * Packs what `args` say. Returns the names of what may not be read, and is not in it. Agents name their files as they like: what tar says is
+ * Packs what `args` say. Returns the names of what may not be read, and is not in it: files below the folder of the cities, `below`. What
+ * else an archive shall have is no agent's to close, and without it there is none. Agents name their files as they like: what tar says is
  * read from its end, behind the last colon. @throws Error
  */
-export async function packed(args: readonly string[], signal: AbortSignal | undefined): Promise<string[]> {
+export async function packed(args: readonly string[], below: string | undefined, signal: AbortSignal | undefined): Promise<string[]> {
   try {
     await run('tar', args, { signal, kept: KEPT, env: { ...process.env, LC_ALL: 'C' } });
     return [];
   } catch (error) {
     if (!(error instanceof ProgramFailed)) throw error;
-    const lacks = lackedOf(error.code, error.said);
+    const lacks = lackedOf(error.code, error.said, below);
     if (lacks === undefined) throw error;
     return lacks;
   }
 }
 
 /** What is missing in an archive for which tar has ended so; undefined where it is none. GNU's says 1 when something has changed, 2 when something is missing. */
-export function lackedOf(code: number | null, said: string): string[] | undefined {
+export function lackedOf(code: number | null, said: string, below?: string): string[] | undefined {
   if (code !== 1 && code !== 2) return undefined;
+  const cities = below === undefined ? undefined : `${asSaid(below)}/`;
   const lacks: string[] = [];
   for (const line of said.split('\n')) {
     const { name } = CLOSED.exec(line)?.groups ?? {};
-    if (name !== undefined) lacks.push(name);
+    if (name !== undefined && cities !== undefined && name.startsWith(cities)) lacks.push(name);
     else if (line !== AT_THE_END && !MOVES.test(line.slice(line.lastIndexOf(': ') + 2))) return undefined;
   }
   return code === 2 && lacks.length === 0 ? undefined : lacks;
+}
+
+/** A name as tar says it, which writes out a colon and whatever is no letter of ASCII. */
+function asSaid(name: string): string {
+  return Array.from(Buffer.from(name), (byte) =>
+    byte > 0x7e ? `\\${byte.toString(8)}` : byte === 0x3a ? '\\:' : String.fromCharCode(byte),
+  ).join('');
 }
