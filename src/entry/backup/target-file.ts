@@ -31,11 +31,12 @@ async function beginsWith(file: string, member: string): Promise<boolean> {
   return begin.subarray(0, member.length + 1).equals(Buffer.from(`${member}\0`));
 }
 
-/** Gives what is whole its name, and has both on the disk before anybody is told: a machine that loses power then keeps it. */
+/** Gives what is whole its name, and has it on the disk before anybody is told, with its name where that can be: a machine that loses power then keeps it. */
 export async function settle(part: string, file: string): Promise<void> {
   await synced(part, 'r+');
   await rename(part, file);
-  await synced(dirname(file), 'r');
+  // Not every file system can, nor every folder be read; then a machine that loses power just now may keep the file of before.
+  await synced(dirname(file), 'r').catch(() => undefined);
 }
 
 async function synced(path: string, flags: string): Promise<void> {
