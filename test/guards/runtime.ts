@@ -368,4 +368,12 @@ export const RUNTIME: readonly Guard[] = [
     test: `${PTY}/screen.spec.ts`,
     name: 'logs nothing',
   },
+  {
+    guard: 'A command about looks that fails ends what it has started, and not the agent.',
+    file: 'src/platform/runtime/preparation/commands.ts',
+    find: '{ markers: markers && { ...markers, step: mark } }',
+    replace: '{ markers }',
+    test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
+    name: 'nothing else of the session',
+  },
 ];

@@ -25,6 +25,8 @@ export interface Markers {
   readonly city?: string | undefined;
   readonly session?: string | undefined;
   readonly generation?: string | undefined;
+  /** Of one command beside the agent; no other process of the session has it. */
+  readonly step?: string | undefined;
 }
 
 export interface FoundProcess {
@@ -42,6 +44,7 @@ const VARIABLES = {
   city: 'SVC_CITY',
   session: 'SVC_SESSION_ID',
   generation: 'SVC_GENERATION',
+  step: 'SVC_STEP',
 } as const;
 
 /** The markers that an environment sets; undefined when it does not name a session of a deployment. */

@@ -11,7 +11,7 @@ import { Tail } from './tail.js';
 export type SpawnSpec = Program & { readonly sandbox?: Sandbox | undefined };
 
 /** How a process is ended, where it is not as usual. */
-export type EndingMeans = Pick<Ending, 'limits' | 'table'>;
+export type EndingMeans = Pick<Ending, 'limits' | 'table' | 'markers'>;
 
 export interface AgentProcess {
   readonly pid: number;

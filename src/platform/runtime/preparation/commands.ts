@@ -1,5 +1,7 @@
+import { randomUUID } from 'node:crypto';
 import { abortedAfter, atMost } from '../../time/clock.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../port.js';
+import { markersOf } from '../process-table.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
 import { Tail } from '../tail.js';
 import type { Step } from './preparation.js';
@@ -38,7 +40,13 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   if (left <= 0) throw new StartError('timeout', `there was no time left for ${nameOf(step)}`);
   // A command that fails ends with what it has started, and not with the whole sandbox, in which the agent may be.
   const inside = sandbox && { enter: (program: Program) => sandbox.enter(program) };
-  const shell = await spawnAgent({ command: '/bin/sh', args: ['-c', step.line], cwd, env, sandbox: inside });
+  // Nor with the agent, which carries the markers of the session as well: what it has started is known by one more.
+  const mark = randomUUID();
+  const markers = markersOf(env);
+  const shell = await spawnAgent(
+    { command: '/bin/sh', args: ['-c', step.line], cwd, env: { ...env, SVC_STEP: mark }, sandbox: inside },
+    { markers: markers && { ...markers, step: mark } },
+  );
   shell.stdin.end();
   const output = new Tail();
   shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));

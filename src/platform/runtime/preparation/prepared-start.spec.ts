@@ -145,6 +145,18 @@ describe('a start with a preparation', () => {
     const agent = await start(plan({ live: steps('session_live', 'false', 'touch never') }));
     expect(agent.sessionKey).toBeDefined();
     expect(told.map(({ message }) => message)).toEqual(['session_live `false` failed (code 1)']);
+    await expect(text('never')).rejects.toThrow('ENOENT');
+  });
+
+  it('ends what a command about looks has started, and nothing else of the session, when that fails', async () => {
+    const fails = `setsid sleep 600 & echo $! > away; sleep 600 & echo $! > child; false`;
+    const agent = await start(plan({ setup: steps('session_setup', 'sleep 600 & echo $! > left'), live: steps('session_live', fails) }));
+    expect(told).toHaveLength(1);
+    for (const name of ['away', 'child']) expect(await birthOf(await pidIn(name))).toBeUndefined();
+    expect(await birthOf(await pidIn('left'))).toBeDefined();
+    expect(await birthOf(agent.pid!)).toBeDefined();
+    await agent.stop({ hard: true });
+    expect(await birthOf(await pidIn('left'))).toBeUndefined();
   });
 
   it('keeps what its commands leave running until the process ends', async () => {
