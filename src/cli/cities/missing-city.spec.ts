@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
 import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
 import { json, testServer, type TestServer } from '../testing/server.js';
@@ -35,6 +36,21 @@ describe('a city that is not found', () => {
     ['alpha', [city('alph\u001b')], '; did you mean alph ?'],
   ])('%s', async (name, cities, expected) => {
     expect(await said(name, cities)).toBe(expected);
+  });
+
+  it('is what `why` says, and not that what it has does not exist', async () => {
+    const refusal = { type: 'x', title: 'City Not Found', status: 404, code: 'city-not-found', instance: '/' };
+    const missing = (_request: unknown, response: ServerResponse): void => {
+      response.writeHead(404, { 'content-type': 'application/problem+json' });
+      response.end(JSON.stringify({ ...refusal, detail: 'not_found: city not found or not running: beta' }));
+    };
+    server = await testServer({
+      '/v0/city/beta/bead/al-1': missing,
+      '/v0/cities': (_request, response) => json(response, { items: [city('beta', 'stopped')], total: 1 }),
+    });
+    const io = fakeIo();
+    expect(await runCli(['why', 'al-1', '--api', server.url, '--city', 'beta'], io)).toBe(3);
+    expect(io.stderr).toContain('city not found or not running: beta; it is stopped');
   });
 
   it('is looked for by `show` as by `status`', async () => {

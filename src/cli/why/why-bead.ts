@@ -13,12 +13,12 @@ const SESSION = 'gc.session_id';
 /** Of a convoy's open members so many are told one by one. */
 const TOLD = 20;
 
-/** What was not found is not there any more. */
+/** What was not found is not there any more. Of a city that is not found nobody knows what it has. */
 export async function orNothing<T>(asking: Promise<T>): Promise<T | undefined> {
   try {
     return await asking;
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) return undefined;
+    if (error instanceof ApiError && error.status === 404 && error.code !== 'city-not-found') return undefined;
     throw error;
   }
 }
