@@ -48,10 +48,14 @@ export function embeddedOptions({ sudoUid, onStep, onElsewhere }: StartOptions):
   return { sudoUid, ...(onStep === undefined ? {} : { onStep }), ...(onElsewhere === undefined ? {} : { onElsewhere }) };
 }
 
+/** Where this machine calls what listens at `url`: nobody can call an address that stands for all of them. */
+export function calledAt(url: string): string {
+  return url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
+}
+
 /** A help for the client of this machine: the service goes on without it. */
 export async function announce({ dataDir }: AppConfig, url: string, log: AppLogger): Promise<void> {
-  const reached = url.replace('//0.0.0.0:', '//127.0.0.1:').replace('//[::]:', '//[::1]:');
-  await writeServerFile(dataDir, reached).catch((error: unknown) => {
+  await writeServerFile(dataDir, calledAt(url)).catch((error: unknown) => {
     log.warn({ err: error }, `clients do not find this server by themselves: ${dataDir} cannot be written`);
   });
 }

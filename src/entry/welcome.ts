@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { AppConfig } from '../platform/config/config.js';
 import type { Walls } from './processes/messages.js';
 import { keyFile } from './schema.js';
+import { calledAt } from './service.js';
 
 /** What a person needs after the start. Behind an orchestrator the log says the same. */
 export function welcome(config: AppConfig, url: string, cwd: string, { kind, why }: Walls): void {
@@ -12,21 +13,23 @@ export function welcome(config: AppConfig, url: string, cwd: string, { kind, why
     return;
   }
   const svc = client(cwd);
+  // The front door answers to names that it knows, and a certificate is for some of them: who has named one is believed.
+  const called = config.apiUrl ?? calledAt(url);
   const lines = [
     '',
     `  supervisor is ready${config.databaseUrl === undefined ? '' : ' (database: SVC_DATABASE_URL)'}`,
     '',
-    `  Page    ${url}/ui/`,
-    `  API     ${url}`,
-    `  Guide   ${url}/guide`,
-    `  Docs    ${url}/docs`,
+    `  Page    ${called}/ui/`,
+    `  API     ${called}`,
+    `  Guide   ${called}/guide`,
+    `  Docs    ${called}/docs`,
     `  Data    ${config.dataDir}`,
     `  Agents  ${kind === 'none' ? `NOT isolated, they can do what you can: ${why ?? 'SVC_RUNNER_ISOLATION=none'}` : `isolated by ${kind}`}`,
     ...(config.auth === 'keys' ? [`  Key     ${firstKey(keyFile(config))}`] : []),
     ...(config.readOnly ? ['', '  read only: open to the network without keys; set SVC_AUTH=keys to allow changes'] : []),
     '',
     ...(config.dataDir === join(cwd, '.svc') ? [] : [`  export SVC_DATA_DIR=${quoted(config.dataDir)}`]),
-    `  ${svc} city create demo --provider loopback`,
+    ...(config.readOnly ? [] : [`  ${svc} city create demo --provider loopback`]),
     `  ${svc} events --follow`,
     '',
     '  Ctrl-C stops it.',

@@ -90,4 +90,11 @@ export const TLS: readonly Guard[] = [
     test: E2E,
     name: 'trusts it when it is named',
   },
+  {
+    guard: 'The start shows an address that its front door answers to.',
+    file: 'src/entry/welcome.ts',
+    find: 'config.apiUrl ?? calledAt(url)',
+    replace: 'config.apiUrl ?? url',
+    test: 'src/entry/welcome.spec.ts',
+  },
 ];
