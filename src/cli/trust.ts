@@ -56,7 +56,9 @@ export function distrust({ url }: Target, error: unknown): string | undefined {
   if (UNTRUSTED.has(code))
     return `the certificate of ${url} is of no authority that is trusted here (${code}): name its CA with --ca-cert or SVC_CA_CERT`;
   if (code === 'CERT_HAS_EXPIRED') return `the certificate of ${url} has expired`;
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `the certificate of ${url} is for another name: ${message}`;
+  // A list of names that is empty ends in a colon.
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return `the certificate of ${url} is for another name: ${message.replace(/[:\s]+$/, '')}; call the server as it is named there, with --api https://NAME:PORT or SVC_API_URL`;
   if (NO_TLS.has(code)) return `what answers at ${url} does not speak TLS: use http:// in the address`;
   return undefined;
 }
