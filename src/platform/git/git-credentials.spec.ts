@@ -32,7 +32,7 @@ const at = (...parts: string[]): string => path.join(base, ...parts);
 beforeAll(async () => {
   base = await realpath(await mkdtemp(path.join(tmpdir(), 'svc-git-credentials-')));
   await mkdir(at('cities'));
-  for (const name of ['key', 'known']) await writeFile(at(name), 'x');
+  for (const name of ['key', 'known']) await writeFile(at(name), 'x', { mode: 0o600 });
   await writeFile(at('token'), `${SECRET}\n`, { mode: 0o600 });
 });
 afterAll(async () => {
@@ -136,6 +136,16 @@ describe('credentials of git', () => {
     const failed = asked(rule('host = "git.example.org"', line), remote(transport, 'git.example.org'), 'crew');
     await expect(failed).rejects.toMatchObject({ reason: 'unavailable', message: expect.not.stringContaining('nowhere') });
     expect(logged).toEqual([expect.stringMatching(/"host":"git\.example\.org","why":".*(nowhere|ENOENT)/)]);
+  });
+
+  it('are no key that ssh refuses because others may read it', async () => {
+    await writeFile(at('open'), 'x', { mode: 0o640 });
+    const named = rule('host = "git.example.org"', `ssh_key = "${at('open')}"`, `known_hosts = "${at('known')}"`);
+    const failed = asked(named, remote('ssh', 'git.example.org'), 'crew');
+    await expect(failed).rejects.toMatchObject({ reason: 'unavailable', message: expect.not.stringContaining(at('open')) });
+    expect(logged).toEqual([expect.stringContaining(`chmod 600 ${at('open')}`)]);
+    await chmod(at('open'), 0o600);
+    expect(await asked(named, remote('ssh', 'git.example.org'), 'crew')).toMatchObject({ key: at('open') });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { access, open, realpath } from 'node:fs/promises';
+import { access, open, realpath, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
@@ -67,7 +67,9 @@ async function signInBy(rule: GitRule, remote: Remote, signal: AbortSignal): Pro
   const at = (file: string): Promise<string> => readable(file, remote);
   if (rule.ssh_key !== undefined) {
     const known = rule.known_hosts ?? path.join(homedir(), '.ssh/known_hosts');
-    return { kind: 'key', key: await at(rule.ssh_key), knownHosts: await at(known), user: rule.user };
+    const key = await at(rule.ssh_key);
+    await forNobodyElse(key, remote);
+    return { kind: 'key', key, knownHosts: await at(known), user: rule.user };
   }
   const ca = rule.ca_cert === undefined ? undefined : await at(rule.ca_cert);
   if (rule.token_file !== undefined) {
@@ -107,6 +109,15 @@ async function readable(file: string, remote: Remote): Promise<string> {
   } catch (cause) {
     throw unusable(remote, cause);
   }
+}
+
+/** Of a mode: what others than its owner may. ssh passes over a key of its user that has any of it, and the host then demands one. */
+const OTHERS = 0o077;
+
+async function forNobodyElse(key: string, remote: Remote): Promise<void> {
+  const { uid, mode } = await stat(key);
+  if (uid !== process.getuid?.() || (mode & OTHERS) === 0) return;
+  throw unusable(remote, new Error(`${key} may be read or written by others, and ssh does not use it: chmod 600 ${key}`));
 }
 
 /** Where it lies is the operator's business: the cause has it, for the log of the host. */
