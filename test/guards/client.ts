@@ -646,4 +646,12 @@ export const CLIENT: readonly Guard[] = [
     replace: 'types: [FAILED, SLOW]',
     test: 'src/cli/sessions/starts.spec.ts',
   },
+  {
+    guard: 'A service that cannot start is found by who looks for what is wrong.',
+    file: 'src/cli/doctor/provider-checks.ts',
+    find: "filter(({ state }) => state === 'degraded')",
+    replace: "filter(({ state }) => state === 'stopping')",
+    test: 'src/cli/doctor/doctor.spec.ts',
+    name: 'each service of a city',
+  },
 ];

@@ -61,6 +61,16 @@ async function doctor(said: Info, runners: Schemas['Runner'][], routes: Record<s
   await runCli(['doctor', '--json', '--api', server.url], io);
   return (JSON.parse(io.stdout) as { checks: Finding[] }).checks;
 }
+/** The city alpha, which runs. */
+const alpha = (suspended: boolean, services: readonly object[] = []): Record<string, Handler> => ({
+  '/v0/cities': (_request, response) => json(response, { items: [{ name: 'alpha', path: '/alpha', running: true }], total: 1 }),
+  '/v0/city/alpha': (_request, response) => json(response, { name: 'alpha', path: '/alpha', suspended }),
+  // Its files do not say that somebody has suspended it.
+  '/v0/city/alpha/config': (_request, response) => json(response, { workspace: { suspended: false }, agents: [], revision: 3 }),
+  '/v0/city/alpha/config/revisions': (_request, response) => json(response, { items: [], total: 0 }),
+  '/v0/city/alpha/providers': (_request, response) => json(response, { items: [], total: 0 }),
+  '/v0/city/alpha/services': (_request, response) => json(response, { items: services, total: services.length }),
+});
 const statusOf = (found: readonly Finding[], name: string): string | undefined => found.find((one) => one.name === name)?.status;
 
 describe('svc doctor', () => {
@@ -222,14 +232,32 @@ describe('svc doctor', () => {
     [true, 'skipped', 'suspended; `svc city resume alpha` lets its agents start'],
     [false, 'ok', 'running'],
   ])('says whether a city that runs is suspended: %s', async (suspended, status, message) => {
-    const found = await doctor(info(), [runner()], {
-      '/v0/cities': (_request, response) => json(response, { items: [{ name: 'alpha', path: '/alpha', running: true }], total: 1 }),
-      '/v0/city/alpha': (_request, response) => json(response, { name: 'alpha', path: '/alpha', suspended }),
-      // Its files do not say that somebody has suspended it.
-      '/v0/city/alpha/config': (_request, response) => json(response, { workspace: { suspended: false }, agents: [], revision: 3 }),
-      '/v0/city/alpha/config/revisions': (_request, response) => json(response, { items: [], total: 0 }),
-      '/v0/city/alpha/providers': (_request, response) => json(response, { items: [], total: 0 }),
-    });
+    const found = await doctor(info(), [runner()], alpha(suspended));
     expect(found).toContainEqual(expect.objectContaining({ area: 'city alpha', name: 'status', status, message }));
+  });
+
+  it('names each service of a city that cannot be used, and where its words are', async () => {
+    const service = (service_name: string, state: string, more = {}): object => ({ service_name, state, local_state: state, ...more });
+    const found = await doctor(
+      info(),
+      [runner()],
+      alpha(false, [
+        service('board', 'degraded', { local_state: 'config_error', reason: 'command_missing', detail: 'there is no ./board' }),
+        service('chat', 'starting'),
+        service('docs', 'ready'),
+        service('feed', 'degraded', { reason: 'exited' }),
+      ]),
+    );
+    const of = (name: string, message: string): object => ({
+      area: 'city alpha',
+      name: `service ${name}`,
+      status: 'failed',
+      message,
+      mend: `svc service logs ${name} --city alpha`,
+    });
+    expect(found.filter(({ name }) => name.startsWith('service '))).toEqual([
+      of('board', 'config_error: command_missing: there is no ./board'),
+      of('feed', 'degraded: exited'),
+    ]);
   });
 });

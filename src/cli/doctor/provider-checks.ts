@@ -35,7 +35,7 @@ export async function cityChecks(api: Api, city: City): Promise<CityFindings> {
     const status = about.suspended
       ? skipped('status', `suspended; \`svc city resume ${city.name}\` lets its agents start`)
       : ok('status', 'running');
-    return { found: [status, configuration(city.name, config, warnings), ...own], uses };
+    return { found: [status, configuration(city.name, config, warnings), ...(await services(api, city.name)), ...own], uses };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
     return { found: [failed('status', oneLine(error.message), `svc city status ${city.name}`)], uses: new Set() };
@@ -66,6 +66,19 @@ async function warningsOf(api: Api, city: string): Promise<readonly string[]> {
   const params = { path: { cityName: city }, query: { limit: 1 } };
   const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/config/revisions', { params, signal }));
   return data.items[0]?.warnings ?? [];
+}
+
+/** Those that cannot be used: what is there, or is on its way, is no fault. */
+async function services(api: Api, cityName: string): Promise<Found[]> {
+  const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/services', { params: { path: { cityName } }, signal }));
+  const broken = (data.items ?? []).filter(({ state }) => state === 'degraded');
+  return broken.map(({ service_name: name, local_state: state, reason, detail }) =>
+    failed(
+      `service ${name}`,
+      [state, reason, detail].filter((part) => part !== undefined).join(': '),
+      `svc service logs ${name} --city ${cityName}`,
+    ),
+  );
 }
 
 /** What its workspace and its agents name. */
