@@ -178,4 +178,12 @@ export const DEPLOYMENT: readonly Guard[] = [
     replace: 'void [signal, interruption];',
     test: 'src/entry/backup/interrupted.db-spec.ts',
   },
+  {
+    guard: 'A backup without the files of its cities is not written.',
+    file: 'src/entry/backup/beside.ts',
+    find: 'if (cities > 0 && elsewhere === cities)',
+    replace: 'if (cities > 0 && elsewhere < 0)',
+    test: 'src/entry/backup/beside.db-spec.ts',
+    name: 'folders of another service',
+  },
 ];

@@ -8,6 +8,7 @@ import { User } from '../support/user.js';
 
 /** What `docs/how-to/backup.md` says, typed as it stands there. */
 const DATABASE = 'svc@db.example.org';
+const HOME = '/home/you/supervisor-control-plane/';
 const blocks = consoleBlocks(readFileSync(new URL('../../docs/how-to/backup.md', import.meta.url), 'utf8')).map(({ steps }) =>
   steps.map(({ command }) => command),
 );
@@ -102,7 +103,7 @@ describe('a backup', () => {
       await restored(who, {
         backup: typed('export SVC_DATABASE_URL', 'svc backup'),
         restore: typed('createdb', 'svc restore'),
-        as: (command) => command.replaceAll(`postgres://${DATABASE}`, own.url),
+        as: (command) => command.replaceAll(`postgres://${DATABASE}`, own.url).replace(HOME, ''),
         settings: async () => ({ SVC_DATABASE_URL: await address() }),
       });
       expect(new URL(await address()).pathname).toBe('/restored');

@@ -6,6 +6,7 @@ import { pastPooler } from '../../platform/config/database-address.js';
 import { serversOf } from '../../platform/database/servers.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { DirectoryInUse } from '../../platform/embedded/lock.js';
+import { notSaved } from './beside.js';
 import { ASIDE, citiesOf, DUMP, FILES, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
 import { connectionOf, programFor, run, versionOf } from './programs.js';
@@ -20,8 +21,8 @@ const WHY: Readonly<Record<string, string>> = {
 /**
  * Writes the database, the cities and the first key into one file, also while the service runs: the database as of one moment, the files
  * after it, since a file that is newer than the database is noticed and read. Nothing is left of one that `signal` has ended.
- * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error, also once it is written, where
- * files of cities may not be read
+ * What is there already, and no backup, stays unless it shall be replaced. Returns what to say. @throws Error where the cities are not those of
+ * the database, and also once it is written, where files of cities may not be read
  */
 export async function backUp(
   config: AppConfig,
@@ -39,16 +40,23 @@ export async function backUp(
     const at = new Date().toISOString();
     // pg_dump sets what outlives its transactions: through a pooler others would get connections that find no table.
     const url = pastPooler(config, config.databaseUrl);
-    const database = url === undefined ? await ofEmbedded(config, folder, tell, signal) : await ofServer(url, folder, signal);
+    // Before it is copied, which may take long.
+    let without: readonly string[] = [];
+    const look = async (server: string): Promise<void> => void (without = await notSaved(server, config));
+    const database = url === undefined ? await ofEmbedded(config, folder, look, tell, signal) : await ofServer(url, folder, look, signal);
     const key = join(config.dataDir, KEY);
     if (existsSync(key)) await copyFile(key, join(folder, KEY));
-    const { size, lacks } = await pack(file, folder, { format: 1, at, ...database, ...citiesOf(config.citiesRoot) }, signal);
+    const cities = citiesOf(config.citiesRoot);
+    const { size, lacks } = await pack(file, folder, { format: 1, at, ...database, ...cities }, signal);
     if (lacks.length > 0) throw new Error(`${file} is written, and ${lacking(lacks)}`);
-    return `${file}: the database and the cities of ${config.citiesRoot}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`;
+    const what = cities.cities === undefined ? 'the database' : `the database and the cities of ${config.citiesRoot}`;
+    return [`${file}: ${what}, ${Math.max(1, Math.round(size / 1e5)) / 10} MB`, ...without].join('; ');
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
 }
+
+type Look = (url: string) => Promise<void>;
 
 const NAMED = 10;
 
@@ -61,6 +69,7 @@ function lacking(names: readonly string[]): string {
 async function ofEmbedded(
   config: AppConfig,
   folder: string,
+  look: Look,
   tell: (line: string) => void,
   signal: AbortSignal | undefined,
 ): Promise<Pick<Manifest, 'database' | 'server'>> {
@@ -69,6 +78,7 @@ async function ofEmbedded(
   if (!existsSync(join(data, 'PG_VERSION')))
     throw new Error(`there is nothing to back up in ${config.dataDir}; name another with --data-dir`);
   const copy = async (url: string): Promise<number> => {
+    await look(url);
     const server = await copyRunning(url, data, join(folder, FILES), signal);
     await copyFile(join(home, 'password'), join(folder, PASSWORD));
     return server;
@@ -91,9 +101,11 @@ async function ofEmbedded(
 async function ofServer(
   databaseUrl: string,
   folder: string,
+  look: Look,
   signal: AbortSignal | undefined,
 ): Promise<Pick<Manifest, 'database' | 'server'>> {
   const url = await serversOf(databaseUrl).current();
+  await look(url);
   const server = await versionOf(url);
   const { address, env } = connectionOf(url);
   await run(

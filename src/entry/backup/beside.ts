@@ -1,0 +1,60 @@
+import { existsSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
+import { join, resolve, sep } from 'node:path';
+import type { AppConfig } from '../../platform/config/config.js';
+import { KEY } from './archive.js';
+import { withClient } from './programs.js';
+
+interface Known {
+  readonly cities: number;
+  /** Of them, those that are not below the root. */
+  readonly elsewhere: number;
+  /** One of these. */
+  readonly one: string | null;
+  /** Whether anybody may show a key. */
+  readonly keys: boolean;
+}
+
+/**
+ * What a database knows of that a backup with these folders would not have, as it is told. @throws Error where it would have none of the
+ * cities: then they are the folders of another service, and whoever restores the file has a database without its files.
+ */
+export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig): Promise<string[]> {
+  const known = await knownIn(url, citiesRoot);
+  if (known === undefined) return [];
+  const { cities, elsewhere, one, keys } = known;
+  const folders = 'name the data directory with --data-dir (SVC_DATA_DIR), or the folder of the cities with SVC_CITIES_ROOT';
+  if (cities > 0 && elsewhere === cities)
+    throw new Error(`none of the cities that the database knows (${cities}, such as ${one}) lies in ${citiesRoot}: ${folders}`);
+  if (cities > 0 && !existsSync(citiesRoot))
+    throw new Error(
+      `${citiesRoot} is not there, where the database has its cities (${cities}): run it where their files are, or ${folders}`,
+    );
+  const key = join(dataDir, KEY);
+  return [
+    ...(elsewhere === 0 ? [] : [`${elsewhere} of ${cities} cities are elsewhere and not in it, such as ${one}`]),
+    ...(keys && !existsSync(key) ? [`the first key is not in it: there is no ${key}`] : []),
+  ];
+}
+
+const NO_TABLE = '42P01';
+
+/** Undefined for a database that is none of a service, or not yet. Cities are known by their real paths. */
+async function knownIn(url: string, citiesRoot: string): Promise<Known | undefined> {
+  const spelled = resolve(citiesRoot);
+  const real = await realpath(spelled).catch(() => spelled);
+  return withClient(url, async (client) => {
+    try {
+      const { rows } = await client.query<Known>(
+        `select count(*)::int as cities, count(*) filter (where elsewhere)::int as elsewhere, min(dir collate "C") filter (where elsewhere) as one,
+                exists (select from api_keys where revoked_at is null) as keys
+         from (select dir, not (starts_with(dir, $1) or starts_with(dir, $2)) as elsewhere from cities) known`,
+        [real + sep, spelled + sep],
+      );
+      return rows[0]!;
+    } catch (error) {
+      if ((error as { readonly code?: string }).code === NO_TABLE) return undefined;
+      throw error;
+    }
+  });
+}
