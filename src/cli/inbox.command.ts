@@ -3,6 +3,7 @@ import { allOf } from '../client/pages.js';
 import { ask, type Api, type Schemas } from './api.js';
 import { contextOf, flagsOf, pathOf, withExamples, withTarget } from './command.js';
 import { age, moment } from './duration.js';
+import { tellNotRunning } from './cities/not-running.js';
 import { CliError, InterruptedError } from './errors.js';
 import type { Io } from './io.js';
 import { list, withLimit, withRereading, EVERY_MS, type ListFlags } from './listing.js';
@@ -21,7 +22,9 @@ const kindOf = (kind: string | undefined): Entry['kind'] | undefined => {
 export function addInbox(program: Command, io: Io): void {
   const inbox = withRereading(
     withLimit(
-      withTarget(program.command('inbox').description('list what waits for you in every city: beads assigned to `human`, and unread mail')),
+      withTarget(
+        program.command('inbox').description('list what waits for you in every city that runs: beads assigned to `human`, and unread mail'),
+      ),
     ),
   )
     .option('--kind <kind>', 'only this: bead or mail')
@@ -49,6 +52,7 @@ export function addInbox(program: Command, io: Io): void {
       io.err(
         `${plain(city)}: its files cannot be used since ${moment(since)}: ${plain(error)}; see \`svc config validate --city ${plain(city)}\`\n`,
       );
+    await tellNotRunning(context.api, io, only.cities);
     const questions = await questionsIn(context.api, only.cities);
     if (questions > 0)
       io.err(

@@ -56,4 +56,40 @@ describe('svc inbox', () => {
     expect(await runCli(['inbox', '--api', server.url, ...flags], io)).toBe(0);
     expect(io.stderr).toBe(`${entries === 0 ? 'no beads and no mail wait for people\n' : ''}${expected}`);
   });
+
+  const city = (name: string, running: boolean): object => ({ name, path: `/${name}`, running });
+  const three = [city('alpha', true), city('beta', false), city('gamma', false)];
+
+  it.each<[string, object, string[], string]>([
+    [
+      'those that do not run',
+      { items: three },
+      [],
+      '2 cities do not run, and nothing of theirs is here: beta, gamma; see `svc city list`\n',
+    ],
+    [
+      'one that was asked for',
+      { items: three },
+      ['--in', 'alpha,beta'],
+      '1 city does not run, and nothing of it is here: beta; see `svc city list`\n',
+    ],
+    ['none', { items: three }, ['--in', 'alpha'], ''],
+    [
+      'the first of many',
+      { items: Array.from({ length: 7 }, (_, i) => city(`c${i}`, false)), next_cursor: 'c6' },
+      [],
+      'at least 7 cities do not run, and nothing of theirs is here: c0, c1, c2, c3, c4 and 2 more; see `svc city list`\n',
+    ],
+  ])('says which cities it leaves out, as `svc search` does: %s', async (_what, cities, flags, expected) => {
+    server = await testServer({
+      '/v0/inbox': (_request, response) => json(response, { items: [entry('al-1')], total: 1 }),
+      '/v0/search': (_request, response) => json(response, { items: [{ kind: 'bead', city: 'alpha', id: 'al-1' }], total: 1 }),
+      '/v0/cities': (_request, response) => json(response, { total: 7, ...cities }),
+    });
+    for (const command of [['inbox'], ['search', 'login']]) {
+      const io = fakeIo();
+      expect(await runCli([...command, '--api', server.url, ...flags], io)).toBe(0);
+      expect(io.stderr).toBe(expected);
+    }
+  });
 });

@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ask, type Schemas } from './api.js';
 import { contextOf, flagsOf, pathOf, withExamples, withTarget } from './command.js';
+import { tellNotRunning } from './cities/not-running.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
 import { plain, table } from './table.js';
@@ -13,9 +14,11 @@ interface SearchFlags {
   readonly json?: boolean;
 }
 
-/** Finds things in all cities by what people call them. */
+/** Finds things in all cities that run by what people call them. */
 export function addSearch(program: Command, io: Io): void {
-  const search = withTarget(program.command('search').description('find cities, agents, sessions, beads and mail by a name or by words'))
+  const search = withTarget(
+    program.command('search').description('find cities, and agents, sessions, beads and mail of those that run, by a name or by words'),
+  )
     .argument('<words...>', 'an id, a name, or words of a title; their beginnings are enough')
     .option('--kind <kinds>', 'only these, by commas: city, agent, session, bead, mail')
     .option('--in <cities>', 'only in these cities, by commas')
@@ -30,6 +33,8 @@ export function addSearch(program: Command, io: Io): void {
     const given = { kinds: flags.kind?.split(','), cities: flags.in?.split(',') };
     const query = { q: words.join(' '), limit, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
     const { data } = await ask(api, (signal) => api.http.GET('/v0/search', { params: { query }, signal }));
+    // A city itself is found whether it runs or not.
+    if (given.kinds?.every((kind) => kind === 'city') !== true) await tellNotRunning(api, io, given.cities);
     for (const why of data.partial_errors ?? []) io.err(`${pathOf(command)}: not all was looked at: ${plain(why)}\n`);
     if (flags.json === true) return io.out(data.items.map((hit) => `${JSON.stringify(hit)}\n`).join(''));
     if (data.items.length === 0) return io.err('nothing found\n');

@@ -654,4 +654,12 @@ export const CLIENT: readonly Guard[] = [
     test: 'src/cli/doctor/doctor.spec.ts',
     name: 'each service of a city',
   },
+  {
+    guard: 'Whoever looks for what waits is told which cities nobody looked at.',
+    file: 'src/cli/inbox.command.ts',
+    find: 'await tellNotRunning(context.api, io, only.cities);',
+    replace: 'void tellNotRunning;',
+    test: 'src/cli/inbox.spec.ts',
+    name: 'says which cities it leaves out',
+  },
 ];
