@@ -1,4 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 import type { AddressInfo } from 'node:net';
 import type { AppConfig } from '../platform/config/config.js';
 import { Failpoints } from '../platform/failpoints/failpoints.js';
@@ -71,7 +72,8 @@ const BACKLOG = 4096;
 
 async function listen(app: NestFastifyApplication, config: AppConfig, lifecycle: Lifecycle): Promise<string> {
   try {
-    await app.listen({ port: config.port, host: config.host, backlog: BACKLOG });
+    // Nest writes into the log what goes wrong here, and whoever has started this says it in words.
+    await (app.getHttpAdapter().getInstance() as FastifyInstance).listen({ port: config.port, host: config.host, backlog: BACKLOG });
   } catch (error) {
     await lifecycle.stop();
     throw error;

@@ -16,6 +16,15 @@ describe('why a start has failed', () => {
     expect(said(message, fields)).toBe(`the database of SVC_DATABASE_URL cannot be used: ${message}`);
   });
 
+  it('says what a pooler of transactions needs, where it is not set', () => {
+    const message = 'unsupported startup parameter: options';
+    const refused = (databaseListenUrl?: string): string =>
+      explain(failed(message, { code: '08P01', severity: 'FATAL' }), { ...config, databaseListenUrl });
+    const known = `the database of SVC_DATABASE_URL cannot be used: ${message}`;
+    expect(refused()).toBe(`${known}; behind PgBouncer set SVC_DATABASE_LISTEN_URL to the address of the server itself`);
+    expect(refused('postgres://svc@db/svc')).toBe(known);
+  });
+
   it('has the reasons of all addresses of a name', () => {
     const each = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'].map((message) => new Error(message));
     const error = Object.assign(new AggregateError(each, ''), { code: 'ECONNREFUSED' });

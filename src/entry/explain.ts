@@ -1,7 +1,7 @@
 import type { AppConfig } from '../platform/config/config.js';
 import { DirectoryInUse } from '../platform/embedded/lock.js';
 
-type Named = Pick<AppConfig, 'host' | 'port' | 'logLevel' | 'databaseUrl'>;
+type Named = Pick<AppConfig, 'host' | 'port' | 'logLevel' | 'databaseUrl'> & Partial<Pick<AppConfig, 'databaseListenUrl'>>;
 
 const DATABASE = 'the database of SVC_DATABASE_URL';
 /** What PostgreSQL refuses with has five of these. */
@@ -18,11 +18,17 @@ export function explain(error: unknown, config: Named): string {
   if (syscall === 'listen' || (syscall === 'getaddrinfo' && 'hostname' in error && error.hostname === config.host))
     return `cannot listen on ${config.host}:${config.port}: ${error.message}`;
   if (config.logLevel === 'debug') return String(error.stack);
-  return (config.databaseUrl === undefined ? undefined : ofDatabase(error)) ?? (error.message === '' ? String(error.stack) : error.message);
+  return (
+    (config.databaseUrl === undefined ? undefined : ofDatabase(error, config.databaseListenUrl)) ??
+    (error.message === '' ? String(error.stack) : error.message)
+  );
 }
 
+/** So a pooler of transactions refuses what says at its start how its connection shall be. */
+const POOLER = 'unsupported startup parameter';
+
 /** The only server that a start waits for is the database: what is said of a connection is said of this one. */
-function ofDatabase(error: Error): string | undefined {
+function ofDatabase(error: Error, listenUrl: string | undefined): string | undefined {
   const { code = '', syscall } = error as NodeJS.ErrnoException;
   if (NO_SCHEMA.has(code)) return `${DATABASE} has no schema of this release: run the migrate step first (${error.message})`;
   if (
@@ -32,7 +38,9 @@ function ofDatabase(error: Error): string | undefined {
     !(SQLSTATE.test(code) && 'severity' in error)
   )
     return undefined;
-  return `${DATABASE} cannot be used: ${reason(error)}`;
+  const pooled = listenUrl === undefined && error.message.includes(POOLER);
+  const mend = pooled ? '; behind PgBouncer set SVC_DATABASE_LISTEN_URL to the address of the server itself' : '';
+  return `${DATABASE} cannot be used: ${reason(error)}${mend}`;
 }
 
 /** A name with several addresses has a reason for each, and none of its own. */

@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../../test/support/app.js';
 import { adminAt } from '../../test/support/database.js';
+import { pino } from 'pino';
+import { AppLogger } from '../platform/logging/logger.js';
+import { startApplication } from './application.js';
 import { knownOperations, type OperationHandler } from '../platform/operations/operation.js';
 import { DeclaredKinds, OperationRegistry } from '../platform/operations/registry.js';
 
@@ -24,6 +27,14 @@ describe('a started product', () => {
     const empty = new OperationRegistry(new DeclaredKinds());
     empty.register({ definition: knownOperations().get(kinds[0]!)! } as OperationHandler);
     expect(() => empty.requireComplete()).toThrow(`operations without a handler: ${kinds.slice(1).sort().join(', ')}`);
+  });
+
+  it('leaves it to whoever has started it to say that its port is in use', async () => {
+    const lines: string[] = [];
+    const logger = new AppLogger(pino({ level: 'error' }, { write: (line: string) => void lines.push(line) }));
+    const config = stack.config.with({ role: 'api', processId: 'second', port: Number(new URL(stack.urls[0]!).port) });
+    await expect(startApplication(config, { logger })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    expect(lines).toEqual([]);
   });
 
   it('has no trigger that writes events, and no function that notifies', async () => {

@@ -120,7 +120,7 @@ function details(one: Service, base: string): string {
     ['reason', one.reason],
     ['detail', one.detail],
     ['retried', one.retry_at],
-    ['processes', one.attempts],
+    ['starts', one.attempts],
     ['address', addressOf(one, base)],
     ['published', one.publication_state],
     ['url', one.url],
