@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, rename, rm } from 'node:fs/promises';
+import { chmod, copyFile, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
@@ -27,6 +27,7 @@ export async function restore(
   tell: (line: string) => void,
   signal?: AbortSignal,
 ): Promise<string> {
+  const isNew = !existsSync(config.dataDir);
   await makeWay(config.dataDir, undefined);
   const lock = await lockDirectory(config.dataDir);
   const folder = join(config.dataDir, 'restore.new');
@@ -84,6 +85,8 @@ export async function restore(
   } finally {
     await unlock();
     await rm(folder, { recursive: true, force: true });
+    // What was refused leaves nothing. A folder with something in it stays.
+    if (isNew) await rmdir(config.dataDir).catch(() => undefined);
   }
 }
 
