@@ -159,6 +159,7 @@ describe('the README and the guide', () => {
       'docs/how-to/backup.md: it needs the containers of the cluster',
       'docs/how-to/monitoring.md: it needs a collector',
       'docs/how-to/https.md: the certificate is yours',
+      'docs/how-to/https.md: the certificate is yours',
     ]);
     expect(pages.length).toBeGreaterThan(25);
     expect(blocks.filter(({ notRun }) => notRun === undefined).length).toBeGreaterThanOrEqual(33);
