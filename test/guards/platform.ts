@@ -383,6 +383,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'holds for another host',
   },
   {
+    guard: 'Of two that wait for the lock of a dead host one gets it.',
+    file: 'src/platform/embedded/lock.ts',
+    find: 'mark: `${ino} ${mtimeMs} ${text}`',
+    replace: 'mark: `${ino > 0 && mtimeMs > 0}`',
+    test: 'src/platform/embedded/lock.spec.ts',
+    name: 'by one of two that wait for it, 100',
+  },
+  {
     guard: 'Who holds a data directory shows it to those who cannot see its process.',
     file: 'src/platform/embedded/lock.ts',
     find: 'const touching = setInterval(touch, touchMs).unref();',
