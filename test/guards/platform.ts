@@ -391,6 +391,20 @@ export const PLATFORM: readonly Guard[] = [
     name: 'by one of two that wait for it, 100',
   },
   {
+    guard: 'A connection of the queue that comes up after its close is closed.',
+    file: 'src/platform/queue/connection.ts',
+    find: 'if (signal.aborted) return await opened.close(true);',
+    replace: '',
+    test: 'src/platform/queue/connection.spec.ts',
+  },
+  {
+    guard: 'The check of a container finds a process well whose database only reads.',
+    file: 'src/entry/probe.ts',
+    find: "path: '/ready?exclude=writes',",
+    replace: "path: '/ready',",
+    test: 'src/entry/probe.spec.ts',
+  },
+  {
     guard: 'Who holds a data directory shows it to those who cannot see its process.',
     file: 'src/platform/embedded/lock.ts',
     find: 'const touching = setInterval(touch, touchMs).unref();',
