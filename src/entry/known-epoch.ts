@@ -29,13 +29,23 @@ export async function oweEpoch(dataDir: string): Promise<void> {
   await writeFile(join(dataDir, OWED), '', { mode: 0o600 });
 }
 
-/** Begins the epoch that a restore owes, also one that was killed: above all that are known, since one that began after the backup has given numbers, too. */
+/** Begins the epoch that a restore owes, also one that was killed. */
 export async function beginOwedEpoch(dataDir: string, url: string): Promise<void> {
-  if (!existsSync(join(dataDir, OWED))) return;
+  if (existsSync(join(dataDir, OWED))) await beginNextEpoch(dataDir, url);
+}
+
+/** @throws Error where a restore owes an epoch, which not every process may begin */
+export function assertNoneOwed(dataDir: string): void {
+  if (existsSync(join(dataDir, OWED)))
+    throw new Error(`a restore has not ended (${join(dataDir, OWED)}): run it again, or the migrate step with this data directory`);
+}
+
+/** Begins an epoch of what was restored: above all that are known, since one that began after the backup has given numbers, too. */
+export async function beginNextEpoch(dataDir: string, url: string): Promise<void> {
   const known = await knownEpoch(dataDir);
   const { rows } = await asked(url, (client) => client.query<{ epoch: number }>('select begin_log_epoch($1) as epoch', [known]));
   await keepEpoch(dataDir, rows[0]!.epoch);
-  await rm(join(dataDir, OWED));
+  await rm(join(dataDir, OWED), { force: true });
 }
 
 /** The epoch that a database is in; 0 where it has no log. */

@@ -5,12 +5,13 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
 /**
  * The health check of a container: exit code 0 when the process beside it is ready. It carries no secret, so whose
  * certificate it is shown does not matter: a certificate that has expired is for clients to refuse, and must not have
- * the container started again.
+ * the container started again. Nor does it matter whether the database takes writes: while it only reads, what reads is
+ * answered here.
  */
 const TIMEOUT_MS = 3_000;
 
 const { SVC_PORT = '8372', SVC_TLS_CERT = '' } = process.env;
-const options = { host: '127.0.0.1', port: Number(SVC_PORT), path: '/ready', timeout: TIMEOUT_MS } satisfies RequestOptions;
+const options = { host: '127.0.0.1', port: Number(SVC_PORT), path: '/ready?exclude=writes', timeout: TIMEOUT_MS } satisfies RequestOptions;
 const answered = (response: IncomingMessage): never => process.exit(response.statusCode === 200 ? 0 : 1);
 const request: ClientRequest =
   SVC_TLS_CERT === '' ? getPlain(options, answered) : getSecure({ ...options, rejectUnauthorized: false }, answered);

@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { adminAt, cloneDatabase, type TestDatabase } from '../../test/support/database.js';
+import { folder, removeFolders } from '../../test/support/folders.js';
 import { spawnSupervisor } from '../../test/support/supervisor-process.js';
+import { oweEpoch } from './known-epoch.js';
 import { checkSchema } from './schema.js';
 
 const direct = { databaseListenUrl: undefined };
@@ -8,7 +10,10 @@ let database: TestDatabase;
 beforeEach(async () => {
   database = await cloneDatabase();
 });
-afterEach(() => database.drop());
+afterEach(async () => {
+  await database.drop();
+  await removeFolders();
+});
 
 describe('the schema that a process finds at its start', () => {
   it('is the one of its release', async () => {
@@ -30,6 +35,15 @@ describe('the schema that a process finds at its start', () => {
     const api = spawnSupervisor({ SVC_DATABASE_URL: database.url, SVC_ROLE: 'api' });
     expect((await api.exited).code).toBe(1);
     expect(api.output()).toContain('run the migrate step first (1 migrations are missing, from 0002_create_operations on)');
+  });
+
+  // Guard: an api that serves from a log that is behind what was read, before it is in a new epoch.
+  it('ends the start of one that migrates nothing where a restore has not ended', async () => {
+    const dataDir = await folder('svc-schema-');
+    await oweEpoch(dataDir);
+    const api = spawnSupervisor({ SVC_DATABASE_URL: database.url, SVC_ROLE: 'api', SVC_DATA_DIR: dataDir });
+    expect((await api.exited).code).toBe(1);
+    expect(api.output()).toContain('a restore has not ended');
   });
 
   it('is the one of its release for whoever is given the database of a test that has changed it', async () => {

@@ -58,10 +58,10 @@ export async function buryProcesses(url: string): Promise<void> {
 }
 
 /** Migrates, begins the epoch that a restore owes, keeps that of an embedded database for a restore, and with `SVC_AUTH=keys` makes the first key. */
-export async function prepareDatabase(config: AppConfig, given: string): Promise<string[]> {
+export async function prepareDatabase(config: AppConfig, given: string, begin = beginOwedEpoch): Promise<string[]> {
   const url = pastPooler(config, given);
   const applied = await migrateAll(url);
-  await beginOwedEpoch(config.dataDir, await serversOf(url).current());
+  await begin(config.dataDir, await serversOf(url).current());
   // Its files may be put aside, or lost, without anybody asking it once more.
   if (config.databaseUrl === undefined) await keepEpoch(config.dataDir, await epochOf(url));
   if (config.databaseListenUrl !== undefined) await setRole(url);

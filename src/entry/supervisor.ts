@@ -8,6 +8,7 @@ import { startTelemetry, tapOf, type Telemetry } from '../platform/telemetry/tel
 import { atMost } from '../platform/time/clock.js';
 import { startApplication, type Application } from './application.js';
 import type { Walls } from './processes/messages.js';
+import { assertNoneOwed } from './known-epoch.js';
 import { checkSchema, prepareDatabase } from './schema.js';
 import { checkFolders } from './folders.js';
 import { announce, checkFiles, embeddedOptions, type Service, type Started, type StartOptions } from './service.js';
@@ -82,6 +83,7 @@ export class Supervisor implements Service {
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
+    else assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
     const { failpoints, listens } = this.options;

@@ -49,8 +49,8 @@ export const DEPLOYMENT: readonly Guard[] = [
     guard: 'A restore that cannot put the cities back has begun the epoch of its log.',
     file: 'src/entry/backup/restoring.ts',
     find: `epoch = await beginEpoch(config, url);
-      await cities();`,
-    replace: `await cities();
+      await placeRest();`,
+    replace: `await placeRest();
       epoch = await beginEpoch(config, url);`,
     test: RESTORING,
     name: 'that cannot be put back',

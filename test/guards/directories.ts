@@ -93,6 +93,14 @@ export const DIRECTORIES: readonly Guard[] = [
     test: TREES,
   },
   {
+    guard: 'What a restore has moved aside in the cities root belongs to no city.',
+    file: SERVICE,
+    find: '.toLowerCase().startsWith(ASIDE_INSIDE)) return true;',
+    replace: '.toLowerCase() === ASIDE_INSIDE) return true;',
+    test: TREES,
+    name: 'what a restore has moved aside',
+  },
+  {
     guard: 'A revision gets the directories of its rigs, or is none.',
     file: 'src/modules/configuration/config/config-revisions.service.ts',
     find: 'await this.directories.holdRigs(tx, city.name, composed.rigClaims);',

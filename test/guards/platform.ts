@@ -383,6 +383,28 @@ export const PLATFORM: readonly Guard[] = [
     name: 'holds for another host',
   },
   {
+    guard: 'Of two that wait for the lock of a dead host one gets it.',
+    file: 'src/platform/embedded/lock.ts',
+    find: 'mark: `${ino} ${mtimeMs} ${text}`',
+    replace: 'mark: `${ino > 0 && mtimeMs > 0}`',
+    test: 'src/platform/embedded/lock.spec.ts',
+    name: 'by one of two that wait for it, 100',
+  },
+  {
+    guard: 'A connection of the queue that comes up after its close is closed.',
+    file: 'src/platform/queue/connection.ts',
+    find: 'if (signal.aborted) return await opened.close(true);',
+    replace: '',
+    test: 'src/platform/queue/connection.spec.ts',
+  },
+  {
+    guard: 'The check of a container finds a process well whose database only reads.',
+    file: 'src/entry/probe.ts',
+    find: "path: '/ready?exclude=writes',",
+    replace: "path: '/ready',",
+    test: 'src/entry/probe.spec.ts',
+  },
+  {
     guard: 'Who holds a data directory shows it to those who cannot see its process.',
     file: 'src/platform/embedded/lock.ts',
     find: 'const touching = setInterval(touch, touchMs).unref();',

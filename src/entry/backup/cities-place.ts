@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs';
 import { cp, mkdir, readdir, rename, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
 
-/** What begins the name of what a restore has moved aside in a folder of cities that may not be renamed. No backup has these. */
-export const ASIDE_INSIDE = '.svc-before-';
+export { ASIDE_INSIDE };
 /** The file system's own, in a folder where it is mounted. */
 const NOT_OURS = 'lost+found';
 
@@ -34,14 +34,28 @@ export async function citiesPlace(root: string, stamp: string, tell: (line: stri
     };
   }
   const inside = join(root, `${ASIDE_INSIDE}${stamp}`);
-  await mkdir(inside).catch(refuse);
-  await rmdir(inside);
+  const entries = async (): Promise<string[]> =>
+    (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
+  // For nobody else: it has what was closed to others by the folders around it.
+  const make = (): Promise<unknown> => mkdir(inside, { mode: 0o700 });
+  await make().catch(refuse);
+  try {
+    // One of them may be a volume of its own.
+    for (const name of await entries()) {
+      await rename(join(root, name), join(inside, name)).catch(refuse);
+      await rename(join(inside, name), join(root, name));
+    }
+  } finally {
+    await rmdir(inside);
+  }
   return async (from) => {
-    await mkdir(inside);
-    const entries = (await readdir(root)).filter((name) => name !== NOT_OURS && !name.startsWith(ASIDE_INSIDE));
-    for (const name of entries) await rename(join(root, name), join(inside, name));
-    if (entries.length === 0) await rmdir(inside);
-    else tell(`what was in ${root} is now in ${inside}`);
+    const names = await entries();
+    if (names.length > 0) {
+      await make();
+      // Before the first: whoever ends it in the middle looks for the others.
+      tell(`what was in ${root} is now in ${inside}`);
+    }
+    for (const name of names) await rename(join(root, name), join(inside, name));
     for (const name of await readdir(from)) if (name !== NOT_OURS) await move(join(from, name), join(root, name));
   };
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { admin, adminAt, emptyDatabase, type TestDatabase } from '../../../test/support/database.js';
 import type { AppConfig } from '../../platform/config/config.js';
 import { epochOf, knownEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
-import { citiesOf, DUMP, MANIFEST, pack, unpack } from './archive.js';
+import { citiesOf, DUMP, KEY, MANIFEST, pack, unpack } from './archive.js';
 import { backUp } from './backing-up.js';
 import { connectionOf, run, withClient } from './programs.js';
 import { restore } from './restoring.js';
@@ -37,12 +37,20 @@ async function backupOf(server: number, cities: { cities?: string } = {}): Promi
   return file;
 }
 /** Of cities that its archive does not have. */
-async function lackingCities(): Promise<string> {
+async function lackingCities(withKey = false): Promise<string> {
   const made = await mkdtemp(join(folder, 'made-'));
   await writeFile(join(made, DUMP), 'no dump');
-  const says = { format: 1, database: 'dump', at: '2026-11-28T00:00:00Z', server: 12, citiesRoot: config.citiesRoot, cities: 'cities' };
+  const says = {
+    format: 1,
+    database: 'dump',
+    at: '2026-11-28T00:00:00Z',
+    server: 12,
+    citiesRoot: config.citiesRoot,
+    cities: basename(config.citiesRoot),
+  };
   await writeFile(join(made, MANIFEST), JSON.stringify(says));
-  await run('tar', ['-czf', join(folder, 'monday.tgz'), '-C', made, MANIFEST, DUMP]);
+  if (withKey) await writeFile(join(made, KEY), 'the key');
+  await run('tar', ['-czf', join(folder, 'monday.tgz'), '-C', made, MANIFEST, DUMP, ...(withKey ? [KEY] : [])]);
   return join(folder, 'monday.tgz');
 }
 const kept = async (): Promise<string[]> =>
@@ -153,6 +161,7 @@ describe('the folder of the cities', () => {
     });
     const [, kept] = /is now in .+\/(.+)$/m.exec(told.join('\n'))!;
     expect([await there(), await there(kept!)]).toEqual(['monday', 'tuesday']);
+    expect((await stat(join(config.citiesRoot, kept!))).mode & 0o777).toBe(0o700);
     const next = await unpack(await backupOf(12, citiesOf(config.citiesRoot)), join(folder, 'unpacked'));
     expect(await readdir(join(folder, 'unpacked', next.cities!))).toEqual(['works']);
   });
@@ -170,12 +179,33 @@ describe('the folder of the cities', () => {
     expect(await kept()).toEqual(['public']);
   });
 
-  // Guard: who mends the folder by hand and starts would have numbers given twice.
-  it('that cannot be put back leaves the database in a new epoch', async () => {
-    await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+  // Guard: the same of what is in it.
+  it('in which something cannot be moved, as a volume, is found before anything is touched, and stays as it is', async () => {
+    // Paths end at 4,095 bytes: what has this name has none where it would be moved, nor has the root itself.
+    let root = join(folder, 'long');
+    while (root.length < 3_300) root = join(root, 'c'.repeat(100));
+    root = join(root, 'c'.repeat(3_600 - root.length - 102), 'c'.repeat(100), 'c'.repeat(250));
+    const volume = 'v'.repeat(235);
+    config = { ...config, citiesRoot: root } as AppConfig;
+    for (const name of ['works', volume, 'yard']) await mkdir(join(root, name), { recursive: true });
     const file = await lackingCities();
-    await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow('ENOENT'));
+    await withPrograms(
+      'exit 0',
+      () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(/the folder .+ cannot be replaced: ENAMETOOLONG/s),
+      false,
+    );
+    expect(await kept()).toEqual(['public']);
+    expect((await readdir(root)).sort()).toEqual([volume, 'works', 'yard']);
+  });
+
+  // Guard: who mends the folder by hand and starts would have numbers given twice.
+  it('that cannot be put back leaves the database in a new epoch, which is said, and the key', async () => {
+    await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+    const file = await lackingCities(true);
+    const said = /^the database is restored \(epoch 5\); the cities are not: ENOENT/;
+    await withPrograms('exit 0', () => expect(restore(config, file, true, () => undefined)).rejects.toThrow(said));
     expect([await epochOf(database.url), await knownEpoch(config.dataDir)]).toEqual([5, 5]);
+    expect(await readFile(join(config.dataDir, KEY), 'utf8')).toBe('the key');
   });
 });
 
@@ -188,6 +218,15 @@ it('leaves the epoch to the next start where it has ended, or was killed, before
     await prepareDatabase(config, database.url);
     expect(await epochOf(database.url)).toBe(5);
   }
+});
+
+// Guard: the marker was for what was there before.
+it('begins an epoch also where another process has begun one, in what it replaces, and says that none is owed', async () => {
+  await withClient(database.url, (client) => client.query('create table deployment as select 4 as epoch'));
+  const file = await backupOf(12);
+  await withPrograms(`rm '${join(config.dataDir, 'restore-begun')}'`, async () => {
+    expect(await restore(config, file, true, () => undefined)).toContain('the log is in epoch 5');
+  });
 });
 
 it('leaves a database alone that has no tables, whatever else it has', async () => {

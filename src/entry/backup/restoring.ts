@@ -8,7 +8,7 @@ import { chooseAccount } from '../../platform/embedded/account.js';
 import { startEmbedded } from '../../platform/embedded/embedded-postgres.js';
 import { makeWay, prepareHome } from '../../platform/embedded/home.js';
 import { lockDirectory } from '../../platform/embedded/lock.js';
-import { epochOf, keepEpoch, oweEpoch } from '../known-epoch.js';
+import { beginNextEpoch, epochOf, keepEpoch, oweEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { ASIDE, DUMP, FILES, KEY, PASSWORD, unpack, type Manifest } from './archive.js';
 import { citiesPlace, move } from './cities-place.js';
@@ -29,7 +29,7 @@ export async function restore(
 ): Promise<string> {
   const isNew = !existsSync(config.dataDir);
   await makeWay(config.dataDir, undefined);
-  const lock = await lockDirectory(config.dataDir);
+  const lock = await lockDirectory(config.dataDir, { onStep: tell, signal });
   const folder = join(config.dataDir, 'restore.new');
   let locked = true;
   const unlock = async (): Promise<void> => {
@@ -54,15 +54,21 @@ export async function restore(
     // Whoever is killed from here on leaves a log that is behind what was read: the next start begins the epoch then.
     await oweEpoch(config.dataDir);
     let epoch: number;
+    const placeRest = async (): Promise<void> => {
+      await placeKey(config, folder);
+      await cities().catch((error: Error) => {
+        throw new Error(`the database is restored (epoch ${epoch}); the cities are not: ${error.message}`, { cause: error });
+      });
+    };
     if (database === undefined) {
       await aside(join(config.dataDir, 'postgres'));
       await placeFiles(config, folder);
       // The server takes the lock itself.
       await unlock();
-      const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID });
+      const server = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, onStep: tell });
       try {
         epoch = await beginEpoch(config, server.url);
-        await cities();
+        await placeRest();
       } finally {
         await server.stop();
       }
@@ -75,11 +81,7 @@ export async function restore(
       await load!(url, tell);
       // Before the files: where these fail somebody mends them by hand, and starts.
       epoch = await beginEpoch(config, url);
-      await cities();
-    }
-    if (existsSync(join(folder, KEY))) {
-      await copyFile(join(folder, KEY), join(config.dataDir, KEY));
-      await chmod(join(config.dataDir, KEY), 0o600);
+      await placeRest();
     }
     return `restored as of ${manifest.at}; the log is in epoch ${epoch}: clients that had read more are told so`;
   } finally {
@@ -138,6 +140,12 @@ async function placeFiles(config: AppConfig, folder: string): Promise<void> {
   if (account !== undefined) await run('chown', ['-R', `${account.uid}:${account.gid}`, home.directory]);
 }
 
+async function placeKey({ dataDir }: AppConfig, folder: string): Promise<void> {
+  if (!existsSync(join(folder, KEY))) return;
+  await copyFile(join(folder, KEY), join(dataDir, KEY));
+  await chmod(join(dataDir, KEY), 0o600);
+}
+
 /** Puts the cities of the backup where they were, if it has any. */
 async function citiesOf(
   { citiesRoot }: AppConfig,
@@ -190,6 +198,7 @@ async function schemasAside(url: string, stamp: string, tell: (line: string) => 
 }
 
 async function beginEpoch(config: AppConfig, url: string): Promise<number> {
-  await prepareDatabase(config, url);
+  // Who has begun one meanwhile, in what was there before, says that none is owed.
+  await prepareDatabase(config, url, beginNextEpoch);
   return epochOf(url);
 }

@@ -31,7 +31,7 @@ export interface EmbeddedOptions {
   /** The account that has called sudo, from the environment. */
   readonly sudoUid?: string | undefined;
   readonly settings?: Readonly<Record<string, string>>;
-  /** Ends a start that waits, as for a recovery. */
+  /** Ends a start that waits, as for a recovery, or for a lock of another host. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -75,6 +75,7 @@ async function startLocked(
   const binaries = await reachableBinaries(await findBinaries(), home);
   await clearOrphan(join(home.directory, 'data'));
   const password = await readPassword(home);
+  options.signal?.throwIfAborted();
   await initialise(home, binaries, () => options.onStep?.('making the database (once)'));
   const settings = { ...SETTINGS, ...(options.durable === false ? THROW_AWAY : {}), ...options.settings };
   const server = await ServerProcess.start(home, binaries, settings);

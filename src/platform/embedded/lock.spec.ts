@@ -1,7 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { folder, removeFolders } from '../../../test/support/folders.js';
+import { sleep } from '../time/clock.js';
 import { DirectoryInUse, lockDirectory, LockTimings, type DirectoryLock } from './lock.js';
 
 const locks: DirectoryLock[] = [];
@@ -49,5 +50,29 @@ describe('the lock of a data directory', () => {
     const directory = await folder('svc-lock-');
     await writeFile(join(directory, 'supervisor.lock'), JSON.stringify({ pid: process.pid, place: 'there' }));
     locks.push(await lockDirectory(directory, { place: 'here', timings: new LockTimings({ waitMs: 50 }) }));
+  });
+
+  // Guard: two servers on the same files.
+  it.each([0, 5, 25, 100])('is taken over from another place by one of two that wait for it, %i ms apart', async (apart) => {
+    const directory = await folder('svc-lock-');
+    await writeFile(join(directory, 'supervisor.lock'), JSON.stringify({ pid: NOBODY, place: 'gone' }));
+    const timings = new LockTimings({ waitMs: 1_000, touchMs: 20 });
+    const one = lockDirectory(directory, { place: 'here', timings });
+    const other = sleep(apart).then(() => lockDirectory(directory, { place: 'there', timings }));
+    const ends = await Promise.allSettled([one, other]);
+    locks.push(...ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : [])));
+    expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({ reason: expect.any(DirectoryInUse) });
+    expect(await readdir(directory)).toEqual(['supervisor.lock']);
+  });
+
+  it('is not waited for by a start that is ended', async () => {
+    const directory = await folder('svc-lock-');
+    await writeFile(join(directory, 'supervisor.lock'), JSON.stringify({ pid: NOBODY, place: 'gone' }));
+    const ended = new AbortController();
+    const reason = new Error('stopped');
+    const onStep = (): void => ended.abort(reason);
+    const timings = new LockTimings({ waitMs: 600_000 });
+    await expect(lockDirectory(directory, { place: 'here', timings, onStep, signal: ended.signal })).rejects.toBe(reason);
   });
 });

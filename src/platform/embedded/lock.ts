@@ -1,4 +1,5 @@
-import { open, readFile, rm, type FileHandle } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '../time/clock.js';
 import { birthOf, placeOfNumbers, runs, type ProcessMark } from './processes.js';
@@ -33,13 +34,24 @@ export interface Locking {
   readonly timings?: LockTimings;
   /** Where its process has its number. */
   readonly place?: string;
+  /** Ends the wait. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 interface Holder extends ProcessMark {
   readonly place?: string;
 }
 
+/** A lock as it was found. */
+interface Found {
+  readonly text: string;
+  /** Another one once it is touched, or replaced. */
+  readonly mark: string;
+}
+
 const TRIES = 5;
+/** A process that stood still meanwhile has looked no less often. */
+const LOOKS = 50;
 
 /**
  * Takes `supervisor.lock` in `directory`. A lock whose process is gone, also when its number is in use again, is taken over. Of one on
@@ -49,26 +61,31 @@ const TRIES = 5;
  */
 export async function lockDirectory(
   directory: string,
-  { onStep, timings = new LockTimings(), place = placeOfNumbers() }: Locking = {},
+  { onStep, timings = new LockTimings(), place = placeOfNumbers(), signal }: Locking = {},
 ): Promise<DirectoryLock> {
   const file = join(directory, 'supervisor.lock');
   const own: Holder = { pid: process.pid, birth: birthOf(process.pid), place };
   for (let i = 0; i < TRIES; i++) {
+    signal?.throwIfAborted();
     const handle = await create(file, own);
     if (handle !== undefined) {
-      // Two starters that found the same dead lock may both have removed it: the one whose file stays has won.
+      // Two starters that found the same dead lock may both have moved it: the one whose file stays has won.
       await sleep(30);
       if (same(await read(file), own)) return held(file, own, handle, timings.touchMs);
       await handle.close();
     }
+    const found = await look(file);
+    if (found === undefined) continue;
     const holder = await read(file);
     if (holder?.place === undefined || holder.place === place) {
       if (holder !== undefined && runs(holder)) throw new DirectoryInUse(directory, holder.pid);
     } else {
       onStep?.(`waiting whether another host, or container, is running on ${directory}`);
-      if (await isTouched(file, timings.waitMs)) throw new DirectoryInUse(directory, holder.pid, ' of another host, or container,');
+      const isTouched = await changes(file, found, timings.waitMs, signal);
+      signal?.throwIfAborted();
+      if (isTouched) throw new DirectoryInUse(directory, holder.pid, ' of another host, or container,');
     }
-    await rm(file, { force: true });
+    await remove(file, found);
   }
   throw new Error(`the lock ${file} cannot be taken`);
 }
@@ -90,25 +107,43 @@ function held(file: string, own: Holder, handle: FileHandle, touchMs: number): D
 }
 
 /** Whether a lock is touched, or replaced, within that time. One that goes is not. */
-async function isTouched(file: string, ms: number): Promise<boolean> {
-  // A network mount asks its server when a file is opened, and else answers from what it has heard before.
-  const look = async (): Promise<string | undefined> => {
-    const handle = await open(file).catch(() => undefined);
-    if (handle === undefined) return undefined;
-    try {
-      const { ino, mtimeMs } = await handle.stat();
-      return `${ino} ${mtimeMs}`;
-    } finally {
-      await handle.close();
-    }
-  };
-  const first = await look();
-  for (const until = performance.now() + ms; performance.now() < until; await sleep(Math.min(200, ms / 10))) {
-    const seen = await look();
+async function changes(file: string, found: Found, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+  for (let i = 0; i < LOOKS && signal?.aborted !== true; i++) {
+    await sleep(ms / LOOKS, signal);
+    const seen = await look(file);
     if (seen === undefined) return false;
-    if (seen !== first) return true;
+    if (seen.mark !== found.mark) return true;
   }
   return false;
+}
+
+/** Removes a lock as it was found, and no other: who looked at the same dead one may have taken it over since. */
+async function remove(file: string, found: Found): Promise<void> {
+  if ((await look(file))?.mark !== found.mark) return;
+  const aside = `${file}.${randomUUID()}`;
+  try {
+    // Of several, one moves it.
+    await rename(file, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  // What came between the look and the move is put back over whatever has come since: that sees within 30 ms that it has not stayed.
+  if ((await look(aside))?.mark === found.mark) await rm(aside, { force: true });
+  else await rename(aside, file);
+}
+
+/** A network mount asks its server when a file is opened, and else answers from what it has heard before. */
+async function look(file: string): Promise<Found | undefined> {
+  const handle = await open(file).catch(() => undefined);
+  if (handle === undefined) return undefined;
+  try {
+    const { ino, mtimeMs } = await handle.stat();
+    const text = await handle.readFile('utf8');
+    return { text, mark: `${ino} ${mtimeMs} ${text}` };
+  } finally {
+    await handle.close();
+  }
 }
 
 async function create(file: string, own: Holder): Promise<FileHandle | undefined> {
@@ -123,18 +158,13 @@ async function create(file: string, own: Holder): Promise<FileHandle | undefined
 }
 
 async function read(file: string): Promise<Holder | undefined> {
-  try {
-    return JSON.parse(await readFile(file, 'utf8')) as Holder;
-  } catch {
-    await sleep(50); // being written, or cut off by a crash
-    return readFile(file, 'utf8').then(
-      (text) => parse(text),
-      () => undefined,
-    );
-  }
+  const holder = parse((await look(file))?.text);
+  if (holder !== undefined) return holder;
+  await sleep(50); // being written, being put back, or cut off by a crash
+  return parse((await look(file))?.text);
 }
 
-function parse(text: string): Holder | undefined {
+function parse(text = ''): Holder | undefined {
   try {
     return JSON.parse(text) as Holder;
   } catch {

@@ -70,7 +70,10 @@ export class KeptOpen<T extends Ready> {
     for (let pause = reopenMs; !signal.aborted; pause = Math.min(pause * 2, reopenMaxMs)) {
       let opened: Opened<T> | undefined;
       try {
-        opened = this.#current = await this.make((error) => this.report(error));
+        opened = await this.make((error) => this.report(error));
+        // Whoever closes waits for a while only, and has not seen it.
+        if (signal.aborted) return await opened.close(true);
+        this.#current = opened;
         await opened.it.waitUntilReady();
         if (signal.aborted) return;
         this.#ready = true;

@@ -186,6 +186,16 @@ describe('a tree has one owner', () => {
     }
   });
 
+  // Guard: the files of every city, as they were before a restore.
+  it('nobody gets what a restore has moved aside in the cities root', async () => {
+    for (const name of ['.svc-before-2026', '.svc-before-2026/north', '.SVC-Before-2026/north/rigs/web']) {
+      expect(await a.directories.isOfService(at(name))).toBe(true);
+      expect(await a.directories.isOthers(at(name), 'north')).toBe(true);
+      expect(await a.directories.refusedRigs('north', { paths: [at(name)], given: [at(name)], confined: false })).toEqual([at(name)]);
+    }
+    for (const name of ['svc-before-2026', 'north/.svc-before-2026']) expect(await a.directories.isOfService(at(name))).toBe(false);
+  });
+
   it("nobody gets the service's own files, where they lie below the cities root", async () => {
     const own = new Replica(database.url, path.join(root, 'srv/data'), root);
     try {

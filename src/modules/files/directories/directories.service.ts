@@ -10,6 +10,7 @@ import { errnoOf, isBelow } from '../composition/trees/paths.js';
 import { DirectoriesRepository, MOST_OVERLAPS, type Tree } from './directories.repository.js';
 import { notYours } from './not-yours.js';
 import { RigRoots } from './rig-roots.js';
+import { ASIDE_INSIDE } from './set-aside.js';
 
 /** A city that shall have a directory, and what the key that asks may see: every city when undefined. */
 export interface Claimant {
@@ -56,11 +57,16 @@ export class DirectoriesService {
     return (await this.repository.overlaps(this.db, treeOf(directory), city)).length > 0;
   }
 
-  /** Whether the service keeps its own files there: in the data directory, which may lie below the cities root or around it, or around that root. */
+  /**
+   * Whether the service keeps its own files there: in the data directory, which may lie below the cities root or around it, around that root, or
+   * where a restore has moved the files of all cities aside.
+   */
   async isOfService(directory: string): Promise<boolean> {
     const { dataDir, citiesRoot } = this.config;
     const [data, root] = await Promise.all([dataDir, citiesRoot].map((at) => realpath(at).catch(() => path.resolve(at))));
     if (isBelow(directory, root!)) return true;
+    // Where the file system knows no cases, `.SVC-before-` is the same directory.
+    if (path.relative(root!, directory).toLowerCase().startsWith(ASIDE_INSIDE)) return true;
     const isCities = isBelow(data!, root!) && (directory === root || isBelow(root!, directory));
     return !isCities && (directory === data || isBelow(data!, directory) || isBelow(directory, data!));
   }

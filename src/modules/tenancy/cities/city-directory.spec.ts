@@ -52,6 +52,8 @@ describe('CityDirectories', () => {
     'a/.gc/b',
     'a/.GC/b',
     '.Packs/b',
+    '.svc-before-2026',
+    '.Svc-before-2026/b',
     'x'.repeat(256),
     'd/'.repeat(17),
   ])('refuses %j', async (dir) => {
