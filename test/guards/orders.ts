@@ -465,6 +465,14 @@ export const ORDERS: readonly Guard[] = [
     name: 'as long as its time is good',
   },
   {
+    guard: 'A delivery that counts by several things waits once.',
+    file: 'src/modules/orchestration/orders/webhooks/deliveries.repository.ts',
+    find: 'set waiting = true where stream_id = ${streamId} and hook = ${hook} and delivery = ${delivery}`',
+    replace: "set waiting = true where stream_id = ${streamId} and hook = ${hook} and delivery <> '' and ${delivery} <> ''`",
+    test: 'src/modules/orchestration/orders/webhooks/deliveries.db-spec.ts',
+    name: 'waits once, by its name',
+  },
+  {
     guard: 'An order is not forced without end.',
     file: 'src/modules/orchestration/orders/order-runs.service.ts',
     find: 'if (open >= MOST_OPEN)',
