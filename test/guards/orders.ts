@@ -441,6 +441,22 @@ export const ORDERS: readonly Guard[] = [
     name: 'begins no other city',
   },
   {
+    guard: 'Orders that stand still for long are not written each time.',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
+    find: 'blockedFor(definition, due ?? undefined, now)',
+    replace: 'blockedFor(definition, due ?? now, now)',
+    test: TURNS,
+    name: 'stands still for long',
+  },
+  {
+    guard: 'An order that makes up for nothing misses no slot by what it has waited.',
+    file: 'src/modules/orchestration/orders/due.ts',
+    find: "(order.trigger === 'cron' && order.catch_up === 'none')) return BLOCKED_MS",
+    replace: "(order.trigger === 'cron' && due > now)) return BLOCKED_MS",
+    test: 'src/modules/orchestration/orders/due.spec.ts',
+    name: 'makes up for nothing',
+  },
+  {
     guard: 'A turn of orders that wakes leaves time to what is due.',
     file: 'src/modules/orchestration/orders/order-evaluator.ts',
     find: 'this.#after = streamId;\n        this.#isBehind = true;\n        return;',

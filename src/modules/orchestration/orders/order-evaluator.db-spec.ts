@@ -35,6 +35,16 @@ describe('a turn of a worker', () => {
     expect(a.evaluator.isBehind).toBe(true);
   });
 
+  it('does not write what stands still for long each time', async () => {
+    orders = await OrderFixture.open({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
+    const { a } = orders;
+    await sql`update cities set suspended = true`.execute(a.db);
+    const now = new Date(Date.now() + 3_600_000);
+    orders.now = now;
+    expect(await a.evaluator.look()).toBe(0);
+    expect(await a.repository.nextLook()).toEqual(new Date(now.getTime() + 120_000));
+  });
+
   it('looks through the log of a city once, though that moves on', async () => {
     orders = await OrderFixture.open({ each: EACH });
     const { a } = orders;

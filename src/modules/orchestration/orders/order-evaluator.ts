@@ -6,7 +6,7 @@ import { newId } from '../../../platform/time/clock.js';
 import { TurnTime } from '../../../platform/time/turn-time.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
-import { dueAfter, isMissed, reasonOf } from './due.js';
+import { blockedFor, dueAfter, isMissed, reasonOf, STOPPED_MS } from './due.js';
 import { CONTROLLER, Firings } from './firings.service.js';
 import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
@@ -19,10 +19,6 @@ import { hooksOf } from './webhooks/webhook-definition.js';
 const BATCH = 100;
 /** Due orders that a turn looks for: a city that has more does not keep the others from their turns for longer. */
 const WINDOW = 2_000;
-/** Until an order that must not be fired now is looked at again: its city, or its rig, is suspended. */
-const BLOCKED_MS = 15_000;
-/** The same, where the city does not run: its orders are looked at when it starts. */
-const STOPPED_MS = 15 * 60_000;
 const CITIES = 200;
 /** Events of a city that are looked through in a turn. */
 const SPAN = 5_000;
@@ -128,15 +124,13 @@ export class OrderEvaluator {
         const orders = await this.repository.lockDue(tx, streamId, now, BATCH);
         if (orders.length === 0) return { began: 0, looked: 0 };
         const blockerOf = await this.#blockers(tx, city);
-        const blockedMs = !city.running && (await this.sync.isStopped(tx, streamId)) ? STOPPED_MS : BLOCKED_MS;
+        const isStopped = !city.running && (await this.sync.isStopped(tx, streamId));
         const changes: OrderChange[] = [];
         const firings: NewFiring[] = [];
         for (const order of orders) {
           const blocker = blockerOf(order.rig);
           const decided =
-            blocker === undefined
-              ? await this.#decide(tx, streamId, order, now)
-              : { scopedName: order.scoped_name, lookAt: new Date(now.getTime() + blockedMs), note: `not fired: ${blocker}` };
+            blocker === undefined ? await this.#decide(tx, streamId, order, now) : putOff(order, now, isStopped, `not fired: ${blocker}`);
           if ('id' in decided) firings.push(decided);
           else changes.push(decided);
         }
@@ -211,4 +205,14 @@ export class OrderEvaluator {
         return { scopedName, lookAt: null };
     }
   }
+}
+
+function putOff(
+  { scoped_name: scopedName, definition, next_due_at: due }: OrderRow,
+  now: Date,
+  isStopped: boolean,
+  note: string,
+): OrderChange {
+  const ms = isStopped ? STOPPED_MS : blockedFor(definition, due ?? undefined, now);
+  return { scopedName, lookAt: new Date(now.getTime() + ms), note };
 }
