@@ -71,8 +71,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'Orders of a stopped city are looked at rarely.',
     file: 'src/modules/orchestration/orders/order-evaluator.ts',
-    find: '? STOPPED_MS : BLOCKED_MS;',
-    replace: '? BLOCKED_MS : BLOCKED_MS;',
+    find: 'isStopped ? STOPPED_MS :',
+    replace: "isStopped && note === '' ? STOPPED_MS :",
     test: FIRINGS,
     name: 'at once when the city starts',
   },
