@@ -444,7 +444,7 @@ export const ORDERS: readonly Guard[] = [
     guard: 'Orders that stand still for long are not written each time.',
     file: 'src/modules/orchestration/orders/order-evaluator.ts',
     find: 'blockedFor(definition, due ?? undefined, now)',
-    replace: 'blockedFor(definition, due ?? now, now)',
+    replace: 'blockedFor(definition, due === null ? now : undefined, now)',
     test: TURNS,
     name: 'stands still for long',
   },
