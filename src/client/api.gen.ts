@@ -2139,7 +2139,7 @@ export interface paths {
         put?: never;
         /**
          * Fire an order by hand
-         * @description Whatever its trigger. One firing at a time: 409 while another one is open, unless `force` says that it may be carried out beside it. Counts as a run: a cooldown begins anew. `tracking_id` is the id of the firing.
+         * @description Whatever its trigger. One firing at a time: 409 while another one is open, unless `force` says that it may be carried out beside it, and always while 100 are open. Counts as a run: a cooldown begins anew. `tracking_id` is the id of the firing.
          */
         post: operations["post-v0-city-by-city-name-order-by-name-run"];
         delete?: never;
@@ -7734,7 +7734,7 @@ export interface components {
         };
         /** @description How an order is fired by hand. */
         OrderRunInputBody: {
-            /** @description Also while another firing of the order is open, and while it is disabled. */
+            /** @description Also while other firings of the order are open, up to 100, and while it is disabled. */
             force?: boolean;
             /** @description Values for the formula, or variables of the command: at most a hundred. */
             vars?: {

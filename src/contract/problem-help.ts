@@ -88,7 +88,10 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
     then: 'Give the host of the workers a credential for it.',
   },
   ambiguous_reference: { means: 'The name fits more than one thing.', then: 'Use one of the full names of the detail.' },
-  order_running: { means: 'The order is being carried out.', then: 'Wait for the end of the firing: `svc order history`.' },
+  order_running: {
+    means: 'The order is being carried out.',
+    then: 'Wait for the end of the firing (`svc order history`), or try again in a moment.',
+  },
   operation_in_progress: {
     means: 'Something is being done with this that has to end first.',
     then: 'Wait for its terminal event, then try again.',

@@ -253,6 +253,9 @@ describe('webhooks', () => {
     for (const [n, id] of ['four', 'five'].entries()) expect(await sent(n, now - 2 - n, id)).toEqual({ status: 'accepted' });
     const all = await done('report', before + 3);
     expect(all).toHaveLength(before + 3);
+    // What it says is kept once.
+    const kept = `select 1 from webhook_deliveries where hook = 'timed' and vars <> '{}'`;
+    expect(await adminAt(stack.databaseUrl, kept)).toHaveLength(3);
   });
 
   it('fill no log, whoever sends how much', async () => {

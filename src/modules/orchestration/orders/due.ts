@@ -5,6 +5,10 @@ import { timesAfter } from './wall-clock.js';
 export const LOOK_MS = 30_000;
 /** A slot that is this old was missed: nobody looked. */
 const MISSED_MS = 60_000;
+/** Until an order that must not be fired now is looked at again: its city, or its rig, is suspended, and nobody is told that it goes on. */
+const BLOCKED_MS = { least: 15_000, most: 2 * 60_000 } as const;
+/** The same, where the city does not run: its orders are looked at when it starts. */
+export const STOPPED_MS = 15 * 60_000;
 
 type Timed = Pick<OrderDefinition, 'trigger' | 'interval' | 'schedule' | 'tz' | 'catch_up'>;
 
@@ -29,6 +33,15 @@ export function dueAfter(order: Timed, lastStart: Date | undefined, now: Date): 
 /** The slot has passed while nobody looked, and the order does not make up for that. */
 export function isMissed(order: Timed, due: Date, now: Date): boolean {
   return order.trigger === 'cron' && order.catch_up === 'none' && now.getTime() - due.getTime() > MISSED_MS;
+}
+
+/**
+ * How long an order that must not be fired is left alone: a quarter of what it has waited by now, so that what stands still for long is not
+ * written again and again. One that makes up for nothing would miss its next slot by that.
+ */
+export function blockedFor(order: Timed, due: Date | undefined, now: Date): number {
+  if (due === undefined || (order.trigger === 'cron' && order.catch_up === 'none')) return BLOCKED_MS.least;
+  return Math.min(Math.max((now.getTime() - due.getTime()) / 4, BLOCKED_MS.least), BLOCKED_MS.most);
 }
 
 /** The next firings that are known. */

@@ -3,9 +3,10 @@ import { Transactions, type Tx } from '../../../platform/database/transactions.j
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { newId } from '../../../platform/time/clock.js';
+import { TurnTime } from '../../../platform/time/turn-time.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
-import { dueAfter, isMissed, reasonOf } from './due.js';
+import { blockedFor, dueAfter, isMissed, reasonOf, STOPPED_MS } from './due.js';
 import { CONTROLLER, Firings } from './firings.service.js';
 import { FiringsRepository, type OrderChange } from './firings.repository.js';
 import { OrderSyncRepository } from './order-sync.repository.js';
@@ -18,15 +19,13 @@ import { hooksOf } from './webhooks/webhook-definition.js';
 const BATCH = 100;
 /** Due orders that a turn looks for: a city that has more does not keep the others from their turns for longer. */
 const WINDOW = 2_000;
-/** Until an order that must not be fired now is looked at again: its city, or its rig, is suspended. */
-const BLOCKED_MS = 15_000;
-/** The same, where the city does not run: its orders are looked at when it starts. */
-const STOPPED_MS = 15 * 60_000;
 const CITIES = 200;
 /** Events of a city that are looked through in a turn. */
 const SPAN = 5_000;
-/** A turn begins nothing more after this: what files say is followed between turns, by the same worker. */
+/** A turn begins no city more after this: what files say is followed between turns, by the same worker. */
 const LONGEST_MS = 500;
+/** The same of waking orders: what is due has the rest. */
+const WAKING_MS = 250;
 
 interface DueCity {
   readonly name: string;
@@ -62,51 +61,57 @@ export class OrderEvaluator {
     return this.#isBehind;
   }
 
-  /** Looks at what is due by now, a batch of each city in turn, as far as it comes. Answers how many firings began. */
+  /** Looks at what is due by now, a batch of each city in turn, as far as it comes: one city at least. Answers how many firings began. */
   async look(signal?: AbortSignal): Promise<number> {
     this.#isBehind = false;
-    const first = await this.times.now();
-    await this.#wake(signal, first);
-    let now = await this.times.now();
+    const turn = new TurnTime(signal);
+    await this.#wake(turn, await this.times.now());
     let began = 0;
     const broken = new Set<number>();
     while (signal?.aborted !== true) {
+      const now = await this.times.now();
       const due = (await this.repository.dueCities(now, WINDOW)).filter((id) => !broken.has(id));
-      if (due.length === 0) break;
       let looked = 0;
       for (const streamId of due) {
+        const since = performance.now();
         try {
           const done = await this.#lookAt(streamId, now);
           began += done.began;
           looked += done.looked;
         } catch (error) {
           broken.add(streamId);
+          turn.leaveOut(since);
           this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be looked at; the next turn tries again');
         }
+        // There may be orders that are due again before the others have been looked at.
+        if (turn.isOver(LONGEST_MS)) {
+          this.#isBehind = true;
+          return began;
+        }
       }
-      // Somebody else has what is left.
+      // Nothing is due, or somebody else has what is left.
       if (looked === 0) break;
-      // There may be orders that are due again before the others have been looked at.
-      now = await this.times.now();
-      if (now.getTime() - first.getTime() > LONGEST_MS) {
-        this.#isBehind = true;
-        break;
-      }
     }
     return began;
   }
 
   /** Once a city: its log may move faster than it is looked through. */
-  async #wake(signal: AbortSignal | undefined, now: Date): Promise<void> {
+  async #wake(turn: TurnTime, now: Date): Promise<void> {
     const moved = await this.sync.moved(this.#after, CITIES);
     this.#after = moved.length < CITIES ? 0 : moved.at(-1)!;
     this.#isBehind = this.#after > 0;
     for (const streamId of moved) {
-      if (signal?.aborted === true) return;
+      const since = performance.now();
       try {
         if (await this.transactions.run((tx) => this.sync.wake(tx, streamId, now, SPAN))) this.#isBehind = true;
       } catch (error) {
+        turn.leaveOut(since);
         this.log.warn({ err: error, stream: streamId }, 'the orders of a city could not be woken by its events; the next turn tries again');
+      }
+      if (turn.isOver(WAKING_MS) && streamId !== moved.at(-1)) {
+        this.#after = streamId;
+        this.#isBehind = true;
+        return;
       }
     }
   }
@@ -119,15 +124,13 @@ export class OrderEvaluator {
         const orders = await this.repository.lockDue(tx, streamId, now, BATCH);
         if (orders.length === 0) return { began: 0, looked: 0 };
         const blockerOf = await this.#blockers(tx, city);
-        const blockedMs = !city.running && (await this.sync.isStopped(tx, streamId)) ? STOPPED_MS : BLOCKED_MS;
+        const isStopped = !city.running && (await this.sync.isStopped(tx, streamId));
         const changes: OrderChange[] = [];
         const firings: NewFiring[] = [];
         for (const order of orders) {
           const blocker = blockerOf(order.rig);
           const decided =
-            blocker === undefined
-              ? await this.#decide(tx, streamId, order, now)
-              : { scopedName: order.scoped_name, lookAt: new Date(now.getTime() + blockedMs), note: `not fired: ${blocker}` };
+            blocker === undefined ? await this.#decide(tx, streamId, order, now) : putOff(order, now, isStopped, `not fired: ${blocker}`);
           if ('id' in decided) firings.push(decided);
           else changes.push(decided);
         }
@@ -202,4 +205,14 @@ export class OrderEvaluator {
         return { scopedName, lookAt: null };
     }
   }
+}
+
+function putOff(
+  { scoped_name: scopedName, definition, next_due_at: due }: OrderRow,
+  now: Date,
+  isStopped: boolean,
+  note: string,
+): OrderChange {
+  const ms = isStopped ? STOPPED_MS : blockedFor(definition, due ?? undefined, now);
+  return { scopedName, lookAt: new Date(now.getTime() + ms), note };
 }

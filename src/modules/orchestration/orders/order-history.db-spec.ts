@@ -142,13 +142,32 @@ describe('an order that is in no file any more', () => {
     await sql`insert into order_cities (stream_id, history_ms) values (${streams.beta}, ${60 * 86_400_000})`.execute(db);
     for (const city of ['alpha', 'beta']) await fired(city, 'rare', 1);
     await gone(40, 'rare');
+    await sql`update order_firings set finished_at = now() - interval '61 days'`.execute(db);
     await history().pass();
     expect([(await left('alpha', 'rare')).count, (await left('beta', 'rare')).count]).toEqual([0, 1]);
+  });
+
+  // Guard: when it went may have been noted before it came back, by the release before, or a firing took long.
+  it('stays until the last of its history is as old', async () => {
+    await sql`insert into order_cities (stream_id, history_ms) values (${streams.beta}, ${60 * 86_400_000})`.execute(db);
+    for (const city of ['alpha', 'beta']) await fired(city, 'back', 2);
+    await fired('alpha', 'over', 2);
+    await gone(100, 'back', 'over');
+    await sql`update order_firings set finished_at = finished_at - interval '31 days' where stream_id = ${streams.beta} or scoped_name = 'over'`.execute(
+      db,
+    );
+    await history().pass();
+    expect([await left('alpha', 'back'), await left('beta', 'back'), await left('alpha', 'over')]).toMatchObject([
+      { count: 2 },
+      { count: 2 },
+      { count: 0 },
+    ]);
   });
 
   it('stays while something of it is open, or waits for it', async () => {
     for (const order of ['asked', 'open', 'over']) await fired('alpha', order, 2);
     await gone(40, 'asked', 'open', 'over');
+    await old('asked', 'open', 'over');
     await sql`update order_firings set state = 'running', outcome = null, finished_at = null where scoped_name = 'open' and id like '%-0'`.execute(
       db,
     );

@@ -73,10 +73,12 @@ export class OrderHistoryRepository {
   }
 
   /**
-   * Removes what is left of the orders after a place, up to another, that no file has had for as long as history is kept; one that something waits
-   * for, or more of whose history is kept than the last of each, stays. Notes of those that nobody has noted that they are gone.
+   * Removes what is left of the orders after a place, up to another, that no file has had for as long as history is kept, with firings that are
+   * all as old; one that something waits for stays. What `forget` has to do for one is left to it: no more firings go with one than the last of
+   * each. Notes of those that nobody has noted that they are gone.
    */
   async dropGone(after: OrderPlace | undefined, upto: OrderPlace, { usualMs, last }: Kept): Promise<void> {
+    // The offsets have the firings of an order looked up by it: without one those of all orders may be read.
     const between = sql`(o.stream_id, o.scoped_name) > (${after?.streamId ?? 0}::int, ${after?.name ?? ''}::text)
       and (o.stream_id, o.scoped_name) <= (${upto.streamId}::int, ${upto.name}::text)`;
     await sql`
@@ -87,9 +89,11 @@ export class OrderHistoryRepository {
         where n.stream_id = u.stream_id and n.scoped_name = u.scoped_name
       ), over as materialized (
         select o.stream_id, o.scoped_name from orders o left join order_cities c on c.stream_id = o.stream_id
-        where ${between} and not o.present and o.gone_at < now() - greatest(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond'
+        cross join lateral (select now() - greatest(c.history_ms, ${usualMs}::bigint) * interval '1 millisecond' as since) kept
+        where ${between} and not o.present and o.gone_at < kept.since
           and not exists (
-            select from order_firings f where f.stream_id = o.stream_id and f.scoped_name = o.scoped_name and f.state <> 'done')
+            select from order_firings f where f.stream_id = o.stream_id and f.scoped_name = o.scoped_name
+              and (f.state <> 'done' or f.finished_at >= kept.since) offset 0)
           and not exists (
             select from order_firings f where f.stream_id = o.stream_id and f.scoped_name = o.scoped_name offset ${last} limit 1)
           and not exists (

@@ -227,7 +227,8 @@ export class OrdersController {
     example: { vars: { ref: 'v1.2.3' } },
     summary: 'Fire an order by hand',
     description:
-      'Whatever its trigger. One firing at a time: 409 while another one is open, unless `force` says that it may be carried out beside it. ' +
+      'Whatever its trigger. One firing at a time: 409 while another one is open, unless `force` says that it may be carried out beside it, ' +
+      'and always while 100 are open. ' +
       'Counts as a run: a cooldown begins anew. `tracking_id` is the id of the firing.',
     tag,
     status: 202,

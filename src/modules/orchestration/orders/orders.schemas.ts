@@ -190,7 +190,10 @@ export const OrderRunInputBody = contract(
       .refine((vars) => Object.keys(vars).length <= 100, 'must not have more than 100 members')
       .optional()
       .describe('Values for the formula, or variables of the command: at most a hundred.'),
-    force: z.boolean().optional().meta({ description: 'Also while another firing of the order is open, and while it is disabled.' }),
+    force: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Also while other firings of the order are open, up to 100, and while it is disabled.' }),
   }),
   'How an order is fired by hand.',
 );

@@ -44,7 +44,11 @@ function wordOrScript(...words: string[]) {
 const policy = (storage: z.ZodType, kept: z.ZodType) =>
   table({
     storage: key(storage, 'How they are stored: without versions, in both of the words that are taken.', 'no_history'),
-    delete_after_close: key(kept, 'How long they are kept after their end. Ten firings of an order stay for ever.', '30d'),
+    delete_after_close: key(
+      kept,
+      'How long they are kept after their end. The last ten firings of an order stay for as long as there is the order, and 30 days longer.',
+      '30d',
+    ),
   });
 const UNVERSIONED = ['no_history', 'ephemeral'];
 const unversioned = z

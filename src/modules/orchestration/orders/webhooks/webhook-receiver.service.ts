@@ -166,7 +166,10 @@ export class WebhookReceiver {
     // Before the delivery: whoever fires what has waited has the order first, too.
     const row = await this.firings.lock(tx, streamId, scopedName);
     for (const { key, keptMs } of once) {
-      const taken = await this.deliveries.take(tx, streamId, { hook: hook.scopedName, delivery: key, scopedName, firingId, vars, keptMs });
+      // They are read of the one that waits.
+      const kept = key === facts.delivery ? vars : {};
+      const delivery = { hook: hook.scopedName, delivery: key, scopedName, firingId, vars: kept, keptMs };
+      const taken = await this.deliveries.take(tx, streamId, delivery);
       if (!taken) return { events: [], told: { ...about, deduped: true }, answer: { status: 200, body: { status: 'ok', deduped: true } } };
     }
     const open = await this.openFirings.find(tx, streamId, scopedName);
