@@ -70,6 +70,24 @@ export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: Bea
 }
 
 /**
+ * Sessions leave what is part of a run what it is and where it is: a convoy ends with its members, a whole with its parts, and a gate is no session's to open.
+ * Nor do they make a convoy of what a run ends with. @throws ProblemError forbidden for a change of `before` to `after`
+ */
+export async function requireKindKept(
+  { session }: Pick<Principal, 'session'>,
+  work: Work,
+  before: BeadRecord,
+  after: Pick<BeadRecord, 'issue_type' | 'parent'>,
+): Promise<void> {
+  const { id, run_id: run, issue_type: was } = before;
+  const becomes = after.issue_type === was ? undefined : after.issue_type;
+  if (session === undefined || (becomes === undefined && after.parent === before.parent)) return;
+  if (run !== null) throw problem('forbidden', `bead ${id} is part of run ${run}, of which sessions change neither type nor parent`);
+  if (becomes === 'convoy' && (await work.hasLiveRun(id)))
+    throw problem('forbidden', `bead ${id} has a run that goes on: sessions make no convoy of it, which would close by itself`);
+}
+
+/**
  * Sessions leave the order of a run as its formula says it: what a step waits for in the run, and what waits for a gate, goes on waiting. `targets` are what
  * edges of `issue` lead to that go, or that block no more. @throws ProblemError forbidden
  */
