@@ -214,6 +214,34 @@ describe('a step that another session has under way', () => {
     expect((await changes.close(as(of, session('deacon')), 'done')).bead.status).toBe('closed');
   });
 
+  // Guard: a step that somebody has begun and left keeps nobody from ending his own work.
+  it('does end with the bead that the run is for, where the session has that itself', async () => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(TREE), source });
+    const { a: begun } = await stepsOf(run);
+    await begin(begun!, 'deacon');
+    await h.change(source, { assignee: 'mayor' });
+    const held = `bead ${begun} is being worked on by deacon`;
+    await refused(() => changes.close(as(source), 'done'), held);
+    await begin(source, 'mayor');
+    await refused(() => changes.close(as(source, session('witness')), 'over'), held);
+    expect((await changes.close(as(source), 'done')).bead.status).toBe('closed');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+    // A gate that the run is at keeps it, whoever ends what it is for.
+    const gated = await h.create();
+    const waiting = await runs.launch({ recipe: recipeOf(GATED), source: gated });
+    await changes.close(as((await stepsOf(waiting)).a!), 'done');
+    await begin(gated, 'mayor');
+    expect((await changes.close(as(gated), 'done')).bead.status).toBe('closed');
+    expect(await runs.run(waiting.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    // Whoever has the root of a run does not have its steps.
+    const other = await runs.launch({ recipe: recipeOf(TREE) });
+    const { a } = await stepsOf(other);
+    await begin(a!, 'deacon');
+    await begin(other.id, 'mayor');
+    await refused(() => changes.close(as(other.id), 'done'), `bead ${a} is being worked on by deacon`);
+  });
+
   it('is no matter for a bead whose end does not end the run', async () => {
     const source = await h.create();
     const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source });

@@ -51,6 +51,8 @@ export async function requireMayBecome(
   if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)
     throw problem('forbidden', `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`);
   if (status !== 'closed') return;
+  // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
+  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;
   const held = await work.heldWithin(id, session.names);
   if (held === undefined) return;
   throw problem(
