@@ -720,8 +720,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session makes no work that another one has under way depend on what is open.',
     file: 'src/modules/work/dependencies/dependencies.service.ts',
-    find: 'if (blocks && !(await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);',
-    replace: 'if (blocks && (await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);',
+    find: "if (target.status !== 'closed') requireNotHeld(caller, issue);",
+    replace: "if (target.status === 'closed') requireNotHeld(caller, issue);",
     test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
     name: 'is not blocked by a session',
   },
@@ -836,6 +836,14 @@ export const WORK: readonly Guard[] = [
     replace: ') return;',
     test: OTHERS,
     name: 'has that itself',
+  },
+  {
+    guard: 'A session adds nothing to the order of a run that it could not take away.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'if (session === undefined || !isOrder(issue, target)) return;',
+    replace: 'if (session !== undefined || !isOrder(issue, target)) return;',
+    test: OTHERS,
+    name: 'gets no edges',
   },
   {
     guard: 'A session ends nothing that others have under way with what it closes.',

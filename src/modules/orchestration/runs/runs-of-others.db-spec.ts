@@ -138,6 +138,27 @@ describe('a gate of a run', () => {
     await changes.close(as(c), 'done');
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
+
+  // Guard: an edge that a session could not take away again it does not add.
+  it('gets no edges from sessions, and its run no order', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    const outside = await h.create();
+    const { city } = fixture;
+    const order = (issue: string, target: string): string =>
+      `bead ${issue} does not wait for ${target} of run ${run.id}, whose order sessions leave as it is`;
+    const add = (issue: string, target: string, type: 'blocks' | 'related' | 'waits-for') => () =>
+      dependencies.add(city, issue, { depends_on_id: target, type }, session('mayor'));
+    await refused(add(outside, gate, 'blocks'), order(outside, gate));
+    await refused(add(c, a, 'waits-for'), order(c, a));
+    await add(c, a, 'related')();
+    await refused(add(c, a, 'blocks'), order(c, a));
+    await add(c, b, 'waits-for')();
+    await add(outside, a, 'blocks')();
+    await dependencies.remove(city, outside, a, session('mayor'));
+    await dependencies.add(city, c, { depends_on_id: a, type: 'blocks' }, ANYBODY);
+    await dependencies.remove(city, c, a, ANYBODY);
+  });
 });
 
 describe('what is part of a run', () => {

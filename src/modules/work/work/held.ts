@@ -89,6 +89,19 @@ export async function requireKindKept(
     throw problem('forbidden', `bead ${id} has a run that goes on: sessions make no convoy of it, which would close by itself`);
 }
 
+/** An edge from `issue` to `target` is the order of a run, or waits for its gate. */
+const isOrder = (issue: BeadRecord, target: BeadRecord): boolean =>
+  isGate(target) || (target.run_id !== null && target.run_id === issue.run_id);
+
+/** A session adds nothing to the order of a run, which it could not take away again. @throws ProblemError forbidden for a new edge that blocks */
+export function requireNoOrder({ session }: Pick<Principal, 'session'>, issue: BeadRecord, target: BeadRecord): void {
+  if (session === undefined || !isOrder(issue, target)) return;
+  throw problem(
+    'forbidden',
+    `bead ${issue.id} does not wait for ${target.id} of run ${target.run_id}, whose order sessions leave as it is`,
+  );
+}
+
 /**
  * Sessions leave the order of a run as its formula says it: what a step waits for in the run, and what waits for a gate, goes on waiting. `targets` are what
  * edges of `issue` lead to that go, or that block no more. @throws ProblemError forbidden
@@ -99,7 +112,7 @@ export async function requireOrderKept(
   issue: BeadRecord,
   targets: readonly BeadRecord[],
 ): Promise<void> {
-  const ofRuns = targets.filter((target) => isGate(target) || (target.run_id !== null && target.run_id === issue.run_id));
+  const ofRuns = targets.filter((target) => isOrder(issue, target));
   if (session === undefined || ofRuns.length === 0) return;
   const blocking = new Set(
     (await work.edges(issue.id, 'down')).filter(({ type }) => BLOCKING.includes(type)).map((edge) => edge.depends_on_id),
