@@ -40,6 +40,17 @@ title = "B"
 needs = ["a"]
 `;
 const TREE = `formula = "tree"\n${STEPS}`;
+const WHOLE = `formula = "whole"
+[[steps]]
+id = "w"
+title = "W"
+[[steps.children]]
+id = "p1"
+title = "P1"
+[[steps.children]]
+id = "p2"
+title = "P2"
+`;
 const GRAPH = `formula = "graph"\n[requires]\nformula_compiler = ">=2.0.0"\n${STEPS}`;
 const GATED = `formula = "gated"\n${STEPS}gate = { type = "human", id = "approval" }\n[[steps]]\nid = "c"\ntitle = "C"\nneeds = ["b"]\n`;
 const WISP = 'formula = "wisp"\ndescription = "All in one"\n';
@@ -93,11 +104,11 @@ describe('a gate of a run', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 
-  it('is not opened by what a session makes a convoy either', async () => {
+  it('is not opened by what is a convoy either', async () => {
     const run = await runs.launch({ recipe: recipeOf(GATED) });
     const { a, b, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'gate-b', string>;
     await changes.close(as(a), 'done');
-    await changes.update(as(b), { type: 'convoy' });
+    await changes.update(as(b, ANYBODY), { type: 'convoy' });
     await refused(
       () => convoys.add(fixture.city, b, { items: [gate] }, session('mayor')),
       `bead ${b} waits for ${gate} of run ${run.id}, whose order sessions leave as it is`,
@@ -107,6 +118,86 @@ describe('a gate of a run', () => {
     await changes.relabel(as(b), { addLabels: ['owned'] });
     await refused(() => convoys.land(fixture.city, b, { force: true }, session('mayor')), waits);
     expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+  });
+
+  // Guard: a step that is a convoy closes by itself only once it waits for nothing.
+  it('is not passed by a convoy that closes by itself, which it does once the gate is open', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    await changes.close(as(a), 'done');
+    await changes.update(as(b, ANYBODY), { type: 'convoy', labels: ['owned'] });
+    const [tracked, child, other] = [await h.create(), await h.create({ parent: b }), await h.create()];
+    await convoys.add(fixture.city, b, { items: [tracked, other] }, session('mayor'));
+    await changes.relabel(as(b), { removeLabels: ['owned'] });
+    for (const id of [child, tracked]) await changes.close(as(id), 'done');
+    await convoys.remove(fixture.city, b, { items: [other] }, session('mayor'));
+    expect((await h.bead(b)).status).toBe('open');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    await changes.close(as(gate, ANYBODY), 'approved');
+    expect(await h.bead(b)).toMatchObject({ status: 'closed', metadata: { close_reason: 'convoy autoclose: all children closed' } });
+    await changes.close(as(c), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  // Guard: an edge that a session could not take away again it does not add.
+  it('gets no edges from sessions, and its run no order', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    const outside = await h.create();
+    const { city } = fixture;
+    const order = (issue: string, target: string): string =>
+      `bead ${issue} does not wait for ${target} of run ${run.id}, whose order sessions leave as it is`;
+    const add = (issue: string, target: string, type: 'blocks' | 'related' | 'waits-for') => () =>
+      dependencies.add(city, issue, { depends_on_id: target, type }, session('mayor'));
+    await refused(add(outside, gate, 'blocks'), order(outside, gate));
+    await refused(add(c, a, 'waits-for'), order(c, a));
+    await add(c, a, 'related')();
+    await refused(add(c, a, 'blocks'), order(c, a));
+    await add(c, b, 'waits-for')();
+    await add(outside, a, 'blocks')();
+    await dependencies.remove(city, outside, a, session('mayor'));
+    await dependencies.add(city, c, { depends_on_id: a, type: 'blocks' }, ANYBODY);
+    await dependencies.remove(city, c, a, ANYBODY);
+  });
+});
+
+describe('what is part of a run', () => {
+  const part = (id: string, run: string): string => `bead ${id} is part of run ${run}, of which sessions change neither type nor parent`;
+
+  // Guard: a session makes nothing of a run a convoy, which would close by itself, nor a gate, which it could not undo.
+  it.each([TREE, GRAPH])('stays what it is: %#', async (text) => {
+    const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    for (const id of [a, b, run.id])
+      for (const type of ['convoy', 'gate']) await refused(() => changes.update(as(id), { type }), part(id, run.id));
+    expect((await changes.update(as(b), { title: 'B!', priority: 1 })).bead.title).toBe('B!');
+    expect((await changes.update(as(b, ANYBODY), { type: 'bug' })).bead.issue_type).toBe('bug');
+    expect((await changes.update(as(b), { type: 'bug', description: 'as it is' })).bead.issue_type).toBe('bug');
+  });
+
+  // Guard: a session takes no part away from a whole, which would be done without it.
+  it('stays where it is', async () => {
+    const run = await runs.launch({ recipe: recipeOf(WHOLE) });
+    const { w, p1, p2 } = (await stepsOf(run)) as Record<'w' | 'p1' | 'p2', string>;
+    for (const parent of ['', run.id]) await refused(() => changes.update(as(p2), { parent }), part(p2, run.id));
+    await changes.update(as(w, ANYBODY), { type: 'convoy' });
+    await refused(() => convoys.remove(fixture.city, w, { items: [p2] }, session('mayor')), part(p2, run.id));
+    await changes.close(as(p1), 'done');
+    expect((await h.bead(w)).status).toBe('open');
+    await changes.close(as(p2), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  // Guard: what a run ends with is made no convoy.
+  it.each([TREE, WISP])('does not end by way of a convoy that it is for: %#', async (text) => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(text), source });
+    const live = `bead ${source} has a run that goes on: sessions make no convoy of it, which would close by itself`;
+    await refused(() => changes.update(as(source), { type: 'convoy' }), live);
+    expect((await changes.update(as(source), { type: 'bug', parent: await h.create() })).bead.issue_type).toBe('bug');
+    expect(await runs.run(run.id)).toMatchObject({ outcome: null });
+    await changes.close(as(source), 'done');
+    expect((await changes.update(as(source), { type: 'convoy' })).bead.issue_type).toBe('convoy');
   });
 });
 
@@ -119,7 +210,7 @@ describe('a step that another session has under way', () => {
     const held = `bead ${a} is being worked on by deacon`;
     for (const name of ['mayor', run.id]) await refused(() => changes.close(as(run.id, session(name)), 'over'), held);
     await refused(() => changes.update(as(run.id), { status: 'closed', assignee: 'mayor' }), held);
-    await changes.update(as(run.id), { type: 'convoy' });
+    await changes.update(as(run.id, ANYBODY), { type: 'convoy' });
     await refused(() => convoys.close(fixture.city, run.id, undefined, session('mayor')), held);
     expect(await runs.run(run.id)).toMatchObject({ status: 'active', closed: 0 });
     await changes.close(as(run.id, session('deacon')), 'over');
@@ -142,6 +233,34 @@ describe('a step that another session has under way', () => {
     await begin(wisp.id, 'deacon');
     await refused(() => changes.close(as(of), 'over'), `bead ${wisp.id} is being worked on by deacon`);
     expect((await changes.close(as(of, session('deacon')), 'done')).bead.status).toBe('closed');
+  });
+
+  // Guard: a step that somebody has begun and left keeps nobody from ending his own work.
+  it('does end with the bead that the run is for, where the session has that itself', async () => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(TREE), source });
+    const { a: begun } = await stepsOf(run);
+    await begin(begun!, 'deacon');
+    await h.change(source, { assignee: 'mayor' });
+    const held = `bead ${begun} is being worked on by deacon`;
+    await refused(() => changes.close(as(source), 'done'), held);
+    await begin(source, 'mayor');
+    await refused(() => changes.close(as(source, session('witness')), 'over'), held);
+    expect((await changes.close(as(source), 'done')).bead.status).toBe('closed');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+    // A gate that the run is at keeps it, whoever ends what it is for.
+    const gated = await h.create();
+    const waiting = await runs.launch({ recipe: recipeOf(GATED), source: gated });
+    await changes.close(as((await stepsOf(waiting)).a!), 'done');
+    await begin(gated, 'mayor');
+    expect((await changes.close(as(gated), 'done')).bead.status).toBe('closed');
+    expect(await runs.run(waiting.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    // Whoever has the root of a run does not have its steps.
+    const other = await runs.launch({ recipe: recipeOf(TREE) });
+    const { a } = await stepsOf(other);
+    await begin(a!, 'deacon');
+    await begin(other.id, 'mayor');
+    await refused(() => changes.close(as(other.id), 'done'), `bead ${a} is being worked on by deacon`);
   });
 
   it('is no matter for a bead whose end does not end the run', async () => {

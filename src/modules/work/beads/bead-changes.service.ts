@@ -9,7 +9,7 @@ import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
-import { isHold, requireMayBecome, requireNoGate, requireNotHeld } from '../work/held.js';
+import { isHold, requireKindKept, requireMayBecome, requireNoGate, requireNotHeld } from '../work/held.js';
 import { isWait, requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
@@ -43,7 +43,7 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates and what waits in runs, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates, what waits in runs and what they are made of, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
     return this.#writeOwn(
@@ -150,6 +150,7 @@ export class BeadChangesService {
       await requireMayBecome(caller, work, before, becomes);
       await change(work, before);
       const after = await work.require(id);
+      await requireKindKept(caller, work, before, after);
       if (caller.session !== undefined) requireOwnWait(caller.session, before, after);
       assertBounded(before, after);
       return after;

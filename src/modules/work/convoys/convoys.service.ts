@@ -8,7 +8,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
-import { requireMayBecome, requireOrderKept } from '../work/held.js';
+import { requireKindKept, requireMayBecome, requireOrderKept } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
@@ -69,7 +69,7 @@ export class ConvoysService {
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found. */
+  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found; forbidden for a session where a step of a run would leave. */
   remove(city: CityScope, id: string, body: ConvoyRemoveInputBody, caller: Principal): Promise<Done<Status>> {
     return this.work.run(city, caller.actor, async (work) => {
       await requireConvoy(work, id);
@@ -85,7 +85,10 @@ export class ConvoysService {
       const children = items
         .filter((item) => item.parent === id)
         .sort((x, y) => Number(y.status === 'closed') - Number(x.status === 'closed'));
-      for (const child of children) await work.update(child.id, { parent: null });
+      for (const child of children) {
+        await requireKindKept(caller, work, child, { issue_type: child.issue_type, parent: null });
+        await work.update(child.id, { parent: null });
+      }
       if (items.some((item) => item.status !== 'closed')) await closeIfCompleted(work, id);
       return { status: 'updated' };
     });

@@ -4,7 +4,7 @@ import { problem } from '../../../contract/problems.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { BLOCKING, type BeadRecord } from '../work/bead-record.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
-import { requireNotHeld, requireOrderKept } from '../work/held.js';
+import { requireNoOrder, requireNotHeld, requireOrderKept } from '../work/held.js';
 import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -46,16 +46,18 @@ export class DependenciesService {
    * Makes a bead depend on another, or changes how. A repeat changes nothing.
    *
    * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits;
-   * forbidden for a session that would block what another one has under way, or lets a run go on before its time.
+   * forbidden for a session that would block what another one has under way, or changes the order of a run.
    */
   async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, caller: Principal): Promise<Done<BeadDependency>> {
     if (id === depends_on_id) throw itself(id);
     return this.work.run(city, caller.actor, async (work) => {
       const issue = await work.require(id);
       const target = await work.require(depends_on_id);
-      // What blocks it already, or is closed, takes it out of nobody's hands.
-      const blocks = BLOCKING.includes(type) && target.status !== 'closed';
-      if (blocks && !(await this.#isBlocked(work, id, depends_on_id))) requireNotHeld(caller, issue);
+      if (caller.session !== undefined && BLOCKING.includes(type) && !(await this.#isBlocked(work, id, depends_on_id))) {
+        // What is closed takes it out of nobody's hands.
+        if (target.status !== 'closed') requireNotHeld(caller, issue);
+        requireNoOrder(caller, issue, target);
+      }
       if (!BLOCKING.includes(type)) await requireOrderKept(caller, work, issue, [target]);
       await this.#requireOwn(work, issue, depends_on_id);
       const relation = relationOf(type);
@@ -70,7 +72,7 @@ export class DependenciesService {
   async remove(city: CityScope, id: string, dependsOn: string, caller: Principal): Promise<Done<void>> {
     return this.work.run(city, caller.actor, async (work) => {
       const issue = await work.require(id);
-      await requireOrderKept(caller, work, issue, await work.findAll([dependsOn]));
+      if (caller.session !== undefined) await requireOrderKept(caller, work, issue, await work.findAll([dependsOn]));
       await this.#requireOwn(work, issue, dependsOn);
       await work.deleteEdge(id, dependsOn);
     });

@@ -1,5 +1,6 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
 import { event } from '../../../platform/event-log/event.js';
+import { BLOCKING } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
 import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
@@ -15,10 +16,13 @@ export const tellClosedConvoy: ClosedReaction = async (work, closed) => {
   work.emit(event(ConvoyClosed, { ...work.facts(closed), message: closed.title, payload }));
 };
 
-/** Closes the convoys whose last open member has been closed, and theirs in turn. */
+/** Closes the convoys whose last open member has been closed, and theirs in turn; and those that waited, as steps of a run, for nothing else any more. */
 export const closeConvoys: DependentsReaction = async (work, closed, dependents) => {
   const ids = dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id);
   if (closed.parent !== null) ids.push(closed.parent);
+  const blocked = dependents.filter((edge) => BLOCKING.includes(edge.type)).map((edge) => edge.issue_id);
+  for (const bead of await work.findAll(blocked))
+    if (bead.issue_type === 'convoy' && bead.run_id !== null && bead.open_blockers === 0) ids.push(bead.id);
   if (ids.length === 0) return;
   for (const id of await completedOf(work.tx, work.city.streamId, ids)) await work.close(id, COMPLETED);
 };

@@ -23,10 +23,11 @@ export async function countMembers(tx: Tx, streamId: number, convoy: string): Pr
   return rows[0]!;
 }
 
-/** Of a convoy `c`: open, closing by itself, with members, all of them closed. */
+/** Of a convoy `c`: open, closing by itself, with members, all of them closed; as a step of a run it also keeps to the order of that. */
 function isCompleted(streamId: number): RawBuilder<unknown> {
   const members = memberIds(streamId, sql`c.id`);
   return sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and c.status <> 'closed' and not 'owned' = any(c.labels)
+    and (c.run_id is null or c.open_blockers = 0)
     and not exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id and m.status <> 'closed')
     and exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id)`;
 }

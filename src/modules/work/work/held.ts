@@ -51,6 +51,8 @@ export async function requireMayBecome(
   if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)
     throw problem('forbidden', `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`);
   if (status !== 'closed') return;
+  // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
+  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;
   const held = await work.heldWithin(id, session.names);
   if (held === undefined) return;
   throw problem(
@@ -70,6 +72,37 @@ export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: Bea
 }
 
 /**
+ * Sessions leave what is part of a run what it is and where it is: a convoy ends with its members, a whole with its parts, and a gate is no session's to open.
+ * Nor do they make a convoy of what a run ends with. @throws ProblemError forbidden for a change of `before` to `after`
+ */
+export async function requireKindKept(
+  { session }: Pick<Principal, 'session'>,
+  work: Work,
+  before: BeadRecord,
+  after: Pick<BeadRecord, 'issue_type' | 'parent'>,
+): Promise<void> {
+  const { id, run_id: run, issue_type: was } = before;
+  const becomes = after.issue_type === was ? undefined : after.issue_type;
+  if (session === undefined || (becomes === undefined && after.parent === before.parent)) return;
+  if (run !== null) throw problem('forbidden', `bead ${id} is part of run ${run}, of which sessions change neither type nor parent`);
+  if (becomes === 'convoy' && (await work.hasLiveRun(id)))
+    throw problem('forbidden', `bead ${id} has a run that goes on: sessions make no convoy of it, which would close by itself`);
+}
+
+/** An edge from `issue` to `target` is the order of a run, or waits for its gate. */
+const isOrder = (issue: BeadRecord, target: BeadRecord): boolean =>
+  isGate(target) || (target.run_id !== null && target.run_id === issue.run_id);
+
+/** A session adds nothing to the order of a run, which it could not take away again. @throws ProblemError forbidden for a new edge that blocks */
+export function requireNoOrder({ session }: Pick<Principal, 'session'>, issue: BeadRecord, target: BeadRecord): void {
+  if (session === undefined || !isOrder(issue, target)) return;
+  throw problem(
+    'forbidden',
+    `bead ${issue.id} does not wait for ${target.id} of run ${target.run_id}, whose order sessions leave as it is`,
+  );
+}
+
+/**
  * Sessions leave the order of a run as its formula says it: what a step waits for in the run, and what waits for a gate, goes on waiting. `targets` are what
  * edges of `issue` lead to that go, or that block no more. @throws ProblemError forbidden
  */
@@ -79,7 +112,7 @@ export async function requireOrderKept(
   issue: BeadRecord,
   targets: readonly BeadRecord[],
 ): Promise<void> {
-  const ofRuns = targets.filter((target) => isGate(target) || (target.run_id !== null && target.run_id === issue.run_id));
+  const ofRuns = targets.filter((target) => isOrder(issue, target));
   if (session === undefined || ofRuns.length === 0) return;
   const blocking = new Set(
     (await work.edges(issue.id, 'down')).filter(({ type }) => BLOCKING.includes(type)).map((edge) => edge.depends_on_id),

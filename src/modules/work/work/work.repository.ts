@@ -335,6 +335,13 @@ export class WorkRepository {
     return rows[0];
   }
 
+  async hasLiveRun(tx: Tx, streamId: number, id: string): Promise<boolean> {
+    const { rows } = await sql`select from runs where stream_id = ${streamId} and source_id = ${id} and outcome is null limit 1`.execute(
+      tx,
+    );
+    return rows.length === 1;
+  }
+
   /** From now on the dependents of `id` are told some at a time, from the first on. */
   async fanOut(tx: Tx, streamId: number, id: string): Promise<void> {
     await sql`

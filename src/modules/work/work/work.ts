@@ -326,6 +326,11 @@ export class Work {
     return this.repository.heldWithin(this.tx, this.city.streamId, id, names);
   }
 
+  /** Whether a run that was launched for the bead goes on. */
+  hasLiveRun(id: string): Promise<boolean> {
+    return this.repository.hasLiveRun(this.tx, this.city.streamId, id);
+  }
+
   /**
    * Adds an edge or changes its type; false when it is there already. Rules (cycles, who may) are the caller's.
    *
