@@ -783,4 +783,11 @@ export const CONFIGURATION: readonly Guard[] = [
     replace: "this.#running.take('all')",
     test: 'src/modules/configuration/packs/pack-installer.spec.ts',
   },
+  {
+    guard: 'What installs packs looks names up for the city that imports.',
+    file: 'src/modules/configuration/packs/pack-installer.service.ts',
+    find: 'this.git.forCity(name)',
+    replace: 'this.git.forCity(name.slice(0, 0))',
+    test: 'src/modules/configuration/packs/pack-installer.spec.ts',
+  },
 ];

@@ -290,9 +290,17 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'Git calls nobody whom it may not.',
     file: 'src/platform/git/git.ts',
-    find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city)',
+    find: 'await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city ?? this.#caller)',
     replace: "await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city).catch(() => ['127.0.0.1'])",
     test: GIT,
+  },
+  {
+    guard: 'Names of repositories that packs come from are looked up for the city that imports.',
+    file: 'src/platform/git/git.ts',
+    find: 'git.#caller = name;',
+    replace: 'git.#caller = name.slice(0, 0);',
+    test: GIT,
+    name: 'looks names up for the city that it is for',
   },
   {
     guard: 'Git goes where the guard has looked.',

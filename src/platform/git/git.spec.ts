@@ -7,6 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { loadConfig } from '../config/config.js';
 import { OutgoingGuard, OutgoingRefused } from '../outgoing/outgoing-guard.js';
 import { Git } from './git.js';
+import type { GitCredentials } from './git-credentials.js';
 import { gitEnvironment, type Remote } from './git-environment.js';
 import { GitFailure, type GitReason } from './git-failure.js';
 import type { GitRunner } from './git-runner.js';
@@ -192,6 +193,27 @@ describe('Git', () => {
       forever,
     );
     expect(refs.get('HEAD')).toBe(second);
+  });
+
+  it('looks names up for the city that it is for, and takes no credentials of it', async () => {
+    const asked: string[] = [];
+    const never = (host: string): Promise<never> => new Promise(() => void asked.push(host));
+    const silent = new Git(OutgoingGuard.with(loadConfig({}, '/'), never), noCredentials, runner);
+    const list = (of: Git, host: string): void =>
+      void of.list({ url: `https://${host}`, transport: 'https', host, port: undefined }, ['HEAD'], forever).catch(() => undefined);
+    for (const host of ['a0', 'a1', 'a2', 'a3', 'a4']) list(silent.forCity('a'), host);
+    list(silent.forCity('b'), 'b0');
+    expect(asked).toEqual(['a0', 'a1', 'a2', 'a3', 'b0']);
+
+    const cities: unknown[] = [];
+    const of = (_: Remote, city: string | undefined): Promise<never> => {
+      cities.push(city);
+      return Promise.reject(new Error('enough'));
+    };
+    const guard = new OutgoingGuard(loadConfig({ SVC_ALLOWED_TARGETS: server.target }, '/'));
+    const some = new Git(guard, { of } as unknown as GitCredentials, runner).forCity('a');
+    await expect(some.list(remote('smart/one/.git'), ['HEAD'], forever)).rejects.toThrow('enough');
+    expect(cities).toEqual([undefined]);
   });
 
   it('gives git nothing of its own environment', () => {

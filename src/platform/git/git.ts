@@ -36,11 +36,21 @@ export interface Cloning {
  */
 @Injectable()
 export class Git {
+  /** For whom names are looked up where nobody is said; '' for the service itself. */
+  #caller = '';
+
   constructor(
     private readonly guard: OutgoingGuard,
     private readonly credentials: GitCredentials,
     private readonly runner: GitRunner,
   ) {}
+
+  /** The same for a city: its lookups of names count as the city's, and credentials are those that all cities share. */
+  forCity(name: string): Git {
+    const git = new Git(this.guard, this.credentials, this.runner);
+    git.#caller = name;
+    return git;
+  }
 
   /** Commits by the name of the branch or tag (`refs/tags/v1.0`), `HEAD` among them; annotated tags as what they mark. */
   async list(named: Remote, patterns: readonly string[], signal: AbortSignal): Promise<Map<string, string>> {
@@ -119,7 +129,7 @@ export class Git {
   /** Where nobody may call nobody is asked for a secret either. */
   async #call(named: Remote, city: string | undefined, signal: AbortSignal): Promise<{ remote: Remote; env: Record<string, string> }> {
     if (named.transport === 'file') return { remote: named, env: gitEnvironment(named) };
-    const addresses = await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city);
+    const addresses = await this.guard.resolve(named.host, named.port ?? PORTS[named.transport], city ?? this.#caller);
     const remote = { ...named, signIn: await this.credentials.of(named, city, signal) };
     return { remote, env: gitEnvironment(remote, addresses) };
   }

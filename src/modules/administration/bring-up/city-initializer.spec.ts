@@ -106,7 +106,7 @@ describe('CityInitializer', () => {
         given[5].addEventListener('abort', () => reject(new GitFailure('aborted', 'the caller gave up')));
         asked.resolve();
       });
-    const packs = new PackInstallerService(config, { checkout } as unknown as Git, directories);
+    const packs = new PackInstallerService(config, { forCity: () => ({ checkout }) } as unknown as Git, directories);
     const stop = new AbortController();
     const ended = new CityInitializer(composer, packs).initialize({ name: 'alpha', dir }, () => Promise.resolve(), stop.signal);
     await asked.promise;

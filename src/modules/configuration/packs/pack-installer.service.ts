@@ -25,16 +25,13 @@ const SHARES = { places: 8, perCity: 4 };
 /** Fetches packs for requests and for cities that come up. */
 @Injectable()
 export class PackInstallerService {
-  readonly #installer: PackInstaller;
   readonly #running = new Shares<string>(SHARES);
 
   constructor(
     private readonly config: AppConfig,
-    git: Git,
+    private readonly git: Git,
     private readonly directories: DirectoriesService,
-  ) {
-    this.#installer = new PackInstaller(config.citiesRoot, git);
-  }
+  ) {}
 
   /**
    * Fetches what the city's lock pins and this cities root lacks. Nothing that is wrong with the lock itself is told:
@@ -43,12 +40,12 @@ export class PackInstallerService {
    * @throws PackFailure
    */
   async ensureInstalled(city: ComposedCity, signal?: AbortSignal): Promise<void> {
-    await this.#installer.ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city), signal);
+    await this.#installer(city).ensureInstalled(await readLock(new DiskTree(city.path), []), this.#isOthers(city), signal);
   }
 
   /** The version that an import without one is written with. @throws PackFailure, ProblemError unavailable as `resolve` */
   defaultVersion(of: Pick<ComposedCity, 'name'>, source: PackSource): Promise<string | undefined> {
-    return this.#limited(of, (signal) => this.#installer.defaultVersion(source, signal));
+    return this.#limited(of, (signal) => this.#installer(of).defaultVersion(source, signal));
   }
 
   /**
@@ -64,11 +61,17 @@ export class PackInstallerService {
     const errors = errorsOf(issues);
     if (errors.length > 0) throw problem('wrong_state', `the pins of packs cannot be used; mend them first: ${summaryOf(errors)}`);
     const isOthers = this.#isOthers(of);
-    const { lock } = await this.#limited(of, (signal) => this.#installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
+    const installer = this.#installer(of);
+    const { lock } = await this.#limited(of, (signal) => installer.resolve({ city, cityDir: dir, lock: before, isOthers, signal }));
     const changed = writeLock(lock) !== writeLock(before);
     // A lock that says the same stays as somebody has written it.
     if (changed) await draft.write(LOCK_FILE, writeLock(lock));
     return { lock, changed };
+  }
+
+  /** Names that the city imports from are looked up for the city. */
+  #installer({ name }: Pick<ComposedCity, 'name'>): PackInstaller {
+    return new PackInstaller(this.config.citiesRoot, this.git.forCity(name));
   }
 
   /** Whatever city the directory is of: files tell it where no row does. */

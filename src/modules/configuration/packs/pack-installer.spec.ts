@@ -9,8 +9,15 @@ import { PackInstallerService } from './pack-installer.service.js';
 /** Of a host that does not answer until `answer` is called. */
 function silentHost() {
   const asked: (() => void)[] = [];
-  const git = { list: () => new Promise((_, reject) => asked.push(() => reject(new Error('gone')))) };
-  return { git: git as unknown as Git, asked, answer: () => asked.splice(0).forEach((end) => end()) };
+  const forCities: string[] = [];
+  const list = (): Promise<never> => new Promise((_, reject) => asked.push(() => reject(new Error('gone'))));
+  const git = {
+    forCity: (name: string) => {
+      forCities.push(name);
+      return { list };
+    },
+  };
+  return { git: git as unknown as Git, forCities, asked, answer: () => asked.splice(0).forEach((end) => end()) };
 }
 
 describe('installations at once', () => {
@@ -24,6 +31,8 @@ describe('installations at once', () => {
     const other = ask('other');
     await turn();
     expect(host.asked).toHaveLength(5);
+    // Guard: names are looked up for the city that imports from them.
+    expect(new Set(host.forCities)).toEqual(new Set(['greedy', 'other']));
     host.answer();
     for (const ended of await Promise.all([...greedy, other])) expect(ended).toMatchObject({ message: expect.stringContaining('gone') });
     const again = ask('greedy');
