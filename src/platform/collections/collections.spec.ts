@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { Line } from './line.js';
+import { RecentNames } from './recent-names.js';
 import { Slots } from './slots.js';
 
 describe('Slots', () => {
@@ -12,6 +13,23 @@ describe('Slots', () => {
     slots.remove(b);
     slots.remove(c);
     expect([[...slots], slots.size]).toEqual([[], 0]);
+  });
+});
+
+describe('RecentNames', () => {
+  it('has what was added last, for a time', () => {
+    let now = 0;
+    const names = new RecentNames({ ms: 10, names: 2 }, () => now);
+    const had = (): string[] => ['a', 'b', 'c'].filter((name) => names.has(name));
+    for (const name of ['a', 'b', 'a', 'c']) names.add(name);
+    expect(had()).toEqual(['a', 'c']);
+    now = 5;
+    names.add('c');
+    names.delete('b');
+    now = 10;
+    expect(had()).toEqual(['c']);
+    names.delete('c');
+    expect(had()).toEqual([]);
   });
 });
 

@@ -8,14 +8,14 @@ const ANSWER = ['93.184.215.14'];
 /** A resolver that answers when the test says so. */
 class Slow {
   readonly asked: string[] = [];
-  readonly #open = new Map<string, () => void>();
+  readonly #open = new Map<string, (fails: boolean) => void>();
   readonly lookup = (host: string): Promise<readonly string[]> => {
     this.asked.push(host);
-    return new Promise((resolve) => this.#open.set(host, () => resolve(ANSWER)));
+    return new Promise((resolve, reject) => this.#open.set(host, (fails) => (fails ? reject(new Error('gone')) : resolve(ANSWER))));
   };
 
-  async answer(host: string): Promise<void> {
-    this.#open.get(host)!();
+  async answer(host: string, fails = false): Promise<void> {
+    this.#open.get(host)!(fails);
     await turn();
   }
 }
@@ -64,5 +64,53 @@ describe('lookups of names that others give', () => {
     await slow.answer('f');
     expect(await next).toEqual(ANSWER);
     for (const name of ['b', 'c', 'd']) await slow.answer(name);
+  });
+
+  it('are made of names that were answered before, whatever else of the city is not', async () => {
+    const slow = new Slow();
+    const lookups = new NameLookups(slow.lookup, 60_000);
+    const before = lookups.find('model', 'demo');
+    await slow.answer('model');
+    expect(await before).toEqual(ANSWER);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) void late(lookups.find(name, 'demo'));
+    expect(slow.asked).toEqual(['model', 'a', 'b', 'c', 'd']);
+    const again = lookups.find('model', 'demo');
+    expect(slow.asked.at(-1)).toBe('model');
+    await slow.answer('model');
+    expect(await again).toEqual(ANSWER);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await slow.answer(name);
+  });
+
+  it('are refused for a while where one was late and has failed, and not where it came late', async () => {
+    const slow = new Slow();
+    let now = 0;
+    const lookups = new NameLookups(slow.lookup, 1, () => now);
+    const asks = async (name: string): Promise<number> => {
+      const before = slow.asked.length;
+      expect(await late(lookups.find(name, 'demo'))).toContain('does not answer');
+      return slow.asked.length - before;
+    };
+    expect([await asks('dead'), await asks('tardy')]).toEqual([1, 1]);
+    await slow.answer('dead', true);
+    await slow.answer('tardy');
+    expect([await asks('dead'), await asks('tardy')]).toEqual([0, 1]);
+    now = 30_000;
+    expect(await asks('dead')).toBe(1);
+    await slow.answer('dead');
+    await slow.answer('tardy');
+  });
+
+  it('of a city that has asked for nothing slow come before those of others that wait', async () => {
+    const slow = new Slow();
+    const lookups = new NameLookups(slow.lookup, 1);
+    const greedy = ['a', 'b', 'c', 'd', 'e'];
+    await Promise.all(greedy.flatMap((city) => [0, 1, 2, 3].map((n) => late(lookups.find(`${city}${n}`, city)))));
+    expect(slow.asked).toHaveLength(8);
+    for (const city of greedy.slice(0, 4)) void late(lookups.find(`${city}9`, city));
+    const fair = lookups.find('fair', 'fair');
+    await slow.answer('a0');
+    expect(slow.asked.slice(8)).toEqual(['fair']);
+    await slow.answer('fair');
+    expect(await fair).toEqual(ANSWER);
   });
 });
