@@ -406,6 +406,14 @@ export const EXTMSG: readonly Guard[] = [
     name: 'more than a statement takes',
   },
   {
+    guard: 'Conversations that have many entries are found by workers that are often started anew.',
+    file: 'src/modules/integrations/extmsg/repair/retention.ts',
+    find: 'this.#above ?? (await this.repository.anywhere())',
+    replace: 'this.#above ?? 0',
+    test: 'src/modules/integrations/extmsg/repair/retention.db-spec.ts',
+    name: 'at all in the end',
+  },
+  {
     guard: 'What forgets deliveries waits for nobody who has one.',
     file: 'src/modules/integrations/extmsg/repair/retention.repository.ts',
     find: 'from extmsg_deliveries where ended_at < ${days(keptDays)} order by ended_at limit ${limit} for update skip locked',

@@ -83,10 +83,15 @@ it('looks at some conversations at a time, whether they have too many entries, a
   expect(await repository.forgetManyEntries(1, rest, 100)).toBe(2);
   expect(await repository.stretch(rest.upTo, 2)).toEqual({ above: rest.upTo, upTo: rest.upTo, count: 0 });
 
+  const { rows } = await sql<{ last: number }>`select max(pk) as last from extmsg_conversations`.execute(db);
+  const anywhere = await repository.anywhere();
+  expect(anywhere >= 0 && anywhere < rows[0]!.last).toBe(true);
+
   const above: number[] = [];
   const full = { count: 20_000, upTo: 30_000 };
   const few = { count: 1, upTo: 30_001 };
   const stretches = [full, few, full];
+  repository.anywhere = () => Promise.resolve(12_000);
   repository.stretch = (from) => Promise.resolve({ above: from, ...stretches.shift()! });
   repository.forgetManyEntries = (_kept, stretch) => {
     above.push(stretch.above);
@@ -95,7 +100,7 @@ it('looks at some conversations at a time, whether they have too many entries, a
   const NOTHING = undefined as never;
   const retention = new ExtmsgRetention(NOTHING, NOTHING, NOTHING, repository, NOTHING, NOTHING);
   for (let pass = 0; pass < 3; pass++) await retention.forget();
-  expect(above).toEqual([0, 30_000, 0]);
+  expect(above).toEqual([12_000, 30_000, 0]);
 });
 
 // Guard: two workers wait for each other's rows no more than for anybody's.

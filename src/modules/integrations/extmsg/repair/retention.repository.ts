@@ -81,6 +81,13 @@ export class RetentionRepository {
       select conversation_pk, sequence from extmsg_entries where created_at < ${days(keptDays)} order by created_at limit ${limit}`);
   }
 
+  /** A place among the conversations, drawn by lot. */
+  async anywhere(): Promise<number> {
+    const { rows } = await sql<{ pk: number }>`
+      select floor(random() * coalesce(max(pk), 0))::bigint as pk from extmsg_conversations`.execute(this.db);
+    return rows[0]!.pk;
+  }
+
   /** The next conversations, as many as are said at the most, and how many those are. */
   async stretch(above: number, most: number): Promise<Stretch & { readonly count: number }> {
     const { rows } = await sql<{ upTo: number | null; count: number }>`

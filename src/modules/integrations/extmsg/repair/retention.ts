@@ -21,8 +21,8 @@ const LOOKED_AT = 20_000;
 /** Ends bindings whose time is over, and forgets what nobody asks for any more. Any number of workers may. */
 @Injectable()
 export class ExtmsgRetention implements OnApplicationBootstrap {
-  /** The last conversation that the pass before has looked at. */
-  #above = 0;
+  /** The last conversation that the pass before has looked at. The first begins anywhere: workers that are often started anew come to all. */
+  #above: number | undefined;
 
   constructor(
     private readonly sessions: SessionChangesService,
@@ -56,7 +56,7 @@ export class ExtmsgRetention implements OnApplicationBootstrap {
     await all(() => this.repository.forgetDeliveries(KEPT.deliveries, batch));
     await all(() => this.repository.forgetGroups(KEPT.groups, batch));
     await all(() => this.repository.forgetOldEntries(KEPT.entries.days, batch));
-    const stretch = await this.repository.stretch(this.#above, LOOKED_AT);
+    const stretch = await this.repository.stretch(this.#above ?? (await this.repository.anywhere()), LOOKED_AT);
     await all(() => this.repository.forgetManyEntries(KEPT.entries.count, stretch, 10 * batch));
     this.#above = stretch.count < LOOKED_AT ? 0 : stretch.upTo;
   }
