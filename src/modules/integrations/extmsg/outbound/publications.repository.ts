@@ -97,6 +97,13 @@ export class PublicationsRepository {
     return name;
   }
 
+  /** For whom an adapter is called, and what its credentials are made of. */
+  async caller(tx: Tx, streamId: number): Promise<{ city: string; deployment: Buffer }> {
+    const { rows } = await sql<{ city: string; deployment: Buffer }>`
+      select e.name as city, d.secret as deployment from event_streams e cross join deployment d where e.id = ${streamId}`.execute(tx);
+    return rows[0]!;
+  }
+
   async byPk(db: Kysely<Database>, pk: number): Promise<PublicationRow | undefined> {
     const { rows } = await sql<PublicationRow>`
       select ${ROW} from extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk where d.pk = ${pk}`.execute(db);

@@ -95,10 +95,7 @@ export class Publisher implements OnApplicationBootstrap {
   }
 
   async #call(row: PublicationRow, adapter: AdapterRow, signal: AbortSignal): Promise<Outcome> {
-    const { city, deployment } = await this.transactions.run(async (tx) => ({
-      city: await this.repository.stream(tx, row.stream_id),
-      deployment: await this.adapters.deploymentSecret(tx),
-    }));
+    const { city, deployment } = await this.transactions.run((tx) => this.repository.caller(tx, row.stream_id));
     const { secret } = credentialsOf(deployment, adapter.pk, adapter.secret_version);
     const body = JSON.stringify(toPublished(row));
     return outcomeOf(await this.callback.post(city, `${adapter.callback_url}/publish`, body, secret, signal));
