@@ -52,7 +52,8 @@ export class BindingsController {
     summary: 'Bind a conversation to a session or to a configured name',
     description:
       'One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not ' +
-      'published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. A session has 10,000 conversations at the most.',
+      'published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. At most 10,000 are ' +
+      'bound to one session; what is bound to a configured name, or heard as a member of a group, is not counted.',
     tag,
     response: SessionBindingRecord,
     problems: ['city_not_found', 'session_not_found', 'invalid_request', 'validation_failed', 'conflict', 'ambiguous'],

@@ -110,7 +110,7 @@ describe('metadata that comes to what is there', () => {
 describe('a session with very many conversations', () => {
   it('gets no more of them, and is rid of all at once', async () => {
     await filled(10_000);
-    expect(await refusal(bind('one more'))).toMatch(/^conflict: session \S+ has 10000 conversations already$/);
+    expect(await refusal(bind('one more'))).toMatch(/^conflict: 10000 conversations are bound to session \S+ already$/);
     expect((await bindings.unbind(fixture.city, { session_id: session.id }, ANYBODY)).unbound).toHaveLength(1_000);
     const { rows } = await sql`
       select (select count(*)::int from extmsg_bindings where status = 'active') as active,

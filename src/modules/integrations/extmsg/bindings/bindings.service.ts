@@ -30,7 +30,7 @@ import { Targets } from './targets.service.js';
 const PAGE = 500;
 /** Ended bindings that one answer shows, if they are not too long. */
 const SHOWN = 1_000;
-/** Conversations of one session: what ends it ends all of them at once. */
+/** Conversations that are bound to one session: what ends it ends all of them at once. Those of a configured name, and of groups, are not counted. */
 const MOST = 10_000;
 
 export interface Binding {
@@ -97,7 +97,7 @@ export class BindingsService {
     }
     const { sessionPk, sessionId } = target;
     if (sessionPk !== null && (await this.repository.count(tx, at.stream_id, sessionPk, MOST)) >= MOST)
-      throw problem('conflict', `session ${sessionId} has ${MOST} conversations already`);
+      throw problem('conflict', `${MOST} conversations are bound to session ${sessionId} already`);
     if (active !== undefined) events.push(...(await this.endIn(tx, at.stream_id, [at.pk], {}, 'replaced', telling)).events);
     const generation = await this.conversations.nextGeneration(tx, at.pk);
     const bound = await this.repository.insert(tx, at, { id: newId('bind'), target, generation, metadata, expiresAt });
