@@ -107,10 +107,11 @@ describe('lookups of names that others give', () => {
     await Promise.all(greedy.flatMap((city) => [0, 1, 2, 3].map((n) => late(lookups.find(`${city}${n}`, city)))));
     expect(slow.asked).toHaveLength(8);
     for (const city of greedy.slice(0, 4)) void late(lookups.find(`${city}9`, city));
-    const fair = lookups.find('fair', 'fair');
-    await slow.answer('a0');
+    const fair = late(lookups.find('fair', 'fair'));
+    // The only one of its city, which has no place now, as the other has none.
+    await slow.answer('d0');
     expect(slow.asked.slice(8)).toEqual(['fair']);
     await slow.answer('fair');
-    expect(await fair).toEqual(ANSWER);
+    expect(await fair).toBe(String(ANSWER));
   });
 });
