@@ -596,4 +596,20 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
     name: 'tells once of a city that joined and left',
   },
+  {
+    guard: 'Who asks for all cities shares no frames with who asks for one of any name.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'const key = JSON.stringify(cities ?? null);',
+    replace: "const key = cities?.join(',') ?? '*';",
+    test: 'src/platform/streams/groups.db-spec.ts',
+    name: 'whoever asks for everything',
+  },
+  {
+    guard: 'Who asks for all kinds of a city shares no channel with who asks for one of any name.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'const key = JSON.stringify(types ?? null);',
+    replace: "const key = types?.join(',') ?? '*';",
+    test: 'src/platform/streams/groups.db-spec.ts',
+    name: 'whoever asks for everything',
+  },
 ];
