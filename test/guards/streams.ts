@@ -612,4 +612,20 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/groups.db-spec.ts',
     name: 'whoever asks for everything',
   },
+  {
+    guard: 'A stored position names a city that has left where it was when it left.',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: 'return this.#keep(id, { name, seq });',
+    replace: 'return void (id < 0 && this.#keep(id, { name, seq }));',
+    test: 'src/platform/streams/checkpoints.spec.ts',
+    name: 'after it has begun anew',
+  },
+  {
+    guard: 'A stored position names few of the cities that have come and gone.',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: 'if (this.#moved.size > 2 * MOST_UNSTORED)',
+    replace: 'if (this.#moved.size < 0)',
+    test: 'src/platform/streams/checkpoints.spec.ts',
+    name: 'but not all that have come and gone',
+  },
 ];
