@@ -628,4 +628,12 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/checkpoints.spec.ts',
     name: 'but not all that have come and gone',
   },
+  {
+    guard: 'A channel that is just being opened takes whoever opens it.',
+    file: 'src/platform/streams/lingering.ts',
+    find: 'if (now - since <= SOON_MS) return;',
+    replace: 'if (now - since < -SOON_MS) return;',
+    test: 'src/platform/streams/lingering.spec.ts',
+    name: 'are all kept for a moment',
+  },
 ];
