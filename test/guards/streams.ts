@@ -636,4 +636,27 @@ export const STREAMS: readonly Guard[] = [
     test: 'src/platform/streams/lingering.spec.ts',
     name: 'are all kept for a moment',
   },
+  {
+    guard: 'A list of many cities reads a stretch at once, and no page of each of them.',
+    file: 'src/modules/tenancy/events/supervisor-events.service.ts',
+    find: 'const window = ofType(scope.filter) ?',
+    replace: 'const window = !isUnindexed(scope.filter) ?',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'reads no more of many streams at once',
+  },
+  {
+    guard: 'A list of one kind of many cities reads few pages at once.',
+    file: 'src/modules/tenancy/events/supervisor-events.service.ts',
+    find: 'return ofType(filter) ? Math.max',
+    replace: 'return ofType(filter) && most < 0 ? Math.max',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'reads no more of many streams at once',
+  },
+  {
+    guard: 'What silent cities leave of a total, others have.',
+    file: 'src/modules/tenancy/events/share-of-counts.ts',
+    find: '    left -= size;\n',
+    replace: '    left -= size * 0;\n',
+    test: 'src/modules/tenancy/events/share-of-counts.spec.ts',
+  },
 ];
