@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
+import { MAX_FILTERS } from '../../src/platform/streams/open-filters.js';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
@@ -340,15 +341,16 @@ describe('positions', () => {
   // Guard: a client has so many different filters of one stream, and none of a kind that no event can have.
   it('are told of so many different filters of one key, and of no kind that is too long', async () => {
     const at = (n: number): string => `${SUPERVISOR}?type=bead.created,x${n}`;
-    const streams = await Promise.all(Array.from({ length: 64 }, (_, n) => open(at(n))));
+    const streams = await Promise.all(Array.from({ length: MAX_FILTERS }, (_, n) => open(at(n))));
     await Promise.all(streams.map((stream) => stream.until((f) => f.event === 'heartbeat')));
-    const refused = await a.get(at(64));
-    const detail = 'rate_limited: too many requests of this key: 64 different filters of one stream open at once';
-    expectRefusal(refused, at(64), { status: 429, detail });
+    const over = at(MAX_FILTERS);
+    const refused = await a.get(over);
+    const detail = `rate_limited: too many requests of this key: ${MAX_FILTERS} different filters of one stream open at once`;
+    expectRefusal(refused, over, { status: 429, detail });
     expect(refused.headers.get('retry-after')).toBe('5');
     // The same filter once more, and another stream, are none too many.
     await open(at(0));
-    for (const [n, path] of [at(64), `${SUPERVISOR}?cities=${'x'.repeat(63)}`].entries()) {
+    for (const [n, path] of [over, `${SUPERVISOR}?cities=${'x'.repeat(63)}`].entries()) {
       await streams[n + 1]!.close();
       await eventually(async () => {
         const stream = await openStream(`${stack.urls[0]}${path}`);

@@ -1,8 +1,10 @@
-import { expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import { AppLogger, createLogger } from '../logging/logger.js';
-import { Checkpoints } from './checkpoints.js';
+import { Checkpoints, MOST_UNSTORED } from './checkpoints.js';
 import { PositionSeal } from './position-seal.js';
 import type { StreamLogRepository } from './stream-log.repository.js';
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 // Guard: ids are short from the first one on, also where it was begun anew while something was stored.
 it('what is begun anew while it is stored is stored again, once, for all who wait for it', async () => {
@@ -12,7 +14,6 @@ it('what is begun anew while it is stored is stored again, once, for all who wai
     seal: () => Promise.resolve(new PositionSeal(Buffer.alloc(32))),
   } as unknown as StreamLogRepository;
   const checkpoints = new Checkpoints(repository, new AppLogger(createLogger('silent', {})), () => new Map([[1, 5]]));
-  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
   const first = checkpoints.prepare();
   await turn();
   checkpoints.restart();
@@ -26,4 +27,74 @@ it('what is begun anew while it is stored is stored again, once, for all who wai
   await Promise.all(others);
   expect(writes).toHaveLength(2);
   expect(checkpoints.ready).toBe(true);
+});
+
+/** Nothing is stored before it is let through. */
+function waiting(present: Map<number, number>): {
+  checkpoints: Checkpoints;
+  stored: ReadonlyMap<number, number>[];
+  letThrough: () => Promise<void>;
+} {
+  const stored: ReadonlyMap<number, number>[] = [];
+  const writes: (() => void)[] = [];
+  const insertCursor = (_root: number | undefined, seqs: ReadonlyMap<number, number>): Promise<number> =>
+    new Promise((resolve) => writes.push(() => resolve(stored.push(new Map(seqs)))));
+  const repository = {
+    insertCursor,
+    seal: () => Promise.resolve(new PositionSeal(Buffer.alloc(32))),
+  } as unknown as StreamLogRepository;
+  const letThrough = async (): Promise<void> => {
+    await turn();
+    for (const write of writes.splice(0)) write();
+    await turn();
+  };
+  return {
+    checkpoints: new Checkpoints(repository, new AppLogger(createLogger('silent', {})), () => new Map(present)),
+    stored,
+    letThrough,
+  };
+}
+
+// Guards: the last events of a city that has left would be told twice, or what it says after that to nobody.
+describe('after it has begun anew, a stored position names a city that leaves before it is stored', () => {
+  const x = { id: 1, name: 'x' };
+
+  it('where it was when it left, and not where it was before', async () => {
+    const { checkpoints, stored, letThrough } = waiting(new Map([[2, 7]]));
+    void checkpoints.prepare();
+    await letThrough();
+    checkpoints.advance(x, 10);
+    checkpoints.restart();
+    for (let seq = 11; seq <= 15; seq++) checkpoints.advance(x, seq);
+    void checkpoints.prepare();
+    await letThrough();
+    expect(stored.at(-1)).toEqual(new Map([[1, 15], [2, 7]])); // prettier-ignore
+  });
+
+  it('also when it speaks and leaves while something is stored that is not used any more', async () => {
+    const { checkpoints, stored, letThrough } = waiting(new Map([[2, 7]]));
+    void checkpoints.prepare();
+    await letThrough();
+    // So many that the next base is stored.
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 60_000;
+    for (let id = 3; id < 20; id++) checkpoints.advance({ id, name: `c${id}` }, 1);
+    performance.now = now;
+    checkpoints.restart();
+    checkpoints.advance(x, 15);
+    await letThrough();
+    void checkpoints.prepare();
+    await letThrough();
+    expect(stored).toHaveLength(3);
+    expect(stored.at(-1)!.get(1)).toBe(15);
+  });
+
+  it('but not all that have come and gone while nobody needed one', async () => {
+    const { checkpoints, stored, letThrough } = waiting(new Map([[2, 7]]));
+    for (let id = 3; id < 10_000; id++) checkpoints.advance({ id, name: `c${id}` }, 1);
+    void checkpoints.prepare();
+    await letThrough();
+    expect(stored[0]!.size).toBeLessThanOrEqual(2 * MOST_UNSTORED + 1);
+    expect(stored[0]!.has(9_999)).toBe(true);
+  });
 });

@@ -7,6 +7,8 @@ import { problem } from '../../contract/problems.js';
 
 /** Streams that may differ from the checkpoint before a new one is worth a row. */
 const MOVED_LIMIT = 16;
+/** Streams that are kept in mind without a base, twice as many at times: of those that come and go, the ones that moved last. */
+export const MOST_UNSTORED = 1_024;
 const MIN_INTERVAL_MS = 250;
 /** A chain of small rows hangs on one full row; short, so that resolving an id reads little. */
 const CHAIN_LENGTH = 64;
@@ -73,10 +75,17 @@ export class Checkpoints {
 
   advance({ id, name }: { readonly id: number; readonly name: string }, seq: number): void {
     if (this.#writing !== undefined) this.#movedMeanwhile.set(id, { name, seq });
-    if (this.#base === undefined) return;
+    if (this.#base === undefined) return this.#keep(id, { name, seq });
     this.#moved.set(id, { name, seq });
     if (this.#writing === undefined && this.#moved.size > MOVED_LIMIT && performance.now() - this.#writtenAt > this.#interval())
       this.#writing = this.#step();
+  }
+
+  /** The next base names it, also when it has left by then. */
+  #keep(id: number, moved: Moved): void {
+    this.#moved.delete(id);
+    this.#moved.set(id, moved);
+    if (this.#moved.size > 2 * MOST_UNSTORED) this.#moved = new Map([...this.#moved].slice(-MOST_UNSTORED));
   }
 
   /** Begins anew: what it counts from is of an epoch that has ended. What is being written is not used any more. */

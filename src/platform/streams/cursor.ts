@@ -33,10 +33,9 @@ export function ahead(what: string, position: string, newest: string, goOn = new
  */
 export const MOST_MISSED = 5_000;
 
-/** More of them than `most`. `instead` is what to do about it. */
+/** More of them than `most`, or of those that a position names. `instead` is what to do about it. */
 export function missedTooMany(what: string, most: number, instead: string): Error {
-  const many = `more than ${most} cities have joined and left since the supervisor's event in ${what}`;
-  return problem('cursor_expired', `${many}; the oldest position is now the head, ${instead}`);
+  return problem('cursor_expired', `more than ${most} cities have left since ${what}; the oldest position is now the head, ${instead}`);
 }
 
 /** A city position: a decimal sequence number; 0 is before the first event. */

@@ -209,7 +209,7 @@ export class StreamHub implements Feed, OnModuleInit {
   }
 
   cityGroup(stream: StreamState, types: readonly string[] | undefined): CityGroup {
-    const key = types?.join(',') ?? '*';
+    const key = JSON.stringify(types ?? null);
     let group = stream.groups.get(key);
     if (group === undefined) {
       if (!this.#hot(stream)) this.#begin(stream, stream.head);
@@ -239,7 +239,7 @@ export class StreamHub implements Feed, OnModuleInit {
 
   /** Of groups of the same cities, so that what is published to all of them is made once. */
   #scope(cities: readonly string[] | undefined): FeedScope {
-    const key = cities?.join(',') ?? '*';
+    const key = JSON.stringify(cities ?? null); // a city that is asked for may be called anything
     for (const { source } of this.#groups.values()) if (source.scope.key === key) return source.scope;
     return new FeedScope(key, cities, this);
   }

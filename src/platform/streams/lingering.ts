@@ -4,6 +4,8 @@ import type { Channel } from './channel.js';
 const LINGER_MS = 30_000;
 /** Of those who have to do with one stream. What is asked for is up to clients, and each group costs a little of every event. */
 export const MOST_IDLE = 64;
+/** However many they are: one that is being opened has no subscribers yet, and one that has lost them is soon asked for again. */
+const SOON_MS = 5_000;
 
 /** A channel that is fed while somebody reads it, and for a while after. */
 export interface Lingering {
@@ -24,7 +26,7 @@ export function abandoned(group: Lingering, now: number): boolean {
   return true;
 }
 
-/** Looks at all groups that one stream has, of which only so many are kept without subscribers: those that somebody has read last. */
+/** Looks at all groups that one stream has, of which only so many are kept without subscribers for longer than a moment: those that somebody has read last. */
 export function forgetAbandoned(groups: Map<string, Lingering>, now: number): void {
   const idle: (readonly [string, number])[] = [];
   for (const [key, group] of groups) {
@@ -33,7 +35,8 @@ export function forgetAbandoned(groups: Map<string, Lingering>, now: number): vo
   }
   if (idle.length <= MOST_IDLE) return;
   idle.sort(([, a], [, b]) => a - b);
-  for (const [key] of idle.slice(0, idle.length - MOST_IDLE)) {
+  for (const [key, since] of idle.slice(0, idle.length - MOST_IDLE)) {
+    if (now - since <= SOON_MS) return;
     groups.get(key)!.channel.retire();
     groups.delete(key);
   }

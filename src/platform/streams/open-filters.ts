@@ -1,8 +1,11 @@
 import type { ProblemError } from '../../contract/problems.js';
 import { STREAM_RETRY_S, tooMany } from '../http/rate-limits.js';
 
-/** Filters of one key that are open at one stream. Every event is held against each of them, and each has a ring of its own. */
-export const MAX_FILTERS = 64;
+/**
+ * Filters of one key that are open at one stream. Every event is held against each of them, and each has a ring of its own. A gateway has one key for many
+ * users, who may see other cities each.
+ */
+export const MAX_FILTERS = 256;
 
 /** Which filters each key has open at each stream. Those who ask for the same share a group, and count once. */
 export class OpenFilters {

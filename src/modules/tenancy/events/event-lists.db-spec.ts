@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
@@ -426,6 +426,29 @@ it('tells one who sees some cities nothing of how much goes on in the others, an
   expect(before.filter((body) => body.includes('total_is_estimate'))).toEqual([]);
   await said('alpha', 'x.secret', 50);
   expect(await bodies()).toEqual(before);
+});
+
+// Guards: with a thousand cities each page would read as many pages.
+it.each([{}, { type: 'x.one' }])('reads no more of many streams at once than a stretch, or than of a few: %j', async (filter) => {
+  const limits = new SmallLimits();
+  const stretch = jest.spyOn(SupervisorEventsRepository.prototype, 'stretch');
+  try {
+    const caller = { ...ANYBODY, cities: CITIES };
+    let cursor: string | undefined;
+    do {
+      const query = SupervisorEventsQuery.parse({ limit: '50', ...filter, ...present({ cursor }) });
+      cursor = (JSON.parse(await services(limits).supervisor.list(query, caller)) as Body).next_cursor;
+    } while (cursor !== undefined);
+    const most = stretch.mock.calls.map(([left, , room, window, most]) => {
+      const streams = Math.min(left.length, most);
+      const allowed = 'type' in filter ? limits.fewStreams * (room.rows + 1) : limits.stretch + streams;
+      return streams * Math.min(window, room.rows + 1) <= allowed;
+    });
+    expect(most.length).toBeGreaterThan(1);
+    expect(new Set(most)).toEqual(new Set([true]));
+  } finally {
+    stretch.mockRestore();
+  }
 });
 
 it('asks the index by time for what a list of all cities is bounded by', async () => {

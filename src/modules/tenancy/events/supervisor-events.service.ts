@@ -1,14 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { Db } from '../../../platform/database/database.js';
-import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
+import { roomAfter, wholePage, type Room } from '../../../platform/database/page-bytes.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
-import { isUnindexed, toAge, toFilter } from './event-filter.js';
+import { isUnindexed, toAge, toFilter, type EventFilter } from './event-filter.js';
 import type { SupervisorEventsQuery } from './events.schemas.js';
 import { FeedEventsService } from './feed-events.service.js';
 import type { Listed } from './listed.js';
 import { ListLimits } from './list-limits.js';
 import { formatFeedToken, parseFeedToken } from './page-token.js';
+import { shareOfCounts } from './share-of-counts.js';
 import {
   SupervisorEventsRepository,
   type Left,
@@ -98,8 +99,8 @@ export class SupervisorEventsService {
       .filter((s) => s.upto > s.after);
     for (let n = 0; left.length > 0; n++) {
       // Where a few say much, windows have to be long, where many say a little, streams many: by turns it is both.
-      const most = this.limits.fewStreams * (n % 2 === 0 ? 1 : WIDE);
-      const window = isUnindexed(scope.filter) ? Math.ceil(this.limits.stretch / Math.min(left.length, most)) : 2 ** 40;
+      const most = n % 2 === 0 ? this.limits.fewStreams : this.#wide(scope, room);
+      const window = ofType(scope.filter) ? 2 ** 40 : Math.ceil(this.limits.stretch / Math.min(left.length, most));
       const found = await this.repository.stretch(left, scope, room, window, most);
       items.push(...found.items);
       if (found.more) return { items, more: items.at(-1) };
@@ -110,6 +111,13 @@ export class SupervisorEventsService {
       if (performance.now() - started > this.limits.pageBudgetMs) return { items, more: { ...found.end, seq: found.end.seq + 1 } };
     }
     return { items, more: undefined };
+  }
+
+  /** How many streams are read together, where they are many: so many that no more than a stretch is read of all of them, or of a few. */
+  #wide({ filter }: Scope, room: Room): number {
+    const { fewStreams, stretch } = this.limits;
+    const most = fewStreams * WIDE;
+    return ofType(filter) ? Math.max(fewStreams, Math.min(most, Math.floor(stretch / (room.rows + 1)))) : most;
   }
 
   async #byTime(scope: Scope, start: Place | undefined, limit: number): Promise<Found> {
@@ -143,16 +151,19 @@ export class SupervisorEventsService {
       return { total: n, estimated: seen > most };
     }
     if (scope.cities === undefined && plain) return { total: streams.reduce((sum, s) => sum + Math.max(0, s.size), 0), estimated: false };
-    const each = Math.ceil(most / Math.max(1, streams.length));
-    if (!this.#isFew(streams, scope)) {
-      const size = streams.reduce((sum, s) => sum + s.size, 0);
-      if (size <= most) return { total: await this.repository.countNewest(streams, scope, most), estimated: false };
+    const each = shareOfCounts(
+      streams.map((s) => s.size),
+      most,
+    );
+    if (!this.#isFew(streams, scope))
       return { total: await this.repository.countNewest(streams, scope, each), estimated: streams.some((s) => s.size > each) };
-    }
     const { n, most: longest } = await this.repository.countOfStreams(streams, scope, each + 1);
     return { total: n, estimated: longest > each };
   }
 }
+
+/** Whether an index finds what is asked for: then a window may be as long as the stream, and a page of it is read at most. */
+const ofType = (filter: EventFilter): boolean => filter.type !== undefined && !isUnindexed(filter);
 
 function body(eventCursor: string, { items, next, total, estimated }: Listed): string {
   const more = next === undefined ? '' : `,"next_cursor":"${next}"`;
