@@ -1247,7 +1247,7 @@ export interface paths {
         put?: never;
         /**
          * Bind a conversation to a session or to a configured name
-         * @description One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. A session has 10,000 conversations at the most.
+         * @description One at a time has a conversation: another is refused with 409 unless `replace` hands it over, which also fences what the one before has not published yet. The same again keeps the binding, adds to its metadata, and is told as an event again. At most 10,000 are bound to one session; what is bound to a configured name, or heard as a member of a group, is not counted.
          */
         post: operations["post-v0-city-by-city-name-extmsg-bind"];
         delete?: never;
