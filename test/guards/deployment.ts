@@ -179,6 +179,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     test: 'src/entry/backup/interrupted.db-spec.ts',
   },
   {
+    guard: 'A backup of paths that lead to nothing is not written.',
+    file: 'src/entry/backup/beside.ts',
+    find: 'if (here.length > 0 && gone.length === here.length)',
+    replace: 'if (here.length < 0 && gone.length === here.length)',
+    test: 'src/entry/backup/beside.db-spec.ts',
+    name: 'has none of them',
+  },
+  {
     guard: 'A backup without the files of its cities is not written.',
     file: 'src/entry/backup/beside.ts',
     find: 'if (cities > 0 && elsewhere === cities)',

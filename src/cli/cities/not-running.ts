@@ -3,15 +3,13 @@ import { InterruptedError } from '../errors.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 
-/** So many cities are looked at: the answer is only for a word more. */
-const LOOKED_AT = 1_000;
 const NAMED = 5;
 
 /** Says which cities, of these or of all, a look at those that run leaves out. @throws InterruptedError */
 export async function tellNotRunning(api: Api, io: Io, only: readonly string[] | undefined): Promise<void> {
   try {
-    const params = { query: { limit: LOOKED_AT } };
-    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { params, signal }));
+    // One page of the default size has 100,000.
+    const { data } = await ask(api, (signal) => api.http.GET('/v0/cities', { signal }));
     const all = (data.items ?? []).filter(({ name, running }) => !running && (only === undefined || only.includes(name)));
     if (all.length === 0) return;
     const names = all.slice(0, NAMED).map(({ name }) => plain(name));

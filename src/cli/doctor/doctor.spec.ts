@@ -248,15 +248,15 @@ describe('svc doctor', () => {
         service('feed', 'degraded', { reason: 'exited' }),
       ]),
     );
-    const of = (name: string, message: string): object => ({
+    const of = (name: string, message: string, command = 'logs'): object => ({
       area: 'city alpha',
       name: `service ${name}`,
       status: 'failed',
       message,
-      mend: `svc service logs ${name} --city alpha`,
+      mend: `svc service ${command} ${name} --city alpha`,
     });
     expect(found.filter(({ name }) => name.startsWith('service '))).toEqual([
-      of('board', 'config_error: command_missing: there is no ./board'),
+      of('board', 'config_error: command_missing: there is no ./board', 'show'),
       of('feed', 'degraded: exited'),
     ]);
   });

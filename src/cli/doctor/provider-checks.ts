@@ -76,7 +76,8 @@ async function services(api: Api, cityName: string): Promise<Found[]> {
     failed(
       `service ${name}`,
       [state, reason, detail].filter((part) => part !== undefined).join(': '),
-      `svc service logs ${name} --city ${cityName}`,
+      // What its configuration forbids has never run, and so written nothing.
+      `svc service ${state === 'config_error' ? 'show' : 'logs'} ${name} --city ${cityName}`,
     ),
   );
 }

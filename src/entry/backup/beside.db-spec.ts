@@ -54,6 +54,16 @@ it('is refused with the folders of another service, before anything is copied', 
   expect((await readdir(home)).filter((name) => name.includes('backup') || name.endsWith('.tgz'))).toEqual([]);
 });
 
+// Guard: the same paths lead to nothing on another machine, and where the disk with the cities is not mounted.
+it('is refused where the folder of the cities has none of them', async () => {
+  await mkdir(at('data/cities/of-another'), { recursive: true });
+  await known(at('data/cities/alpha'), at('data/cities/beta'));
+  const refused = `none of the cities that the database knows in ${at('data/cities')} is there (${at('data/cities/alpha')})`;
+  await expect(backedUp('data')).rejects.toThrow(refused);
+  await mkdir(at('data/cities/beta'));
+  expect(await backedUp('data')).toContain(`1 of 2 cities are not in it, as their folders are gone, such as ${at('data/cities/alpha')}`);
+});
+
 it('says what it has, and what is not in it', async () => {
   expect(await backedUp('data')).toBe(`${at('monday.tgz')}: the database, 0.1 MB`);
   await mkdir(at('data/cities/alpha'), { recursive: true });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { realpath } from 'node:fs/promises';
+import { realpath, stat } from 'node:fs/promises';
 import { join, resolve, sep } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { KEY } from './archive.js';
@@ -11,6 +11,8 @@ interface Known {
   readonly elsewhere: number;
   /** One of these. */
   readonly one: string | null;
+  /** Where the others are. */
+  readonly here: readonly string[];
   /** Whether anybody may show a key. */
   readonly keys: boolean;
 }
@@ -22,7 +24,7 @@ interface Known {
 export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig): Promise<string[]> {
   const known = await knownIn(url, citiesRoot);
   if (known === undefined) return [];
-  const { cities, elsewhere, one, keys } = known;
+  const { cities, elsewhere, one, here, keys } = known;
   const folders = 'name the data directory with --data-dir (SVC_DATA_DIR), or the folder of the cities with SVC_CITIES_ROOT';
   if (cities > 0 && elsewhere === cities)
     throw new Error(`none of the cities that the database knows (${cities}, such as ${one}) lies in ${citiesRoot}: ${folders}`);
@@ -30,12 +32,37 @@ export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig):
     throw new Error(
       `${citiesRoot} is not there, where the database has its cities (${cities}): run it where their files are, or ${folders}`,
     );
+  // On another machine, and where nothing is mounted, the same paths lead to nothing.
+  const gone = await goneOf(here);
+  if (here.length > 0 && gone.length === here.length)
+    throw new Error(
+      `none of the cities that the database knows in ${citiesRoot} is there (${gone[0]}): run it where their files are, or ${folders}`,
+    );
   const key = join(dataDir, KEY);
   return [
+    ...(gone.length === 0 ? [] : [`${gone.length} of ${cities} cities are not in it, as their folders are gone, such as ${gone[0]}`]),
     ...(elsewhere === 0 ? [] : [`${elsewhere} of ${cities} cities are elsewhere and not in it, such as ${one}`]),
     ...(keys && !existsSync(key) ? [`the first key is not in it: there is no ${key}`] : []),
   ];
 }
+
+const AT_ONCE = 8;
+
+async function goneOf(folders: readonly string[]): Promise<string[]> {
+  const gone: string[] = [];
+  const left = folders.values();
+  const look = async (): Promise<void> => {
+    for (const folder of left) if (!(await isThere(folder))) gone.push(folder);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, look));
+  return gone.sort();
+}
+
+const isThere = (folder: string): Promise<boolean> =>
+  stat(folder).then(
+    () => true,
+    (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
+  );
 
 const NO_TABLE = '42P01';
 
@@ -47,6 +74,7 @@ async function knownIn(url: string, citiesRoot: string): Promise<Known | undefin
     try {
       const { rows } = await client.query<Known>(
         `select count(*)::int as cities, count(*) filter (where elsewhere)::int as elsewhere, min(dir collate "C") filter (where elsewhere) as one,
+                coalesce(array_agg(dir) filter (where not elsewhere), '{}') as here,
                 exists (select from api_keys where revoked_at is null) as keys
          from (select dir, not (starts_with(dir, $1) or starts_with(dir, $2)) as elsewhere from cities) known`,
         [real + sep, spelled + sep],

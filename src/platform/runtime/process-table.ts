@@ -44,7 +44,7 @@ const VARIABLES = {
   city: 'SVC_CITY',
   session: 'SVC_SESSION_ID',
   generation: 'SVC_GENERATION',
-  step: 'SVC_STEP',
+  step: 'SVC_COMMAND_MARK',
 } as const;
 
 /** The markers that an environment sets; undefined when it does not name a session of a deployment. */
