@@ -53,9 +53,15 @@ describe.each<[string[], string, string, object]>([
       [`/v0/city/alpha${state}`]: look,
     });
     const io = fakeIo();
-    const ended = runCli([...command, ...args, '--city', 'alpha', '--api', server.url], io);
+    const run = async (): Promise<number> => {
+      try {
+        return await runCli([...command, ...args, '--city', 'alpha', '--api', server.url], io);
+      } finally {
+        await server.close();
+      }
+    };
     const requests = () => server.requests.map(({ line }) => line.split(' ')[0]);
-    return { io, server, ended: ended.finally(() => server.close()), requests };
+    return { io, server, ended: run(), requests };
   };
 
   it('is not ended, and not told as failed, by one look that nobody answers', async () => {
