@@ -30,7 +30,7 @@ const rooms = {
   openapi: [...base, 'http'],
   page: ['http'],
   embedded: ['time', 'logging'],
-  outgoing: ['config', 'turns'],
+  outgoing: ['collections', 'config', 'turns'],
   git: ['config', 'logging', 'outgoing', 'isolation', 'runtime', 'time'],
   runtime: ['config', 'logging', 'time'],
   isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],

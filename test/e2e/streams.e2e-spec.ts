@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import pg from 'pg';
-import { MAX_FILTERS } from '../../src/platform/streams/open-filters.js';
 import { startStack, type Stack } from '../support/app.js';
 import { adminAt } from '../support/database.js';
 import { DatabaseProxy } from '../support/database-proxy.js';
@@ -8,7 +7,7 @@ import { DEEP } from '../support/depth.js';
 import { api, type Api, type Reply } from '../support/http.js';
 import { expectRefusal } from '../support/refusal.js';
 import { SlowClient } from '../support/slow-client.js';
-import { eventually, openStream, type Frame, type OpenStream, sleep } from '../support/sse.js';
+import { eventually, MAX_FILTERS, openStream, type Frame, type OpenStream, sleep } from '../support/sse.js';
 
 const LIMIT_MS = 120_000;
 /** What each of twenty writers appends. */

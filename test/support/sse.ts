@@ -1,5 +1,6 @@
 import { createParser } from 'eventsource-parser';
 export { sleep } from '../../src/platform/time/clock.js';
+export { MAX_FILTERS } from '../../src/platform/streams/open-filters.js';
 import { checkAnswer, frameViolation, type ContractViolation } from './contract.js';
 
 export interface Frame {
