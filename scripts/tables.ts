@@ -11,7 +11,7 @@ export interface Owners {
 
 export const TABLES: Readonly<Record<string, Owners>> = {
   agents: { writes: ['configuration/roster'], reads: ['administration', 'functions', 'sessions'] },
-  api_keys: { writes: ['administration/keys'], reads: ['administration'] },
+  api_keys: { writes: ['administration/keys'], reads: ['administration', 'entry/backup'] },
   audit_records: {
     writes: ['functions/beads', 'functions/events', 'functions/extmsg_conversations', 'platform/audit', 'platform/audit-log'],
     reads: ['administration'],
@@ -28,6 +28,7 @@ export const TABLES: Readonly<Record<string, Owners>> = {
     reads: [
       'administration',
       'configuration',
+      'entry/backup',
       'files',
       'functions',
       'integrations',
@@ -101,7 +102,8 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   run_steps: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration'] },
   run_units: { writes: ['orchestration/runs'], reads: [] },
   runners: { writes: ['runners/runners'], reads: ['administration', 'hosts', 'runners'] },
-  runs: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'sessions'] },
+  // What of a run a bead ends decides whether a session may close it, whose rules are those of work.
+  runs: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'sessions', 'work/work'] },
   service_cities: { writes: [], reads: [] },
   service_lines: { writes: ['integrations/services'], reads: [] },
   services: { writes: ['integrations/services'], reads: ['runners'] },
