@@ -66,7 +66,7 @@ export const DEPLOYMENT: readonly Guard[] = [
   {
     guard: 'A folder of cities that cannot be replaced is found before a restore touches anything.',
     file: 'src/entry/backup/restoring.ts',
-    find: `  const put = await citiesPlace(citiesRoot, stamp, tell);
+    find: `  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);
   return () => put(join(folder, cities));`,
     replace: '  return async () => (await citiesPlace(citiesRoot, stamp, tell))(join(folder, cities));',
     test: RESTORING,
@@ -177,6 +177,14 @@ export const DEPLOYMENT: readonly Guard[] = [
     find: 'process.once(signal, () => interruption.abort(new Interrupted(signal)));',
     replace: 'void [signal, interruption];',
     test: 'src/entry/backup/interrupted.db-spec.ts',
+  },
+  {
+    guard: 'A link in an archive is none of the cities.',
+    file: 'src/entry/backup/archive.ts',
+    find: 'cities === undefined ? undefined : `${cities}/.`',
+    replace: 'cities === undefined ? undefined : cities',
+    test: 'src/entry/backup/archive.spec.ts',
+    name: 'is a link',
   },
   {
     guard: 'A backup of paths that lead to nothing is not written.',

@@ -119,6 +119,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'refuses malformed, future and expired ones',
   },
   {
+    guard: 'What a city says once it has left is told once, also where nobody has read.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'position >= row.head) return this.checkpoints.correct(row, row.head);',
+    replace: 'position >= row.head) return;',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'has said more since',
+  },
+  {
     guard: 'Who comes back to a city is placed by what that city has said until then.',
     file: 'src/platform/streams/hub.ts',
     find: '    if (row !== undefined) this.#apply([row], log);\n    if (row === undefined',

@@ -806,6 +806,14 @@ export const WORK: readonly Guard[] = [
     name: 'is not passed by a convoy',
   },
   {
+    guard: 'A step that is a convoy goes on also where somebody takes away what it waits for.',
+    file: 'src/modules/work/work/convoy-closing.ts',
+    find: "if (type === 'convoy' && run !== null) await",
+    replace: "if (type === 'convoy' && run === '') await",
+    test: OTHERS,
+    name: 'is gone once somebody',
+  },
+  {
     guard: 'A step that somebody has begun and left keeps nobody from ending his own work.',
     file: 'src/modules/work/work/held.ts',
     find: "if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;",

@@ -1,6 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
@@ -53,8 +65,20 @@ describe('an archive', () => {
     expect(statSync(join(home, 'monday.tgz')).mode & 0o777).toBe(0o600);
   });
 
+  // Guard: a link in an archive is none of the cities.
+  it('has the cities also where their folder is a link', async () => {
+    renameSync(join(home, 'cities'), join(home, 'disk'));
+    writeFileSync(join(home, 'disk', 'alpha', 'city.toml'), 'x');
+    mkdirSync(join(home, 'disk', '.svc-before-1'));
+    symlinkSync(join(home, 'disk'), join(home, 'cities'));
+    await packed('monday.tgz');
+    await unpack(join(home, 'monday.tgz'), join(home, 'one'));
+    expect(readFileSync(join(home, 'one', 'cities', 'alpha', 'city.toml'), 'utf8')).toBe('x');
+    expect(existsSync(join(home, 'one', 'cities', '.svc-before-1'))).toBe(false);
+  });
+
   it('is there with all that can be read, and says what cannot', async () => {
-    tarThat('echo "tar: cities/alpha/x: Cannot open: Permission denied" >&2; TAR "$@"; exit 2');
+    tarThat('echo "tar: cities/./alpha/x: Cannot open: Permission denied" >&2; TAR "$@"; exit 2');
     expect((await packed('monday.tgz')).lacks).toEqual(['cities/alpha/x']);
     expect(await unpack(join(home, 'monday.tgz'), join(home, 'one'))).toEqual(manifest());
   });

@@ -48,10 +48,12 @@ export async function pack(
   const members = [MANIFEST, ...[FILES, DUMP, PASSWORD, KEY].filter((name) => existsSync(join(folder, name)))];
   await writeFile(part, '', { mode: 0o600 });
   await chmod(part, 0o600);
-  const args = ['-czf', part, `--exclude=${cities}/${ASIDE_INSIDE}*`, '-C', folder, ...members];
-  const lacks = await packed([...args, ...(cities === undefined ? [] : ['-C', dirname(citiesRoot), cities])], cities, signal);
+  // What is in it: the folder of the cities itself may be a link to where they are.
+  const inside = cities === undefined ? undefined : `${cities}/.`;
+  const args = ['-czf', part, `--exclude=${inside}/${ASIDE_INSIDE}*`, '-C', folder, ...members];
+  const lacks = await packed([...args, ...(inside === undefined ? [] : ['-C', dirname(citiesRoot), inside])], inside, signal);
   await settle(part, resolve(file));
-  return { size: (await stat(file)).size, lacks };
+  return { size: (await stat(file)).size, lacks: lacks.map((name) => name.replace('/./', '/')) };
 }
 
 /** Unpacks `file` into a new folder beside the data. @throws Error for what is none */

@@ -85,7 +85,7 @@ async function ofEmbedded(
   };
   let own: Awaited<ReturnType<typeof startEmbedded>>;
   try {
-    own = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, signal });
+    own = await startEmbedded(config.dataDir, { sudoUid: process.env.SUDO_UID, signal, onStep: tell });
   } catch (error) {
     if (!(error instanceof DirectoryInUse)) throw error;
     return { database: 'files', server: await copy(await addressOf(home)) };

@@ -36,7 +36,7 @@ export async function notSaved(url: string, { citiesRoot, dataDir }: AppConfig):
   const gone = await goneOf(here);
   if (here.length > 0 && gone.length === here.length)
     throw new Error(
-      `none of the cities that the database knows in ${citiesRoot} is there (${gone[0]}): run it where their files are, or ${folders}`,
+      `none of the cities that the database knows in ${citiesRoot} is there (${gone[0]}): run it where their files are, or ${folders}; what is gone for good, unregister with \`svc city unregister\``,
     );
   const key = join(dataDir, KEY);
   return [

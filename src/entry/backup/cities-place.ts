@@ -43,10 +43,12 @@ export async function citiesPlace(root: string, stamp: string, tell: (line: stri
     // One of them may be a volume of its own.
     for (const name of await entries()) {
       await rename(join(root, name), join(inside, name)).catch(refuse);
-      await rename(join(inside, name), join(root, name));
+      await rename(join(inside, name), join(root, name)).catch((error: Error) => {
+        throw new Error(`${name} of ${root} is now in ${inside}, and cannot be put back: ${error.message}`, { cause: error });
+      });
     }
   } finally {
-    await rmdir(inside);
+    await rmdir(inside).catch(() => undefined);
   }
   return async (from) => {
     const names = await entries();

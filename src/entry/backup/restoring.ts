@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, copyFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
@@ -155,7 +155,8 @@ async function citiesOf(
   tell: (line: string) => void,
 ): Promise<() => Promise<void>> {
   if (cities === undefined) return () => Promise.resolve();
-  const put = await citiesPlace(citiesRoot, stamp, tell);
+  // Where a link leads to: the cities are known by their real paths.
+  const put = await citiesPlace(await realpath(citiesRoot).catch(() => citiesRoot), stamp, tell);
   return () => put(join(folder, cities));
 }
 

@@ -81,9 +81,14 @@ export async function lockDirectory(
       if (holder !== undefined && runs(holder)) throw new DirectoryInUse(directory, holder.pid);
     } else {
       onStep?.(`waiting whether another host, or container, is running on ${directory}`);
-      const isTouched = await changes(file, found, timings.waitMs, signal);
+      const became = await waitFor(file, found, timings.waitMs, signal);
       signal?.throwIfAborted();
-      if (isTouched) throw new DirectoryInUse(directory, holder.pid, ' of another host, or container,');
+      if (became === 'touched') {
+        const by = (await read(file)) ?? holder;
+        throw new DirectoryInUse(directory, by.pid, by.place === place ? '' : ' of another host, or container,');
+      }
+      // Moved aside by somebody who looks at it, as it seems: it may come back.
+      if (became === 'gone') continue;
     }
     await remove(file, found);
   }
@@ -106,15 +111,15 @@ function held(file: string, own: Holder, handle: FileHandle, touchMs: number): D
   };
 }
 
-/** Whether a lock is touched, or replaced, within that time. One that goes is not. */
-async function changes(file: string, found: Found, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+/** What becomes of a lock within that time: `touched` also where it is replaced. */
+async function waitFor(file: string, found: Found, ms: number, signal: AbortSignal | undefined): Promise<'touched' | 'gone' | 'same'> {
   for (let i = 0; i < LOOKS && signal?.aborted !== true; i++) {
     await sleep(ms / LOOKS, signal);
     const seen = await look(file);
-    if (seen === undefined) return false;
-    if (seen.mark !== found.mark) return true;
+    if (seen === undefined) return 'gone';
+    if (seen.mark !== found.mark) return 'touched';
   }
-  return false;
+  return 'same';
 }
 
 /** Removes a lock as it was found, and no other: who looked at the same dead one may have taken it over since. */

@@ -12,6 +12,8 @@ import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 
 const PROBE_MS = 10_000;
+/** For so long a host that allowed no namespace for the network is taken to allow none. */
+const REFUSED_MS = 60_000;
 /** Programs and libraries. On most hosts all but `/usr` are links into it. */
 const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', '/opt', '/nix/store'];
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
@@ -31,6 +33,7 @@ const NAME = /^[A-Za-z_]\w*$/;
 /** Walls made by bubblewrap: namespaces for mounts, processes, users and IPC; the network is the host's, or none but a way out. */
 export class Bubblewrap {
   #noNetwork: Promise<Inside | undefined> | undefined;
+  #asksAgainAt = 0;
 
   private constructor(
     private readonly tools: Tools,
@@ -62,12 +65,28 @@ export class Bubblewrap {
     return bubblewrap;
   }
 
-  /** What is to have no network: undefined on hosts that allow no namespaces for it, which sessions may do without. Looked for once. */
+  /**
+   * What is to have no network: undefined on hosts that allow no namespaces for it, which sessions may do without. @throws Error where none can
+   * be made at all just now
+   */
   noNetwork(): Promise<Inside | undefined> {
-    return (this.#noNetwork ??= this.#try(NO_NETWORK).then(
-      () => NO_NETWORK,
-      () => undefined,
-    ));
+    if (this.#noNetwork === undefined || performance.now() > this.#asksAgainAt) this.#noNetwork = this.#lookForNone();
+    return this.#noNetwork;
+  }
+
+  async #lookForNone(): Promise<Inside | undefined> {
+    this.#asksAgainAt = Infinity;
+    try {
+      await this.#try(NO_NETWORK);
+      return NO_NETWORK;
+    } catch {
+      this.#asksAgainAt = performance.now() + REFUSED_MS;
+      await this.#try().catch((error: unknown) => {
+        this.#noNetwork = undefined;
+        throw error;
+      });
+      return undefined;
+    }
   }
 
   async #try(network?: Inside): Promise<void> {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import { Checkpoints, MOST_UNSTORED } from './checkpoints.js';
+import { parseOpaque } from './cursor.js';
 import { PositionSeal } from './position-seal.js';
 import type { StreamLogRepository } from './stream-log.repository.js';
 
@@ -87,6 +88,21 @@ describe('after it has begun anew, a stored position names a city that leaves be
     await letThrough();
     expect(stored).toHaveLength(3);
     expect(stored.at(-1)!.get(1)).toBe(15);
+  });
+
+  // Guard: what a city says once it has left would be told twice to who comes with a position behind it.
+  it('and where it is by then, when it has said more', async () => {
+    const { checkpoints, stored, letThrough } = waiting(new Map([[2, 7]]));
+    checkpoints.advance(x, 50);
+    checkpoints.correct(x, 53);
+    checkpoints.correct(x, 52);
+    checkpoints.correct({ id: 3, name: 'y' }, 9);
+    void checkpoints.prepare();
+    await letThrough();
+    expect(stored.at(-1)).toEqual(new Map([[1, 53], [2, 7]])); // prettier-ignore
+    checkpoints.correct(x, 54);
+    const id = checkpoints.position(new Map(), () => true)!.id();
+    expect(parseOpaque(id, 'id', new PositionSeal(Buffer.alloc(32))).moved).toEqual([[1, 1]]);
   });
 
   it('but not all that have come and gone while nobody needed one', async () => {

@@ -81,6 +81,14 @@ export class Checkpoints {
       this.#writing = this.#step();
   }
 
+  /** What one that has left has said since: it is named where it is by now, and not named where it was not. */
+  correct(stream: { readonly id: number; readonly name: string }, seq: number): void {
+    const { id, name } = stream;
+    const known = this.#moved.get(id)?.seq ?? this.#base?.seqs.get(id);
+    if (known !== undefined && known < seq) this.advance(stream, seq);
+    else if (known === undefined && this.#movedMeanwhile.has(id)) this.#movedMeanwhile.set(id, { name, seq });
+  }
+
   /** The next base names it, also when it has left by then. */
   #keep(id: number, moved: Moved): void {
     this.#moved.delete(id);

@@ -361,7 +361,7 @@ export class StreamHub implements Feed, OnModuleInit {
     let s = this.streams.get(row.id);
     if (s === undefined) {
       const position = this.#startOf(row);
-      if (!row.active && position >= row.head) return;
+      if (!row.active && position >= row.head) return this.checkpoints.correct(row, row.head);
       s = new StreamState(row, position);
       this.streams.set(s.id, s);
       this.#byName.set(s.name, s);

@@ -139,6 +139,21 @@ describe('a gate of a run', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 
+  // Guard: a step that is a convoy goes on whichever way it comes to wait for nothing.
+  it.each(['remove', 'change', 'delete'] as const)('is gone once somebody has taken it away: %s', async (way) => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, b, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    await changes.close(as(a), 'done');
+    await changes.update(as(b, ANYBODY), { type: 'convoy' });
+    await changes.close(as(await h.create({ parent: b })), 'done');
+    expect((await h.bead(b)).status).toBe('open');
+    const { city } = fixture;
+    if (way === 'remove') await dependencies.remove(city, b, gate, ANYBODY);
+    else if (way === 'change') await dependencies.add(city, b, { depends_on_id: gate, type: 'related' }, ANYBODY);
+    else await h.run((work) => work.remove(gate));
+    expect((await h.bead(b)).status).toBe('closed');
+  });
+
   // Guard: an edge that a session could not take away again it does not add.
   it('gets no edges from sessions, and its run no order', async () => {
     const run = await runs.launch({ recipe: recipeOf(GATED) });

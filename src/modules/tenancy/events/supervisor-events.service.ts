@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../../contract/principal.js';
+import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { Db } from '../../../platform/database/database.js';
 import { roomAfter, wholePage, type Room } from '../../../platform/database/page-bytes.js';
 import { EventLog } from '../../../platform/event-log/event-log.js';
@@ -151,8 +152,10 @@ export class SupervisorEventsService {
       return { total: n, estimated: seen > most };
     }
     if (scope.cities === undefined && plain) return { total: streams.reduce((sum, s) => sum + Math.max(0, s.size), 0), estimated: false };
+    // The supervisor's stream is as long as what all cities do: of what is counted of the others that tells nothing.
+    const own = scope.cities === undefined ? streams : streams.filter((s) => s.name !== SUPERVISOR_STREAM);
     const each = shareOfCounts(
-      streams.map((s) => s.size),
+      own.map((s) => s.size),
       most,
     );
     if (!this.#isFew(streams, scope))

@@ -1,6 +1,6 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
 import { event } from '../../../platform/event-log/event.js';
-import { BLOCKING } from './bead-record.js';
+import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
 import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
@@ -20,18 +20,17 @@ export const tellClosedConvoy: ClosedReaction = async (work, closed) => {
 export const closeConvoys: DependentsReaction = async (work, closed, dependents) => {
   const ids = dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id);
   if (closed.parent !== null) ids.push(closed.parent);
-  const blocked = dependents.filter((edge) => BLOCKING.includes(edge.type)).map((edge) => edge.issue_id);
-  for (const bead of await work.findAll(blocked))
-    if (bead.issue_type === 'convoy' && bead.run_id !== null && bead.open_blockers === 0) ids.push(bead.id);
+  ids.push(...(await stepsAmong(work, dependents)));
   if (ids.length === 0) return;
   for (const id of await completedOf(work.tx, work.city.streamId, ids)) await work.close(id, COMPLETED);
 };
 
-/** Closes the convoys whose last open member has just been removed for good, and the one that was made to follow it and follows nothing now. */
+/** Closes the convoys that have just lost, for good, the last open member or the last that they waited for as a step of a run, and the one that was made to follow it and follows nothing now. */
 export const closeEmptiedConvoys: RemovedReaction = async (work, removed, dependents) => {
   if (removed.status === 'closed') return;
   const ids = new Set(dependents.filter((edge) => edge.type === 'tracks').map((edge) => edge.issue_id));
   if (removed.parent !== null) ids.add(removed.parent);
+  for (const id of await stepsAmong(work, dependents)) ids.add(id);
   for (const id of [...ids].sort()) {
     if (await closeIfCompleted(work, id)) continue;
     const convoy = await work.find(id);
@@ -39,6 +38,13 @@ export const closeEmptiedConvoys: RemovedReaction = async (work, removed, depend
       await work.close(id, BEREFT);
   }
 };
+
+/** Convoys that are steps of runs, of those that waited for a bead and wait for nothing more. */
+async function stepsAmong(work: Work, dependents: Parameters<DependentsReaction>[2]): Promise<string[]> {
+  const blocked = dependents.filter((edge) => BLOCKING.includes(edge.type)).map((edge) => edge.issue_id);
+  const beads = await work.findAll(blocked);
+  return beads.filter((bead) => bead.issue_type === 'convoy' && bead.run_id !== null && bead.open_blockers === 0).map(({ id }) => id);
+}
 
 async function isEmpty(work: Work, id: string): Promise<boolean> {
   return (await countMembers(work.tx, work.city.streamId, id)).total === 0;
@@ -49,6 +55,11 @@ export const closeLeftConvoys: ChangedReaction = async (work, before, after) => 
   if (before.status !== 'closed' && before.parent !== null && before.parent !== after.parent) await closeIfCompleted(work, before.parent);
   if (before.labels.includes('owned') && !after.labels.includes('owned')) await closeIfCompleted(work, after.id);
 };
+
+/** Closes a convoy that is a step of a run, and to which an edge less leaves nothing to wait for. */
+export async function closeUnblockedStep(work: Work, { id, issue_type: type, run_id: run }: BeadRecord): Promise<void> {
+  if (type === 'convoy' && run !== null) await closeIfCompleted(work, id);
+}
 
 /** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. */
 export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {
