@@ -120,11 +120,11 @@ export const STREAMS: readonly Guard[] = [
   },
   {
     guard: 'What a city says once it has left is told once, also where nobody has read.',
-    file: 'src/platform/streams/hub.ts',
-    find: 'position >= row.head) return this.checkpoints.correct(row, row.head);',
-    replace: 'position >= row.head) return;',
-    test: 'src/platform/streams/checkpoints.db-spec.ts',
-    name: 'has said more since',
+    file: 'src/platform/streams/checkpoints.ts',
+    find: 'if (known !== undefined && known < seq) this.advance(stream, seq);',
+    replace: 'if (known !== undefined && known < 0) this.advance(stream, seq);',
+    test: 'src/platform/streams/checkpoints.spec.ts',
+    name: 'when it has said more',
   },
   {
     guard: 'Who comes back to a city is placed by what that city has said until then.',

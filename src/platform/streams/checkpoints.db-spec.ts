@@ -152,7 +152,6 @@ describe('opaque ids', () => {
     expect(events(resumed)).toEqual([]);
   });
 
-  // Guard: what a city says once it has left would be told twice to who comes to a replica that nobody reads.
   it('name how far a city is that has left while nobody read, and has said more since', async () => {
     const stream = await open(`${a.url}/sup`);
     await stream.until(isOpaque);
