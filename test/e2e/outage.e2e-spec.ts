@@ -28,7 +28,7 @@ it('is told while the database is down: no zeros, the reason, and what fails; af
   await eventually(async () => (await health()).body.cities_total === 0);
   expect((await told('health')).stdout).toMatch(/^cities: +0 of 0 running$/m);
   // The queue, too, begins with the database.
-  await eventually(async () => (await api(replica.url).get('/ready')).status === 200);
+  await eventually(async () => (await fetch(`${replica.url}/ready`)).status === 200);
 
   await proxy.down();
   await eventually(async () => (await health()).body.cities_total !== 0);
