@@ -24,6 +24,7 @@ import { USER_NUMBERS, USERS_OF_HOST } from '../../../../test/support/user-numbe
 import { AppConfig, loadConfig, type Config } from '../../../platform/config/config.js';
 import type { GitExit } from '../../../platform/git/git-process.js';
 import { GitRunner, type WalledRun } from '../../../platform/git/git-runner.js';
+import { sweepOwnSettings } from '../../../platform/git/own-settings.js';
 import { gitRunner, noCredentials } from '../../../platform/git/testing/runner.js';
 import { Git } from '../../../platform/git/git.js';
 import { isolationOf } from '../../../platform/isolation/testing/isolation.js';
@@ -193,8 +194,9 @@ describe('git for rigs', () => {
   });
 
   it('removes at its start what killed processes have left of looks', async () => {
-    const left = await mkdtemp(path.join(tmpdir(), 'svc-git-settings-'));
+    const left = await mkdtemp(path.join(base, 'svc-git-settings-'));
     await utimes(left, 0, 0);
+    rigs.sweep = () => sweepOwnSettings(base);
     rigs.onApplicationBootstrap();
     expect(await eventually(async () => !(await exists(left)))).toBe(true);
   });

@@ -37,6 +37,9 @@ const LIMITS: Limits = { bytes: 4 * 1024 ** 3, files: 150_000 };
 /** What rigs need of git. */
 @Injectable()
 export class RigGit implements OnApplicationBootstrap {
+  /** Replaced in tests: all processes of a host sweep the same folder. */
+  sweep = sweepOwnSettings;
+
   constructor(
     private readonly git: Git,
     private readonly runner: GitRunner,
@@ -45,7 +48,7 @@ export class RigGit implements OnApplicationBootstrap {
 
   /** What a process that was killed has left of its looks. Nothing waits for it. */
   onApplicationBootstrap(): void {
-    void sweepOwnSettings();
+    void this.sweep();
   }
 
   /**
