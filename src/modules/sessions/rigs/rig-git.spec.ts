@@ -198,7 +198,7 @@ describe('git for rigs', () => {
     await utimes(left, 0, 0);
     rigs.sweep = () => sweepOwnSettings(base);
     rigs.onApplicationBootstrap();
-    expect(await eventually(async () => !(await exists(left)))).toBe(true);
+    expect(await eventually(async () => !(await exists(left)), 10_000)).toBe(true);
   });
 
   it('keeps what settings say of files and branches', async () => {
