@@ -514,7 +514,7 @@ export const ISOLATION: readonly Guard[] = [
     guard: 'What killed processes have left of looks at rigs is removed at a start.',
     file: 'src/modules/sessions/rigs/rig-git.ts',
     find: '    void this.sweep();\n',
-    replace: "    void (this.sweep.length < 0 && this.sweep());\n",
+    replace: '    void (this.sweep.length < 0 && this.sweep());\n',
     test: 'src/modules/sessions/rigs/rig-git.spec.ts',
     name: 'removes at its start',
   },
