@@ -119,6 +119,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'refuses malformed, future and expired ones',
   },
   {
+    guard: 'A replica that nobody reads learns what a city says once it has left.',
+    file: 'src/platform/streams/hub.ts',
+    find: 'position >= row.head) return this.checkpoints.correct(row, row.head);',
+    replace: 'position >= row.head) return;',
+    test: 'src/platform/streams/checkpoints.db-spec.ts',
+    name: 'has said more since',
+  },
+  {
     guard: 'What a city says once it has left is told once, also where nobody has read.',
     file: 'src/platform/streams/checkpoints.ts',
     find: 'if (known !== undefined && known < seq) this.advance(stream, seq);',
