@@ -466,7 +466,7 @@ export const ORDERS: readonly Guard[] = [
   },
   {
     guard: 'Orders that cannot be looked at take no time of others.',
-    file: 'src/platform/time/turn-time.ts',
+    file: 'src/modules/orchestration/orders/order-evaluator.ts',
     find: 'this.#began += performance.now() - since;',
     replace: 'this.#began += since - since;',
     test: TURNS,

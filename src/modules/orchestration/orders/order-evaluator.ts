@@ -3,7 +3,6 @@ import { Transactions, type Tx } from '../../../platform/database/transactions.j
 import { EventLog } from '../../../platform/event-log/event-log.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { newId } from '../../../platform/time/clock.js';
-import { TurnTime } from '../../../platform/time/turn-time.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
 import { blockedFor, dueAfter, isMissed, reasonOf, STOPPED_MS } from './due.js';
@@ -215,4 +214,24 @@ function putOff(
 ): OrderChange {
   const ms = isStopped ? STOPPED_MS : blockedFor(definition, due ?? undefined, now);
   return { scopedName, lookAt: new Date(now.getTime() + ms), note };
+}
+
+/**
+ * How long a turn has taken. What has failed is left out: it comes first again in the next turn, and would keep the others from ever
+ * having theirs.
+ */
+class TurnTime {
+  #began = performance.now();
+
+  constructor(private readonly signal?: AbortSignal) {}
+
+  /** Whether it has taken longer than this, or is to end for another reason. */
+  isOver(ms: number): boolean {
+    return this.signal?.aborted === true || performance.now() - this.#began > ms;
+  }
+
+  /** What began then, and is over now, does not count. */
+  leaveOut(since: number): void {
+    this.#began += performance.now() - since;
+  }
 }
