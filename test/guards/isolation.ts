@@ -314,6 +314,13 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/git-process.spec.ts',
   },
   {
+    guard: 'A process that has no file descriptor left for a program lives on.',
+    file: 'src/platform/runtime/started.ts',
+    find: "await once(child, 'spawn');",
+    replace: "void once(child, 'spawn');",
+    test: 'src/platform/git/descriptors.spec.ts',
+  },
+  {
     guard: 'What forges the markers of a command of another city is not taken for its own, where users are the walls.',
     file: 'src/platform/isolation/users.ts',
     find: ' && entry.userGroup?.() === group',

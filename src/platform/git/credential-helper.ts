@@ -27,8 +27,9 @@ export async function askHelper(
       else
         reject(new GitFailure('unavailable', `the operator’s credential helper for ${remote.host} does not work`, { cause: whyOf(error) }));
     });
-    child.stdin!.on('error', () => undefined);
-    child.stdin!.end(asked);
+    // One that could not be started may have no pipes.
+    child.stdin?.on('error', () => undefined);
+    child.stdin?.end(asked);
   });
   const said = new Map(answer.split('\n').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]));
   const [username, password] = [said.get('username'), said.get('password')];

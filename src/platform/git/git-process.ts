@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import type { Writable } from 'node:stream';
 import type { Program } from '../runtime/port.js';
+import { started } from '../runtime/started.js';
 import { atMost } from '../time/clock.js';
 import { HEARS } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
@@ -60,18 +61,15 @@ export interface Beside {
 export async function runGit(run: GitRun, program: Program = gitProgram(run), { line, told }: Beside = {}): Promise<GitExit> {
   const { signal } = run;
   if (signal.aborted) throw abortion(signal);
-  const child = spawn(program.command, program.args, {
-    cwd: program.cwd,
-    env: program.env,
-    detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', ...(line === undefined && told === undefined ? [] : BESIDE)],
+  const beside = line === undefined && told === undefined ? [] : BESIDE;
+  const child = await started(program, ['ignore', 'pipe', 'pipe', ...beside]).catch((error: unknown) => {
+    throw unavailable(error);
   });
   let failure: GitFailure | undefined;
   let stop = (): void => undefined;
-  const over = new Promise<void>((resolve, reject) => {
+  const over = new Promise<void>((resolve) => {
     stop = resolve;
     child.once('exit', () => resolve());
-    child.once('error', (error) => reject(unavailable(error)));
   });
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()));
   const end = (why: GitFailure): void => {
@@ -80,6 +78,7 @@ export async function runGit(run: GitRun, program: Program = gitProgram(run), { 
     stop();
   };
   const onAbort = (): void => end(abortion(signal));
+  if (signal.aborted) onAbort();
   signal.addEventListener('abort', onAbort, { once: true });
   line?.connect(child);
   if (told !== undefined) tell(child, told);

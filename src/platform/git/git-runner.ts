@@ -168,7 +168,7 @@ async function called(
   }
   const program = await start({ ...run, env: { ...run.env, ...GIT_END } });
   const files = remote.signIn?.kind === 'key' ? (seen ?? remote.signIn) : undefined;
-  const line = new SshLine(await startSsh(sshProgram(remote, run.env, files)));
+  const line = await SshLine.open(await startSsh(sshProgram(remote, run.env, files)));
   try {
     const { stderr, ...exit } = await runGit(run, program, { line });
     await line.end(); // and all that it has said is here

@@ -1,7 +1,8 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { homedir } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
 import type { Program } from '../runtime/port.js';
+import { started } from '../runtime/started.js';
 import { HEARS, PORTS, type Remote } from './git-environment.js';
 import { GitFailure } from './git-failure.js';
 
@@ -56,17 +57,25 @@ export class SshLine {
   #isOver = false;
   #words = '';
 
-  /** @param program of `sshProgram`, or what starts that */
-  constructor({ command, args, cwd, env }: Program) {
-    this.#ssh = spawn(command, args, { cwd, env, detached: true, stdio: ['pipe', 'pipe', 'pipe'] });
+  private constructor(ssh: ChildProcess) {
+    this.#ssh = ssh;
     this.#ssh.stderr!.on('data', (chunk: Buffer) => (this.#words = (this.#words + chunk.toString('utf8')).slice(-MAX_WORDS)));
-    for (const each of [this.#ssh, this.#ssh.stdin!, this.#ssh.stdout!]) each.on('error', () => undefined);
+    for (const each of [this.#ssh.stdin!, this.#ssh.stdout!]) each.on('error', () => undefined);
     this.#over = new Promise((resolve) =>
       this.#ssh.once('close', () => {
         this.#isOver = true;
         resolve();
       }),
     );
+  }
+
+  /** @param program of `sshProgram`, or what starts that @throws GitFailure unavailable */
+  static async open(program: Program): Promise<SshLine> {
+    try {
+      return new SshLine(await started(program));
+    } catch (cause) {
+      throw new GitFailure('unavailable', 'ssh cannot be started here', { cause });
+    }
   }
 
   /** What ssh has said. */
@@ -86,7 +95,7 @@ export class SshLine {
   /** Ends it; resolves when nothing of it is left. */
   async end(): Promise<void> {
     try {
-      if (this.#ssh.pid !== undefined && !this.#isOver) process.kill(-this.#ssh.pid, 'SIGKILL');
+      if (!this.#isOver) process.kill(-this.#ssh.pid!, 'SIGKILL');
     } catch {
       // It ends by itself.
     }

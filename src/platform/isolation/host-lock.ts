@@ -21,6 +21,8 @@ export async function hostLock(flock: string, name: string, folder = FOLDER): Pr
   });
   const taken = await new Promise<boolean>((resolve, reject) => {
     child.once('error', reject);
+    // Without pipes, where there is no file descriptor left: the event says so.
+    if (child.pid === undefined) return;
     child.stdin.once('error', () => resolve(false));
     child.once('exit', () => resolve(false));
     // What it writes back it has read with the lock in its hand.

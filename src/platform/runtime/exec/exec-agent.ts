@@ -180,8 +180,8 @@ export class ExecAgent implements RunningAgent {
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session has ended');
       if (!(error instanceof OperationFailed)) throw error;
       // Cut off in the middle it may have arrived or not; nobody can tell.
-      const { code, missing } = error.answer;
-      throw new PromptError(code === undefined && missing !== true ? 'protocol' : 'refused', error.message);
+      const { code, untold } = error.answer;
+      throw new PromptError(code === undefined && untold === undefined ? 'protocol' : 'refused', error.message);
     }
   }
 

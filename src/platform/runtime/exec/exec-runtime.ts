@@ -2,7 +2,7 @@ import path from 'node:path';
 import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { EXEC_TIMING, ExecAgent, GENERATION, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
-import { OperationFailed, Script, START_MS } from './script.js';
+import { isMissing, OperationFailed, Script, START_MS } from './script.js';
 
 const PROTOCOL = 0;
 /** They mark processes of the agent. A server that the script starts for many sessions must not be taken for one of them. */
@@ -86,9 +86,9 @@ export class ExecRuntime implements AgentRuntime {
 
 /** What the script says that it can do; one that has never heard of the question can do what every script has to. */
 async function handshake(script: Script, limit: AbortSignal, signal: AbortSignal): Promise<string[]> {
-  const { code, stdout, stderr, missing } = await script.run('protocol', { signal: limit });
+  const { code, stdout, stderr, untold } = await script.run('protocol', { signal: limit });
   if (limit.aborted) throw stopped(signal);
-  if (missing === true) throw new StartError('not_found', stderr);
+  if (untold !== undefined) throw new StartError(isMissing(untold) ? 'not_found' : 'died', stderr, '', { cause: untold });
   if (code !== 0 || stdout.trim() === '') return [];
   const { version, capabilities } = parse(stdout);
   if (version !== PROTOCOL)

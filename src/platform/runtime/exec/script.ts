@@ -1,5 +1,8 @@
-import { execa, type ResultPromise } from 'execa';
+import type { ChildProcess } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import type { Program } from '../port.js';
 import { printable } from '../printable.js';
+import { started } from '../started.js';
 
 /** Milliseconds. */
 export const OPERATION_MS = 30_000;
@@ -22,8 +25,8 @@ export interface Answer {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
-  /** There was no such script, or it may not be run: it was told nothing. */
-  readonly missing?: true;
+  /** Why it could not be started, as when there is no such script: it was told nothing. */
+  readonly untold?: NodeJS.ErrnoException;
 }
 
 export class OperationFailed extends Error {
@@ -32,7 +35,7 @@ export class OperationFailed extends Error {
     readonly answer: Answer,
   ) {
     const why = printable(answer.stderr).trim() || (answer.code === undefined ? 'it took too long' : `it exited with ${answer.code}`);
-    super(`${operation}: ${why}`);
+    super(`${operation}: ${why}`, { cause: answer.untold });
   }
 }
 
@@ -41,7 +44,7 @@ export class OperationFailed extends Error {
  * done. Each operation has its time, after which its whole process group is killed.
  */
 export class Script {
-  readonly #running = new Set<ResultPromise>();
+  readonly #running = new Set<AbortController>();
 
   constructor(private readonly spec: ScriptSpec) {}
 
@@ -55,52 +58,25 @@ export class Script {
   /** The same without judging the exit code. One that is not there says nothing: it may be replaced at this moment. */
   async run(operation: string, { args = [], input = '', timeoutMs = OPERATION_MS, signal }: CallOptions = {}): Promise<Answer> {
     if (signal?.aborted === true) return { code: undefined, stdout: '', stderr: '' };
-    const child = execa(this.spec.command, [...this.spec.args, operation, this.spec.name, ...args], {
-      // The session's directory may be gone when it has to be stopped.
-      cwd: '/',
-      env: this.spec.env,
-      extendEnv: false,
-      detached: true,
-      reject: false,
-      input,
-      maxBuffer: MAX_BYTES,
-      stripFinalNewline: true,
-    });
-    this.#running.add(child);
-    let cut = false;
-    const killGroup = (): void => {
-      cut = true;
-      endGroup(child.pid);
-      letGo(child);
-    };
-    const timer = setTimeout(killGroup, timeoutMs);
-    signal?.addEventListener('abort', killGroup, { once: true });
-    let code: number | null | undefined;
-    child.once('exit', (exitCode) => {
-      code = exitCode;
-      // What the script leaves running may hold its output open for ever.
-      setTimeout(() => letGo(child), DRAIN_MS).unref();
-    });
+    const { command, args: before, env, name } = this.spec;
+    const cut = new AbortController();
+    const cutOff = (): void => cut.abort();
+    const timer = setTimeout(cutOff, timeoutMs);
+    signal?.addEventListener('abort', cutOff, { once: true });
+    this.#running.add(cut);
     try {
-      const result = await child;
-      if (result.code === 'ENOENT' || result.code === 'EACCES')
-        return { code: undefined, stdout: '', stderr: `${this.spec.command} is not a script that can be run here`, missing: true };
-      const exit = cut ? undefined : (code ?? result.exitCode);
-      // One that could not be begun, as it is written just then, has said nothing.
-      return { code: exit ?? undefined, stdout: result.stdout ?? '', stderr: result.stderr ?? '' };
+      // The session's directory may be gone when it has to be stopped.
+      return await answerOf({ command, args: [...before, operation, name, ...args], cwd: '/', env }, input, cut.signal);
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', killGroup);
-      this.#running.delete(child);
+      signal?.removeEventListener('abort', cutOff);
+      this.#running.delete(cut);
     }
   }
 
   /** Cuts off all operations that are under way. */
   abort(): void {
-    for (const child of this.#running) {
-      endGroup(child.pid);
-      letGo(child);
-    }
+    for (const cut of this.#running) cut.abort();
   }
 
   /** Undefined when the script does not say it clearly. */
@@ -165,8 +141,63 @@ function truth({ code, stdout }: Answer): boolean | undefined {
   return code !== 0 ? undefined : word === 'true' ? true : word === 'false' ? false : undefined;
 }
 
-function endGroup(pid: number | undefined): void {
-  if (pid === undefined) return;
+/** Ended with its process group when it is cut off, or says too much. */
+async function answerOf(program: Program, input: string, cut: AbortSignal): Promise<Answer> {
+  let child: ChildProcess;
+  try {
+    child = await started(program);
+  } catch (error) {
+    const untold = error as NodeJS.ErrnoException;
+    return { code: undefined, stdout: '', stderr: whyNot(program.command, untold), untold };
+  }
+  let isCut = false;
+  const end = (): void => {
+    isCut = true;
+    endGroup(child.pid!);
+    letGo(child);
+  };
+  if (cut.aborted) end();
+  cut.addEventListener('abort', end, { once: true });
+  const [stdout, stderr] = [child.stdout!, child.stderr!].map((output) => textOf(output, end)) as [() => string, () => string];
+  let code: number | null = null;
+  child.once('exit', (exitCode) => {
+    code = exitCode;
+    // What the script leaves running may hold its output open for ever.
+    setTimeout(() => letGo(child), DRAIN_MS).unref();
+  });
+  // It need not read what it is told.
+  child.stdin!.on('error', () => undefined);
+  child.stdin!.end(input);
+  await new Promise<void>((resolve) => child.once('close', () => resolve()));
+  cut.removeEventListener('abort', end);
+  return { code: isCut ? undefined : (code ?? undefined), stdout: stdout(), stderr: stderr() };
+}
+
+/** Without the end of its last line. */
+function textOf(output: Readable, tooMuch: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let left = MAX_BYTES;
+  output.on('error', () => undefined);
+  output.on('data', (chunk: Buffer) => {
+    chunks.push(chunk.subarray(0, left));
+    left -= chunk.length;
+    if (left < 0) tooMuch();
+  });
+  return () =>
+    Buffer.concat(chunks)
+      .toString('utf8')
+      .replace(/\r?\n$/, '');
+}
+
+export function isMissing({ code }: NodeJS.ErrnoException): boolean {
+  return code === 'ENOENT' || code === 'EACCES';
+}
+
+function whyNot(command: string, error: NodeJS.ErrnoException): string {
+  return isMissing(error) ? `${command} is not a script that can be run here` : `${command} could not be started: ${error.code}`;
+}
+
+function endGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
@@ -174,7 +205,7 @@ function endGroup(pid: number | undefined): void {
   }
 }
 
-function letGo(child: ResultPromise): void {
+function letGo(child: ChildProcess): void {
   child.stdout?.destroy();
   child.stderr?.destroy();
 }
