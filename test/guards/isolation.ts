@@ -321,6 +321,13 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/descriptors.spec.ts',
   },
   {
+    guard: 'A moment in which the host has no room for sockets is over for the next session.',
+    file: 'src/platform/isolation/network/walls.ts',
+    find: '      this.#folder = undefined;\n      throw error;\n',
+    replace: '      throw error;\n',
+    test: 'src/platform/isolation/network/walls.spec.ts',
+  },
+  {
     guard: 'What forges the markers of a command of another city is not taken for its own, where users are the walls.',
     file: 'src/platform/isolation/users.ts',
     find: ' && entry.userGroup?.() === group',

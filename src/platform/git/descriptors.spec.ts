@@ -37,7 +37,8 @@ it('a process without a free file descriptor lives on, and says that it starts n
   const folder = await mkdtemp(path.join(tmpdir(), 'svc-locks-'));
   const loader = new URL('../../../scripts/typescript.mjs', import.meta.url).href;
   const node = [process.execPath, '--import', loader, '--input-type=module', '--eval', PROGRAM, '--', folder];
-  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', FEW, ...node]).finally(() => rm(folder, { recursive: true }));
+  const { stdout } = await promisify(execFile)('/bin/sh', ['-c', FEW, ...node]);
+  await rm(folder, { recursive: true });
   expect(JSON.parse(stdout)).toEqual([
     { name: 'GitFailure', reason: 'unavailable', why: 'EMFILE' },
     { name: 'GitFailure', reason: 'unavailable', why: 'EMFILE' },

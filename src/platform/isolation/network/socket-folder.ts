@@ -21,10 +21,15 @@ export async function makeSocketFolder(above = tmpdir()): Promise<SocketFolder> 
   const folder = await mkdtemp(path.join(await realpath(above), PREFIX));
   const server = createServer((socket) => socket.destroy());
   server.unref();
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ path: path.join(folder, ALIVE), exclusive: true }, resolve);
-  });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ path: path.join(folder, ALIVE), exclusive: true }, resolve);
+    });
+  } catch (error) {
+    await removeTree(folder);
+    throw error;
+  }
   return {
     path: folder,
     remove: async () => {

@@ -70,7 +70,7 @@ export class NetworkWalls implements OnApplicationBootstrap {
   }
 
   async #make(caller: Caller, wanted: ProxyRules): Promise<Wall> {
-    const folder = await (this.#folder ??= makeSocketFolder());
+    const folder = await this.#sockets();
     const socket = path.join(folder.path, `${++this.#made}`);
     let lines = 0;
     const told = new Set<string>();
@@ -93,6 +93,15 @@ export class NetworkWalls implements OnApplicationBootstrap {
     return wall;
   }
 
+  /** One that could not be made is made anew: the host was out of something for a moment. */
+  #sockets(): Promise<SocketFolder> {
+    this.#folder ??= makeSocketFolder().catch((error: unknown) => {
+      this.#folder = undefined;
+      throw error;
+    });
+    return this.#folder;
+  }
+
   #close(key: string): void {
     const made = this.#walls.get(key);
     this.#walls.delete(key);
@@ -106,7 +115,8 @@ export class NetworkWalls implements OnApplicationBootstrap {
 
   async #closeAll(): Promise<void> {
     for (const key of [...this.#walls.keys()]) this.#close(key);
-    await (await this.#folder)?.remove();
+    const folder = await this.#folder?.catch(() => undefined);
+    await folder?.remove();
   }
 }
 
