@@ -1,4 +1,5 @@
-import { access, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { chownSync, existsSync, writeFileSync } from 'node:fs';
+import { access, chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -60,6 +61,25 @@ class Stuck {
     host.free();
     await eventually(() => host.locked.size === 0);
     expect(await lentTo(host)).toBe(FIRST);
+  });
+
+  it('leaves nothing where everybody may write, also not what a process that was killed has kept of it', async () => {
+    const host = new Stuck();
+    const kept = await mkdtemp(path.join(tmpdir(), 'svc-lent-'));
+    await writeFile(path.join(kept, 'secret'), '');
+    await chown(kept, FIRST, FIRST);
+    const others = path.join(below, '..', `${path.basename(below)}-others`);
+    await writeFile(others, '');
+    await chown(others, SECOND, SECOND);
+    const left = path.join('/var/tmp', path.basename(kept));
+    const work = lentTo(host, () => {
+      expect(existsSync(kept)).toBe(false);
+      writeFileSync(left, '');
+      chownSync(left, FIRST, FIRST);
+    });
+    expect(await work).toBe(FIRST);
+    expect([existsSync(left), existsSync(others)]).toEqual([false, true]);
+    await rm(others);
   });
 
   it('is kept, with what it was given, until nothing runs as it any more', async () => {

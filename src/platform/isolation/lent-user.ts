@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HostBusy, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
 import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
+import { removeLeft } from './left-files.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
 
@@ -36,7 +37,8 @@ export interface LentWork {
 
 /**
  * Runs something as a user whom nobody else on this host has meanwhile: it reaches the folders that it is given, a home of its own and what
- * everybody may. Afterwards nothing runs as that user any more, and the folders are the service's again.
+ * everybody may. Afterwards nothing runs as that user any more, what it has left where everybody may write is gone, and the folders are the
+ * service's again.
  *
  * @throws HostBusy when too many others are at it; StartError unsupported when a folder is a link; UnconfirmedDead when something of it cannot be
  * ended: the folders are the service's once it has gone; what `work` throws
@@ -50,6 +52,8 @@ export async function asLentUser<T>(
   const undo: (() => Promise<void>)[] = [];
   const leave = async (): Promise<void> => {
     const results = await Promise.allSettled(undo.map((each) => each()));
+    // What cannot be removed keeps the next one from being lent this user.
+    await removeLeft(user).catch(() => undefined);
     giveBack();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
@@ -99,14 +103,23 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
   throw new HostBusy('too much is run outside of sessions at once; try again');
 }
 
-/** Ends what a process left that was killed. One of whom something cannot be ended is given back later, and another one lent. */
+/**
+ * Ends, and removes, what a process left that was killed: the number is the next city's. One of whom something cannot be ended is given back
+ * later, and another one lent.
+ */
 async function isFree(users: Users, user: number, giveBack: () => void): Promise<boolean> {
   try {
     await ended(users, user, giveBack);
-    return true;
   } catch (error) {
     if (error instanceof UnconfirmedDead) return false;
     throw error;
+  }
+  try {
+    await removeLeft(user);
+    return true;
+  } catch {
+    giveBack();
+    return false;
   }
 }
 
