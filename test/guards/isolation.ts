@@ -556,6 +556,14 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/own-repository.spec.ts',
   },
   {
+    guard: 'A moment in which no sandbox without a network can be had gives nothing the network of the host.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: '      if (await isRefusal((error as Error).message)) return false;\n      throw error;\n',
+    replace: '      return isRefusal((error as Error).message).then(() => false);\n',
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'a sandbox without a network',
+  },
+  {
     guard: 'Git that calls nobody has no network.',
     file: 'src/platform/git/git-runner.ts',
     find: "isAlone ? 'none' : undefined",

@@ -45,6 +45,36 @@ async function output(line: string, mounts?: Mount[], more?: Readonly<Record<str
   return text();
 }
 
+describe('a sandbox without a network', () => {
+  /** Does without the namespaces: runs what comes after the options, unless it is to say something of a network. */
+  const FAKE = '#!/bin/sh\ncase "$*" in *--unshare-net*) . "${0%/*}/says";; esac\nwhile [ "$1" != -- ]; do shift; done; shift; exec "$@"\n';
+
+  it.each([
+    ['true', 'is made', true],
+    ['echo "bwrap: loopback: Failed RTM_NEWADDR: Operation not permitted" >&2; exit 1', 'is none where the host allows none', false],
+    [
+      'echo "bwrap: Creating new namespace failed: Resource temporarily unavailable" >&2; exit 1',
+      'is not to be had for a moment',
+      undefined,
+    ],
+    [
+      'echo "bwrap: Creating new namespace failed: No space left on device" >&2; exit 1',
+      'is not to be had while all are used up',
+      undefined,
+    ],
+    ['kill -9 $$', 'is not to be had where nobody says why', undefined],
+  ])('%s: it %s', async (says, _, expected) => {
+    await writeFile(path.join(root, 'bwrap'), FAKE, { mode: 0o755 });
+    await writeFile(path.join(root, 'says'), says);
+    const fake = await Bubblewrap.tryOn(LIMITS, path.join(root, 'own'), path.join(root, 'bwrap'));
+    const look = fake.noNetwork().then((made) => made !== undefined);
+    if (expected === undefined) await expect(look).rejects.toThrow();
+    else expect(await look).toBe(expected);
+    await writeFile(path.join(root, 'says'), 'true');
+    expect((await fake.noNetwork()) !== undefined).toBe(expected !== false);
+  });
+});
+
 (bubblewrap === undefined ? describe.skip : describe)('a sandbox of bubblewrap', () => {
   it('gives nothing that a city says to what runs outside of it, and no value to those who list processes', async () => {
     const { args, env: outside } = await bubblewrap!

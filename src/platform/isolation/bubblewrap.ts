@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { readlink, realpath } from 'node:fs/promises';
+import { readFile, readlink, realpath } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { StartError, type Program, type Sandbox } from '../runtime/port.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
@@ -19,6 +19,10 @@ const SYSTEM = ['/usr', '/bin', '/sbin', '/lib', '/lib32', '/lib64', '/libx32', 
 const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['bwrap', 'prlimit', 'nice', 'env'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
+const MOST_NETWORKS = '/proc/sys/user/max_net_namespaces';
+/** As the system says it of namespaces that are used up, and of those of which there may be none. */
+const NO_SPACE = 'No space left on device';
+const PASSING = /(Resource temporarily unavailable|Cannot allocate memory|Too many open files( in system)?)$/;
 const SIGNALS = 'HUP,INT,QUIT,TERM';
 /**
  * Outside. The monitors of bubblewrap outlive what is said to the whole group and end with the program. Nothing that a city
@@ -51,12 +55,13 @@ export class Bubblewrap {
    * Tries it with everything that a session's program gets.
    *
    * @param directory of this service alone: what sandboxes of this host share is kept there
+   * @param bwrap another one, for tests
    * @throws Error that says why this host cannot
    */
-  static async tryOn(limits: HostRules['limits'], directory: string): Promise<Bubblewrap> {
+  static async tryOn(limits: HostRules['limits'], directory: string, bwrap?: string): Promise<Bubblewrap> {
     const found = await Promise.all(TOOLS.map(async (tool) => [tool, await toolAt(tool)] as const));
     const bubblewrap = new Bubblewrap(
-      Object.fromEntries(found) as Tools,
+      { ...(Object.fromEntries(found) as Tools), ...(bwrap !== undefined && { bwrap }) },
       [...(await systemArguments()), ...(await etcArguments(directory))],
       limits,
       await ProcessGroups.tryOn(limits),
@@ -77,15 +82,26 @@ export class Bubblewrap {
   async #lookForNone(): Promise<Inside | undefined> {
     this.#asksAgainAt = Infinity;
     try {
-      await this.#try(NO_NETWORK);
-      return NO_NETWORK;
-    } catch {
+      if (await this.#makesNone()) return NO_NETWORK;
+      // Once more: what is run without one has the host's.
+      if (await this.#makesNone()) return NO_NETWORK;
+      await this.#try();
       this.#asksAgainAt = performance.now() + REFUSED_MS;
-      await this.#try().catch((error: unknown) => {
-        this.#noNetwork = undefined;
-        throw error;
-      });
       return undefined;
+    } catch (error) {
+      this.#noNetwork = undefined;
+      throw error;
+    }
+  }
+
+  /** False where the host says that it allows none. @throws Error where it has said nothing, or is out of something at this moment */
+  async #makesNone(): Promise<boolean> {
+    try {
+      await this.#try(NO_NETWORK);
+      return true;
+    } catch (error) {
+      if (await isRefusal((error as Error).message)) return false;
+      throw error;
     }
   }
 
@@ -158,6 +174,13 @@ function sameFolders(mounts: readonly Mount[]): string {
   if (known.length === 0) return '';
   const [paths, identities] = [known.map(({ at }) => at).join(' '), known.map(({ identity }) => identity).join('\n')];
   return `test "$(stat -c %d:%i -- ${paths})" = '${identities}' || { echo 'a folder was replaced by another one before this began' >&2; exit 126; }; `;
+}
+
+/** Whether bubblewrap says that the host allows no namespace for the network, and not that it is out of something. */
+async function isRefusal(said: string): Promise<boolean> {
+  if (!said.startsWith('bwrap: ')) return false;
+  if (said.endsWith(NO_SPACE)) return (await readFile(MOST_NETWORKS, 'utf8').catch(() => '')).trim() === '0';
+  return !PASSING.test(said);
 }
 
 /** Never by a search path that somebody else could have set. @throws Error */

@@ -30,6 +30,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   readonly hostFile: string;
   #way: CityWay | undefined;
   #found: Promise<Found> | undefined;
+  #toldOfNetwork = false;
 
   constructor(
     private readonly config: AppConfig,
@@ -83,6 +84,10 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   async sandbox(mounts: readonly Mount[], wayOut?: WayOut | 'none'): Promise<Sandbox | undefined> {
     const { bubblewrap } = await this.found();
     const network = wayOut === 'none' ? await bubblewrap?.noNetwork() : wayOut && insideOf(wayOut);
+    if (bubblewrap !== undefined && wayOut === 'none' && network === undefined && !this.#toldOfNetwork) {
+      this.#toldOfNetwork = true;
+      this.log.warn('this host allows no namespaces for the network: git that calls nobody has the network of the host');
+    }
     return bubblewrap?.sandbox(mounts, `name its folder under [[runner.visible]] in ${this.hostFile}`, network);
   }
 
