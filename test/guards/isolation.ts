@@ -389,6 +389,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'say of a file what can be stored',
   },
   {
+    guard: 'A probe that had no turn once does not take a host out of use.',
+    file: 'src/modules/hosts/providers/provider-prober.ts',
+    find: 'if (isHeard || unheard.has(name)) results',
+    replace: 'results',
+    test: 'src/modules/hosts/providers/probes/probes.spec.ts',
+    name: 'had no turn once',
+  },
+  {
     guard: 'Probes run as nobody of the service where users are the walls.',
     file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return this.#started(await sandbox.enter({',

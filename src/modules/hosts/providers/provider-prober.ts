@@ -21,6 +21,7 @@ export class ProviderProber implements OnApplicationBootstrap {
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = false;
+  readonly #unheard = new Set<string>();
 
   constructor(
     private readonly config: AppConfig,
@@ -61,19 +62,35 @@ export class ProviderProber implements OnApplicationBootstrap {
   }
 
   async #probe(): Promise<void> {
-    const results = await probeAll(this.host);
+    const results = await probeAll(this.host, this.#unheard);
     if (this.#stopped) return;
     await this.transactions.run((tx) => this.repository.publish(tx, this.config.processId, results));
   }
 }
 
-export async function probeAll(host: ProbeHost): Promise<Map<string, ProbeResult>> {
-  return new Map(await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, publishable(await probeOne(name, host))] as const)));
+/**
+ * Without items whose programs had no turn for the first time: a host that is busy for a moment is what it was before. @param unheard those
+ * of the look before, replaced by those of this one
+ */
+export async function probeAll(host: ProbeHost, unheard = new Set<string>()): Promise<Map<string, ProbeResult>> {
+  const results = new Map<string, ProbeResult>();
+  const probed = await Promise.all(READINESS_ITEMS.map(async ({ name }) => [name, await probeOne(name, host.of(name))] as const));
+  for (const [name, { isHeard, ...result }] of probed) {
+    if (isHeard || unheard.has(name)) results.set(name, publishable(result));
+    if (isHeard) unheard.delete(name);
+    else unheard.add(name);
+  }
+  return results;
 }
 
-async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult> {
+async function probeOne(name: string, host: ProbeHost): Promise<ProbeResult & { readonly isHeard: boolean }> {
+  const result = await found(name, host);
+  return { ...result, isHeard: !host.isUnheard || result.status === 'configured' };
+}
+
+async function found(name: string, host: ProbeHost): Promise<ProbeResult> {
   try {
-    return (await PROBES[name]?.(host.of(name))) ?? { status: 'probe_error', detail: 'there is no probe for this item' };
+    return (await PROBES[name]?.(host)) ?? { status: 'probe_error', detail: 'there is no probe for this item' };
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
     return { status: 'probe_error', detail: `its files cannot be read (${code})` };

@@ -1,9 +1,7 @@
 import { ProblemError } from '../../../contract/problems.js';
 import { isRetryable } from '../../../platform/database/pg-errors.js';
 import { HostBusy } from '../../../platform/runtime/port.js';
-
-/** What the system says of a moment, and not of what was asked for. */
-const SHORT = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC']);
+import { OF_A_MOMENT } from '../../../platform/runtime/started.js';
 
 /** Milliseconds until what could not begin here is given back. */
 export const BUSY_MS = 1_000;
@@ -13,5 +11,5 @@ export function isPassing(error: unknown): boolean {
   if (error instanceof HostBusy || isRetryable(error)) return true;
   if (!(error instanceof Error)) return false;
   if (error instanceof ProblemError && error.problem === 'unavailable') return true;
-  return SHORT.has((error as NodeJS.ErrnoException).code ?? '') || isPassing(error.cause);
+  return OF_A_MOMENT.has((error as NodeJS.ErrnoException).code ?? '') || isPassing(error.cause);
 }

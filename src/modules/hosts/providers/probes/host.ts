@@ -1,11 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, type ExecFileException } from 'node:child_process';
 import { constants } from 'node:fs';
 import { access, open, readdir, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
 import type { Isolation } from '../../../../platform/isolation/isolation.js';
 import { existing, type Mount } from '../../../../platform/isolation/mounts.js';
-import { StartError, UnconfirmedDead, type Program } from '../../../../platform/runtime/port.js';
+import { HostBusy, StartError, UnconfirmedDead, type Program } from '../../../../platform/runtime/port.js';
+import { OF_A_MOMENT } from '../../../../platform/runtime/started.js';
 import { PROGRAMS, SIGN_INS } from './host-places.js';
 
 /**
@@ -29,9 +30,13 @@ export interface CommandResult {
   readonly code: number | undefined;
   readonly stdout: string;
   readonly stderr: string;
+  /** It had no turn, or not enough of one: that says nothing of the program. */
+  readonly unheard?: true;
 }
 
 export class ProbeHost {
+  #isUnheard = false;
+
   constructor(
     readonly home: string = homedir(),
     private readonly extraPath: readonly string[] = ['/usr/local/bin', '/opt/homebrew/bin', '/usr/bin', '/bin', '/snap/bin'],
@@ -43,6 +48,11 @@ export class ProbeHost {
   /** The host for one item of the catalogue: its commands see where that one's sign-in is kept. */
   of(item: string): ProbeHost {
     return new ProbeHost(this.home, this.extraPath, this.isolation, item, this.versions);
+  }
+
+  /** Whether a command of it had no turn, or not enough of one: what was found says little then. */
+  get isUnheard(): boolean {
+    return this.#isUnheard;
   }
 
   /** The first executable of that name on the search path. */
@@ -66,18 +76,26 @@ export class ProbeHost {
       }
     } catch (error) {
       if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) return undefined;
+      if (isOfAMoment(error)) this.#isUnheard = true;
       throw error;
     }
   }
 
   async run(program: string, args: readonly string[]): Promise<CommandResult> {
+    const result = await this.#run(program, args);
+    if (result.unheard === true) this.#isUnheard = true;
+    return result;
+  }
+
+  async #run(program: string, args: readonly string[]): Promise<CommandResult> {
     const PATH = (await this.searchPath()).join(':');
     const env = { PATH, HOME: this.home, LANG: 'C.UTF-8', NO_COLOR: '1', TERM: 'dumb' };
     try {
       return await this.#isolated({ command: program, args, cwd: this.home, env });
     } catch (error) {
-      if (!(error instanceof StartError || error instanceof UnconfirmedDead)) throw error;
-      return { code: undefined, stdout: '', stderr: error.message };
+      const isPassing = error instanceof HostBusy || error instanceof UnconfirmedDead || isOfAMoment(error);
+      if (!isPassing && !(error instanceof StartError)) throw error;
+      return { code: undefined, stdout: '', stderr: (error as Error).message, ...(isPassing && { unheard: true }) };
     }
   }
 
@@ -87,9 +105,10 @@ export class ProbeHost {
     const file = [program, dev, ino, mtimeMs, size].join(':');
     if (this.versions.has(file)) return this.versions.get(file);
     if (this.versions.size >= MAX_VERSIONS) this.versions.clear();
-    const { stdout, stderr } = await this.run(program, ['--version']);
+    const { code, stdout, stderr } = await this.#run(program, ['--version']);
     const said = VERSION.exec(`${stdout.slice(0, VERSION_TEXT)}\n${stderr.slice(0, VERSION_TEXT)}`)?.[1];
-    this.versions.set(file, said);
+    // One that did not end may say more another time.
+    if (code !== undefined) this.versions.set(file, said);
     return said;
   }
 
@@ -122,7 +141,7 @@ export class ProbeHost {
       const options = { env, cwd, timeout: COMMAND_LIMIT_MS, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
       const child = execFile(command, [...args], options, (error, stdout, stderr) => {
         const code = error === null ? 0 : typeof error.code === 'number' ? error.code : undefined;
-        resolve({ code, stdout, stderr });
+        resolve({ code, stdout, stderr, ...(code === undefined && (isCut(error) || isOfAMoment(error)) && { unheard: true }) });
       });
       child.stdin?.end();
     });
@@ -141,6 +160,15 @@ export class ProbeHost {
       ...this.extraPath,
     ];
   }
+}
+
+/** It took too long; one that said too much is cut off as well. */
+function isCut(error: ExecFileException | null): boolean {
+  return error?.killed === true && error.code !== 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
+}
+
+function isOfAMoment(error: unknown): boolean {
+  return error instanceof Error && (OF_A_MOMENT.has((error as NodeJS.ErrnoException).code ?? '') || isOfAMoment(error.cause));
 }
 
 async function executable(at: string): Promise<boolean> {

@@ -5,7 +5,9 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { hasBubblewrap } from '../../../../../test/support/bubblewrap.js';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../../../test/support/user-numbers.js';
+import type { Isolation } from '../../../../platform/isolation/isolation.js';
 import { isolationOf } from '../../../../platform/isolation/testing/isolation.js';
+import { HostBusy, StartError } from '../../../../platform/runtime/port.js';
 import { listProcesses } from '../../../../platform/runtime/process-table.js';
 import { PRESET_NAMES } from '../../../files/composition/presets/presets.js';
 import { probeAll } from '../provider-prober.js';
@@ -171,6 +173,33 @@ describe('probes', () => {
     await program('grok', 'echo asked >>"$HOME/.local/bin/asked"; echo nothing to say');
     expect(await version()).toEqual({ status: 'configured' });
     expect(await asked()).toBe(2);
+  });
+
+  it('say nothing of a program that had no turn once, and what it said before stays', async () => {
+    let busy: Error | undefined = new HostBusy('too much at once');
+    const lent: Isolation['lent'] = (_, work) => (busy === undefined ? work(undefined) : Promise.reject(busy));
+    host = new ProbeHost(home, ['/usr/bin', '/bin'], {
+      lent,
+      found: async () => ({ rules: { visible: [] } }),
+      sandbox: async () => undefined,
+    } as unknown as Isolation);
+    await program('claude', `echo '{"loggedIn":true,"authMethod":"claude.ai","apiProvider":"firstParty"}'; echo 1.2.3 >&2`);
+    await program('kiro-cli', 'exit 1');
+    const unheard = new Set<string>();
+    const found = async (): Promise<unknown[]> => {
+      const results = await probeAll(host, unheard);
+      return ['claude', 'kiro', 'codex'].map((item) => results.get(item)?.status);
+    };
+    expect(await found()).toEqual([undefined, undefined, 'not_installed']);
+    expect(await found()).toEqual(['probe_error', 'probe_error', 'not_installed']);
+    busy = undefined;
+    expect(await probeAll(host, unheard)).toEqual(new Map(await probeAll(host)));
+    expect((await probeAll(host, unheard)).get('claude')).toEqual({ status: 'configured', version: '1.2.3' });
+    busy = Object.assign(new Error('no room'), { code: 'EMFILE' });
+    expect(await found()).toEqual([undefined, undefined, 'not_installed']);
+    busy = new StartError('unsupported', 'a link');
+    expect(await found()).toEqual(['probe_error', 'probe_error', 'not_installed']);
+    expect(unheard.size).toBe(0);
   });
 
   it('have a command that mends each status, but for what is always there', () => {
