@@ -314,6 +314,14 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/git-process.spec.ts',
   },
   {
+    guard: 'What writes errors without end waits for its reader.',
+    file: 'src/platform/runtime/spawn.ts',
+    find: 'readSteadily(child.stderr!, (chunk) => stderr.push(chunk));',
+    replace: "child.stderr!.on('data', (chunk: Buffer) => (readSteadily, stderr.push(chunk)));",
+    test: 'src/platform/runtime/processes.spec.ts',
+    name: 'waits where it says more',
+  },
+  {
     guard: 'A process that has no file descriptor left for a program lives on.',
     file: 'src/platform/runtime/started.ts',
     find: "await once(child, 'spawn');",

@@ -211,9 +211,9 @@ export const SERVICES: readonly Guard[] = [
   },
   {
     guard: 'A service that writes without end does not have the process to itself.',
-    file: 'src/modules/integrations/services/service-logs.ts',
-    find: 'if (read < READ_AT_ONCE) return;',
-    replace: 'if (read < READ_AT_ONCE || read > 0) return;',
+    file: 'src/platform/runtime/steadily.ts',
+    find: 'if (read < AT_ONCE) return;',
+    replace: 'if (read < AT_ONCE || read > 0) return;',
     test: 'src/modules/integrations/services/service-logs.spec.ts',
   },
   {

@@ -120,6 +120,22 @@ describe('a process that is started', () => {
     await agent.end();
   });
 
+  it('waits where it says more than is read in a moment, and is heard to its end', async () => {
+    const since = performance.now();
+    const agent = await spawnAgent(
+      await script(`import { writeSync } from 'node:fs';
+        const all = Buffer.alloc(16 * 1024 * 1024, 'a');
+        for (let at = 0; at < all.length;) try { at += writeSync(2, all, at); } catch {}
+        process.stderr.write('the end');`),
+    );
+    await agent.exited;
+    // Pauses of 50 ms, one for each of 512 KiB: only what fits into pipes is said without.
+    expect(performance.now() - since).toBeGreaterThan(1_200);
+    await agent.closed;
+    expect(agent.stderrTail()).toMatch(/aaathe end$/);
+    await agent.end();
+  });
+
   it('keeps no half characters', () => {
     const tail = new Tail(4);
     tail.push(Buffer.from('ab'));

@@ -5,6 +5,7 @@ import type { Readable, Writable } from 'node:stream';
 import { endProcess, type Ending } from './ending.js';
 import { StartError, type Entered, type Program, type Sandbox } from './port.js';
 import { birthOf, markersOf } from './process-table.js';
+import { readSteadily } from './steadily.js';
 import { Tail } from './tail.js';
 
 /** The markers of its environment find children that leave the group. */
@@ -44,7 +45,7 @@ export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec
   const { child, endedFor } = await spawned({ command, args, cwd, env }, sandbox);
   const pid = child.pid!;
   const stderr = new Tail();
-  child.stderr!.on('data', (chunk: Buffer) => stderr.push(chunk));
+  readSteadily(child.stderr!, (chunk) => stderr.push(chunk));
   // A process that has gone does not read any more; its exit says so better.
   for (const stream of [child.stdin!, child.stdout!, child.stderr!]) stream.on('error', () => undefined);
   keepUntilRead(child.stdout!);

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { StringDecoder } from 'node:string_decoder';
 import { Injectable } from '@nestjs/common';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { readSteadily } from '../../../platform/runtime/steadily.js';
 import { Signals } from '../../../platform/streams/signals.js';
 import { sleep } from '../../../platform/time/clock.js';
 import { masked } from '../../files/composition/mask.js';
@@ -13,8 +14,6 @@ const EVERY_MS = 200;
 /** What a service may write in a second, in characters, and at once. What is more is left out, and said to be. */
 const PER_SECOND = 64 * 1024;
 const AT_ONCE = 512 * 1024;
-/** Bytes that are read before a service is left alone for a moment: whoever writes without end does not have the process to itself. */
-const READ_AT_ONCE = AT_ONCE;
 /** Lines that wait for the database. */
 const MAX_WAITING = 4_000;
 
@@ -55,7 +54,7 @@ export class ServiceLogs {
       }
     })();
     return {
-      follow: (output) => readSteadily(output, (chunk) => sink.write(chunk)),
+      follow: (output) => readSteadily(output, (chunk) => sink.write(chunk), EVERY_MS),
       close: async () => {
         stop.abort();
         await loop;
@@ -64,18 +63,6 @@ export class ServiceLogs {
       },
     };
   }
-}
-
-function readSteadily(output: Readable, take: (chunk: Buffer) => void): void {
-  let read = 0;
-  output.on('data', (chunk: Buffer) => {
-    take(chunk);
-    read += chunk.length;
-    if (read < READ_AT_ONCE) return;
-    read = 0;
-    output.pause();
-    setTimeout(() => output.resume(), EVERY_MS);
-  });
 }
 
 /** Heard when a service has written something. */

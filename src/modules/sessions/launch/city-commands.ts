@@ -6,6 +6,7 @@ import { AppConfig } from '../../../platform/config/config.js';
 import { endOrphans, type EndingLimits } from '../../../platform/runtime/ending.js';
 import { StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
 import { spawnAgent, type AgentProcess, type SpawnSpec } from '../../../platform/runtime/spawn.js';
+import { readSteadily } from '../../../platform/runtime/steadily.js';
 import { Tail } from '../../../platform/runtime/tail.js';
 import { atMost, sleep } from '../../../platform/time/clock.js';
 import { masked } from '../../files/composition/mask.js';
@@ -177,7 +178,7 @@ export class CityCommands {
     const shell = await spawnAgent(spec, { limits: ENDING });
     begins();
     const output = new Tail(OUTPUT);
-    shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    readSteadily(shell.stdout, (chunk) => output.push(chunk));
     shell.stdin.end();
     const timer = new AbortController();
     const how = await Promise.race([

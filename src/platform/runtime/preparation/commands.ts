@@ -3,6 +3,7 @@ import { abortedAfter, atMost } from '../../time/clock.js';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../port.js';
 import { markersOf } from '../process-table.js';
 import { spawnAgent, type AgentProcess } from '../spawn.js';
+import { readSteadily } from '../steadily.js';
 import { Tail } from '../tail.js';
 import type { Step } from './preparation.js';
 
@@ -49,7 +50,7 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   );
   shell.stdin.end();
   const output = new Tail();
-  shell.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+  readSteadily(shell.stdout, (chunk) => output.push(chunk));
   const over = AbortSignal.any([signal, abortedAfter(Math.ceil(left))]);
   const how = await Promise.race([shell.exited, aborted(over)]);
   if (how !== undefined && how.code === 0) return;
