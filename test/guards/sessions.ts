@@ -5,6 +5,7 @@ const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
+const SWEEPER = 'src/modules/runners/runners/fencing.sweeper.spec.ts';
 const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
 const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
 const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
@@ -767,5 +768,45 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (!(await this.repository.holdIdle(tx, machine, session)) || (await this.processes.find({})).length > 0) return 0;',
     test: FENCING,
     name: 'before the host was renamed',
+  },
+  {
+    guard: 'A city that somebody has locked keeps nobody from the sessions of others after the loss of a worker.',
+    file: 'src/modules/runners/runners/fencing.sweeper.ts',
+    find: 'if (isPassing(error)) blocked.set(',
+    replace: 'if (isPassing(error) && taken < 0) blocked.set(',
+    test: SWEEPER,
+    name: 'gets beyond a city',
+  },
+  {
+    guard: 'A sweep over what lost workers have left tries each session once.',
+    file: 'src/modules/runners/runners/fencing.sweeper.ts',
+    find: 'after = lost.at(-1)!.pk;',
+    replace: 'after = 0;',
+    test: SWEEPER,
+    name: 'tries each session once',
+  },
+  {
+    guard: 'A session that loses one worker after the other is quarantined.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: 'pausesMs: [0, 0, 15_000, 60_000]',
+    replace: 'pausesMs: [0, 0, 15_000, 60_000, 60_000, 60_000]',
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'one after the other',
+  },
+  {
+    guard: 'Two lost workers cost a session no moment.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: 'if (pause === 0) return',
+    replace: 'if (pause === -1) return',
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'one after the other',
+  },
+  {
+    guard: 'A finished turn says that a session is not what takes its workers down.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: '{ losses: null }',
+    replace: '{}',
+    test: FENCING,
+    name: 'until that finishes a turn',
   },
 ];
