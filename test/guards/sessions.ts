@@ -6,6 +6,7 @@ const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
 const SWEEPER = 'src/modules/runners/runners/fencing.sweeper.spec.ts';
+const BUSY = 'src/modules/runners/runners/busy-starts.db-spec.ts';
 const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
 const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
 const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
@@ -808,5 +809,37 @@ export const SESSIONS: readonly Guard[] = [
     replace: '{}',
     test: FENCING,
     name: 'until that finishes a turn',
+  },
+  {
+    guard: 'What passes at the database or on a host fails no start.',
+    file: 'src/modules/sessions/launch/launch-planner.ts',
+    find: 'throw isPassing(error) ? new HostBusy(why, { cause: error }) : new',
+    replace: 'throw isPassing(error) && why === undefined ? new HostBusy(why, { cause: error }) : new',
+    test: 'src/modules/sessions/launch/launch-planner.spec.ts',
+    name: 'what passes is told as such',
+  },
+  {
+    guard: 'A program that the host has no room for is no program that dies.',
+    file: 'src/platform/runtime/spawn.ts',
+    find: 'HOST_SHORT.has(code) ? new',
+    replace: 'HOST_SHORT.has(why) ? new',
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'says so of the host',
+  },
+  {
+    guard: 'A start that the host has no room for ends no session.',
+    file: 'src/modules/runners/runners/session-actor.ts',
+    find: "decide: failedStart('busy', ",
+    replace: "decide: failedStart('timeout', ",
+    test: BUSY,
+    name: 'is put off, however often',
+  },
+  {
+    guard: 'A host that has no room for a start takes no other one for a while.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: ' || performance.now() < this.#shortUntil',
+    replace: '',
+    test: BUSY,
+    name: 'leave others to those with room',
   },
 ];

@@ -132,6 +132,17 @@ describe('a start that has failed', () => {
     expect(afterFailedStart(creating(), 'auth_required', facts())).toMatchObject({ to: 'failed-create', reason: 'auth-required' });
   });
 
+  // Guard: five moments in which a host has no room would end the session, and take its messages.
+  it('counts for nothing where the host or the database had no room for it', () => {
+    const busy = afterFailedStart(creating({ failed_starts: 4 }), 'busy', facts());
+    expect(busy).toEqual({
+      to: 'asleep',
+      reason: 'handover',
+      set: { wake_request: 'handover', wake_requested_at: NOW, not_before: inSeconds(5) },
+    });
+    expect(afterFailedStart(creating({ stop_request: 'close' }), 'busy', facts()).to).toBe('closed');
+  });
+
   it('is a handover when it was called off', () => {
     expect(afterFailedStart(creating(), 'aborted', facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'handover' } });
   });

@@ -33,6 +33,8 @@ export interface ExitSettings {
   readonly rateLimitMs: number;
   /** Starts that fail in a row before the session has failed. */
   readonly maxFailedStarts: number;
+  /** Until a start is tried again that failed for the state of the host, or of the database: that counts as none. */
+  readonly busyMs: number;
 }
 
 export const EXIT_SETTINGS: ExitSettings = {
@@ -41,6 +43,7 @@ export const EXIT_SETTINGS: ExitSettings = {
   quarantineMs: 300_000,
   rateLimitMs: 1_800_000,
   maxFailedStarts: MAX_FAILED_STARTS,
+  busyMs: 5_000,
 };
 
 /**
@@ -84,7 +87,7 @@ export function afterExit(row: SessionRow, exit: Pick<Exit, 'cause'>, facts: Exi
 /** After a start that has failed; nothing of the process is left. */
 export function afterFailedStart(
   row: SessionRow,
-  failure: Exclude<StartFailure, 'unconfirmed_dead'>,
+  failure: Exclude<StartFailure, 'unconfirmed_dead'> | 'busy',
   facts: ExitFacts,
   settings = EXIT_SETTINGS,
 ): Decision {
@@ -94,6 +97,8 @@ export function afterFailedStart(
   switch (failure) {
     case 'aborted':
       return asleep(row, facts, 'handover', { wake: 'handover' });
+    case 'busy':
+      return asleep(row, facts, 'handover', { wake: 'handover', inMs: settings.busyMs });
     case 'auth_required':
       return { to: 'failed-create', reason: 'auth-required', set: { failed_starts } };
     case 'not_found':

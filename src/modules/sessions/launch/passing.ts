@@ -1,9 +1,10 @@
 import { ProblemError } from '../../../contract/problems.js';
 import { isRetryable } from '../../../platform/database/pg-errors.js';
 import { HostBusy } from '../../../platform/runtime/port.js';
+import { HOST_SHORT } from '../../../platform/runtime/shortages.js';
 
 /** What the system says of a moment, and not of what was asked for. */
-const SHORT = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC']);
+const SHORT = new Set([...HOST_SHORT, 'ENOSPC']);
 
 /** Milliseconds until what could not begin here is given back. */
 export const BUSY_MS = 1_000;
