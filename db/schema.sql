@@ -1358,6 +1358,7 @@ create table sessions (
   circuit_until timestamp with time zone,
   failure text,
   tried_hash text,
+  losses timestamp with time zone[],
   constraint sessions_pkey PRIMARY KEY (pk),
   constraint sessions_id_key UNIQUE (stream_id, id),
   constraint sessions_runner_id_fkey FOREIGN KEY (runner_id) REFERENCES runners(id),

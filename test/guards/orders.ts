@@ -62,6 +62,22 @@ export const ORDERS: readonly Guard[] = [
     test: LEASED,
   },
   {
+    guard: 'A lease of work counts from when its claim was sent.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'renewedAt: claimedAt,',
+    replace: 'renewedAt: performance.now(),',
+    test: LEASED,
+    name: 'holds from when it was sent',
+  },
+  {
+    guard: 'Work whose lease is over when the claim is answered is not begun.',
+    file: 'src/modules/sessions/launch/leased-work.ts',
+    find: 'if (this.#isOver(claimedAt)) return;',
+    replace: '',
+    test: LEASED,
+    name: 'begins nothing once it holds no more',
+  },
+  {
     guard: 'What comes of work under a lost lease is told no more.',
     file: 'src/modules/sessions/launch/leased-work.ts',
     find: 'for (let wait = 100; !held.lost; wait *= 2) {',

@@ -5,6 +5,8 @@ const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
+const SWEEPER = 'src/modules/runners/runners/fencing.sweeper.spec.ts';
+const BUSY = 'src/modules/runners/runners/busy-starts.db-spec.ts';
 const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
 const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
 const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
@@ -767,5 +769,77 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'if (!(await this.repository.holdIdle(tx, machine, session)) || (await this.processes.find({})).length > 0) return 0;',
     test: FENCING,
     name: 'before the host was renamed',
+  },
+  {
+    guard: 'A city that somebody has locked keeps nobody from the sessions of others after the loss of a worker.',
+    file: 'src/modules/runners/runners/fencing.sweeper.ts',
+    find: 'if (isPassing(error)) blocked.set(',
+    replace: 'if (isPassing(error) && taken < 0) blocked.set(',
+    test: SWEEPER,
+    name: 'gets beyond a city',
+  },
+  {
+    guard: 'A sweep over what lost workers have left tries each session once.',
+    file: 'src/modules/runners/runners/fencing.sweeper.ts',
+    find: 'after = lost.at(-1)!.pk;',
+    replace: 'after = 0;',
+    test: SWEEPER,
+    name: 'tries each session once',
+  },
+  {
+    guard: 'A session that loses one worker after the other is quarantined.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: 'pausesMs: [0, 0, 15_000, 60_000]',
+    replace: 'pausesMs: [0, 0, 15_000, 60_000, 60_000, 60_000]',
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'one after the other',
+  },
+  {
+    guard: 'Two lost workers cost a session no moment.',
+    file: 'src/modules/runners/runners/after-exit.ts',
+    find: 'if (pause === 0) return',
+    replace: 'if (pause === -1) return',
+    test: 'src/modules/runners/runners/after-exit.spec.ts',
+    name: 'one after the other',
+  },
+  {
+    guard: 'A finished turn says that a session is not what takes its workers down.',
+    file: 'src/modules/runners/runners/session-turns.ts',
+    find: '{ losses: null }',
+    replace: '{}',
+    test: FENCING,
+    name: 'until that finishes a turn',
+  },
+  {
+    guard: 'What passes at the database or on a host fails no start.',
+    file: 'src/modules/sessions/launch/launch-planner.ts',
+    find: 'throw isPassing(error) ? new HostBusy(why, { cause: error }) : new',
+    replace: 'throw isPassing(error) && why === undefined ? new HostBusy(why, { cause: error }) : new',
+    test: 'src/modules/sessions/launch/launch-planner.spec.ts',
+    name: 'what passes is told as such',
+  },
+  {
+    guard: 'A program that the host has no room for is no program that dies.',
+    file: 'src/platform/runtime/spawn.ts',
+    find: 'HOST_SHORT.has(code) ? new',
+    replace: 'HOST_SHORT.has(why) ? new',
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'says so of the host',
+  },
+  {
+    guard: 'A start that the host has no room for ends no session.',
+    file: 'src/modules/runners/runners/session-actor.ts',
+    find: "decide: failedStart('busy', ",
+    replace: "decide: failedStart('timeout', ",
+    test: BUSY,
+    name: 'is put off, however often',
+  },
+  {
+    guard: 'A host that has no room for a start takes no other one for a while.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: ' || performance.now() < this.#shortUntil',
+    replace: '',
+    test: BUSY,
+    name: 'leave others to those with room',
   },
 ];

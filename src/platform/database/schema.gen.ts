@@ -966,6 +966,7 @@ export interface Sessions {
   launch_options: Json | null;
   launch_parts: Json | null;
   live: Generated<boolean>;
+  losses: ArrayType<Timestamp> | null;
   metadata: Generated<Json>;
   named_identity: string | null;
   not_before: Timestamp | null;

@@ -89,8 +89,8 @@ export class StartError extends Error {
 
 /** The host has no place for it at this moment: nothing was begun, and another host, or another time, may have one. */
 export class HostBusy extends StartError {
-  constructor(message: string) {
-    super('unsupported', message);
+  constructor(message: string, options?: ErrorOptions) {
+    super('unsupported', message, '', options);
   }
 }
 

@@ -3,8 +3,9 @@ import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import type { Readable, Writable } from 'node:stream';
 import { endProcess, type Ending } from './ending.js';
-import { StartError, type Entered, type Program, type Sandbox } from './port.js';
+import { HostBusy, StartError, type Entered, type Program, type Sandbox } from './port.js';
 import { birthOf, markersOf } from './process-table.js';
+import { HOST_SHORT } from './shortages.js';
 import { readSteadily } from './steadily.js';
 import { Tail } from './tail.js';
 
@@ -39,7 +40,8 @@ export interface AgentProcess {
 /**
  * Starts a program in a session and process group of its own with three pipes. No shell, nothing inherited.
  *
- * @throws StartError not_found when the program or the directory is missing or may not be used, died for the rest.
+ * @throws StartError not_found when the program or the directory is missing or may not be used, died for the rest; HostBusy where the host has no
+ * memory, process or file left for it.
  */
 export async function spawnAgent({ command, args, cwd, env, sandbox }: SpawnSpec, means: EndingMeans = {}): Promise<AgentProcess> {
   const { child, endedFor } = await spawned({ command, args, cwd, env }, sandbox);
@@ -125,10 +127,15 @@ async function spawned(
     await once(child, 'spawn');
     return { child, endedFor };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const failure = code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR' ? 'not_found' : 'died';
-    const why =
-      failure === 'not_found' ? `${command} is not a program that can be started here` : `${command} could not be started: ${code}`;
-    throw new StartError(failure, why, '', { cause: error });
+    throw notSpawned(command, error);
   }
+}
+
+/** What the system says of a program that it does not start. */
+export function notSpawned(command: string, cause: unknown): StartError {
+  const { code = '' } = cause as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'EACCES' || code === 'ENOTDIR')
+    return new StartError('not_found', `${command} is not a program that can be started here`, '', { cause });
+  const why = `${command} could not be started: ${code}`;
+  return HOST_SHORT.has(code) ? new HostBusy(why, { cause }) : new StartError('died', why, '', { cause });
 }

@@ -2,9 +2,6 @@ import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
 import { once } from 'node:events';
 import type { Program } from './port.js';
 
-/** What the system says of a moment, and not of what was asked for. */
-export const OF_A_MOMENT: ReadonlySet<string> = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM', 'ENOSPC']);
-
 /**
  * Starts a program in a session and process group of its own, and answers once it runs. Where this process has no file descriptor left, Node
  * gives back a child without pipes and tells why a moment later, as an event: whoever reaches for a pipe at once fails before he listens, and

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { STOP_REQUESTS } from '../../sessions/session-store/session-states.js';
-import { afterExit, afterFailedStart, afterLoss, backoffMs, type ExitFacts } from './after-exit.js';
+import { afterExit, afterFailedStart, afterLoss, backoffMs, givenBack, type ExitFacts } from './after-exit.js';
 import { NOW, running as row } from './testing/exit-rows.js';
 
 const facts = (over: Partial<ExitFacts> = {}): ExitFacts => ({ queued: false, inTurn: false, productive: true, now: NOW, ...over });
@@ -132,6 +132,17 @@ describe('a start that has failed', () => {
     expect(afterFailedStart(creating(), 'auth_required', facts())).toMatchObject({ to: 'failed-create', reason: 'auth-required' });
   });
 
+  // Guard: five moments in which a host has no room would end the session, and take its messages.
+  it('counts for nothing where the host or the database had no room for it', () => {
+    const busy = afterFailedStart(creating({ failed_starts: 4 }), 'busy', facts());
+    expect(busy).toEqual({
+      to: 'asleep',
+      reason: 'handover',
+      set: { wake_request: 'handover', wake_requested_at: NOW, not_before: inSeconds(5) },
+    });
+    expect(afterFailedStart(creating({ stop_request: 'close' }), 'busy', facts()).to).toBe('closed');
+  });
+
   it('is a handover when it was called off', () => {
     expect(afterFailedStart(creating(), 'aborted', facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'handover' } });
   });
@@ -143,14 +154,54 @@ describe('a start that has failed', () => {
 
 describe('a lost runner', () => {
   it.each([
-    ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
-    ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
+    ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW, losses: [NOW] } }],
+    ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW, losses: [NOW] } }],
     ['draining', { to: 'asleep', reason: 'runner-lost', set: {} }],
     ['suspended', { to: 'same', set: {} }],
   ] as const)('leaves one that is %s', (state, expected) => {
     expect(afterLoss(row({ state }), facts())).toEqual(expected);
   });
+
+  // Guard: what takes a worker's memory would take that of all others, one after the other.
+  it('lets a session that loses one after the other wait longer and longer, and quarantines it', () => {
+    let lost = row();
+    const waits: unknown[] = [];
+    for (const seconds of [0, 60, 120, 180, 240, 2_100]) {
+      const now = inSeconds(seconds);
+      const decision = afterLoss(lost, { queued: false, now });
+      const { not_before, quarantined_until, failure, ...set } = decision.to === 'closed' ? never(decision) : decision.set;
+      const until = not_before ?? quarantined_until ?? now;
+      waits.push([decision.to, (until.getTime() - now.getTime()) / 1000, failure?.match(/\d+ times/)?.[0]]);
+      expect(set.wake_request).toBe('failover');
+      lost = row({ losses: set.losses! });
+    }
+    expect(waits).toEqual([
+      ['asleep', 0, undefined],
+      ['asleep', 0, undefined],
+      ['asleep', 15, '3 times'],
+      ['asleep', 60, '4 times'],
+      ['quarantined', 1_800, '5 times'],
+      ['quarantined', 1_800, '6 times'],
+    ]);
+  });
+
+  it('is forgotten after an hour, and counts for nobody who is to stop, or of whom nothing has run', () => {
+    const losses = [ago(3_700), ago(3_600), ago(3_599), ago(1)];
+    expect(afterLoss(row({ losses }), facts())).toMatchObject({ to: 'asleep', set: { losses: [ago(3_599), ago(1), NOW] } });
+    for (const decision of [
+      afterLoss(row({ losses, stop_request: 'reset' }), facts()),
+      afterLoss(row({ losses, state: 'draining' }), facts()),
+      givenBack(row({ losses }), facts()),
+    ]) {
+      expect(decision).not.toHaveProperty('set.losses');
+      expect(decision).not.toHaveProperty('set.not_before');
+    }
+  });
 });
+
+function never(decision: unknown): never {
+  throw new Error(JSON.stringify(decision));
+}
 
 it('waits a second, then twice as long each time, at most a minute', () => {
   expect([1, 2, 3, 6, 7, 50].map(backoffMs)).toEqual([1000, 2000, 4000, 32_000, 60_000, 60_000]);

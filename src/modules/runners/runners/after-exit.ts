@@ -33,6 +33,8 @@ export interface ExitSettings {
   readonly rateLimitMs: number;
   /** Starts that fail in a row before the session has failed. */
   readonly maxFailedStarts: number;
+  /** Until a start is tried again that failed for the state of the host, or of the database: that counts as none. */
+  readonly busyMs: number;
 }
 
 export const EXIT_SETTINGS: ExitSettings = {
@@ -41,6 +43,18 @@ export const EXIT_SETTINGS: ExitSettings = {
   quarantineMs: 300_000,
   rateLimitMs: 1_800_000,
   maxFailedStarts: MAX_FAILED_STARTS,
+  busyMs: 5_000,
+};
+
+/**
+ * Workers are lost for many reasons, and all their sessions with them: two losses cost none of them a moment. One after all pauses is quarantined; it
+ * may take down two workers an hour then.
+ */
+const LOSSES = {
+  windowMs: 3_600_000,
+  /** After the first, second, third … within the window. */
+  pausesMs: [0, 0, 15_000, 60_000] as readonly number[],
+  quarantineMs: 1_800_000,
 };
 
 const BACKOFF_MS = 1_000;
@@ -73,7 +87,7 @@ export function afterExit(row: SessionRow, exit: Pick<Exit, 'cause'>, facts: Exi
 /** After a start that has failed; nothing of the process is left. */
 export function afterFailedStart(
   row: SessionRow,
-  failure: Exclude<StartFailure, 'unconfirmed_dead'>,
+  failure: Exclude<StartFailure, 'unconfirmed_dead'> | 'busy',
   facts: ExitFacts,
   settings = EXIT_SETTINGS,
 ): Decision {
@@ -83,6 +97,8 @@ export function afterFailedStart(
   switch (failure) {
     case 'aborted':
       return asleep(row, facts, 'handover', { wake: 'handover' });
+    case 'busy':
+      return asleep(row, facts, 'handover', { wake: 'handover', inMs: settings.busyMs });
     case 'auth_required':
       return { to: 'failed-create', reason: 'auth-required', set: { failed_starts } };
     case 'not_found':
@@ -101,8 +117,27 @@ export function afterFailedStart(
   }
 }
 
-/** After its runner is gone for good; what it ran is dead or is ended before the next start. */
+/**
+ * After its runner is gone for good; what it ran is dead or is ended before the next start. What a session does may be what its runner was lost
+ * for: one that has lost several in a row, and finished no turn between them, takes the next one down less and less often.
+ */
 export function afterLoss(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): Decision {
+  const decision = givenBack(row, facts);
+  const { now } = facts;
+  if (row.stop_request !== null || decision.to !== 'asleep' || decision.set.wake_request !== 'failover') return decision;
+  const losses = [...(row.losses ?? []).filter((at) => at.getTime() > now.getTime() - LOSSES.windowMs), now];
+  const failure = `its worker was lost ${losses.length} times in a row, and it finished no turn between them`;
+  const pause = LOSSES.pausesMs[losses.length - 1];
+  if (pause === 0) return { ...decision, set: { ...decision.set, losses } };
+  const until = new Date(now.getTime() + (pause ?? LOSSES.quarantineMs));
+  const set = { ...decision.set, losses, failure };
+  return pause === undefined
+    ? { to: 'quarantined', reason: 'quarantine', set: { ...set, quarantined_until: until }, message: failure }
+    : { ...decision, set: { ...set, not_before: until } };
+}
+
+/** After its runner has taken it and knows nothing of it: nothing has run. */
+export function givenBack(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): Decision {
   if (row.stop_request !== null) return asWished(row, facts);
   switch (row.state) {
     case 'creating':

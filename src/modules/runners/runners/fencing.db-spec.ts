@@ -83,6 +83,21 @@ describe('a runner that is gone', () => {
     expect(await fixture.row(pk)).toMatchObject({ generation: 2, live: true, session_key: 'conversation-2' });
   });
 
+  it('is counted with others that its session has lost, until that finishes a turn', async () => {
+    const { pk } = await a.create(fixture.city);
+    await fixture.until(pk, 'active');
+    await sql`update sessions set losses = array[now(), now()] where pk = ${pk}`.execute(fixture.db);
+    a.kill();
+    const b = await fixture.runner('b');
+    const row = await fixture.when(pk, ({ not_before }) => not_before !== null);
+    expect(row).toMatchObject({ state: 'asleep', wake_request: 'failover', failure: expect.stringContaining('lost 3 times in a row') });
+    expect(row.losses).toHaveLength(3);
+    await fixture.unpause(pk);
+    await fixture.until(pk, 'active');
+    await b.send(fixture.city, pk, 'hello');
+    await fixture.when(pk, ({ losses }) => losses === null);
+  });
+
   it.each([
     ['close', 'closed', null],
     ['kill', 'asleep', null],

@@ -2,14 +2,19 @@ import { Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { Db } from '../../../platform/database/database.js';
 import { DueLooks } from '../../../platform/database/due-looks.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { atOnce } from '../../../platform/time/at-once.js';
+import { isPassing } from '../../sessions/launch/passing.js';
 import { afterLoss } from './after-exit.js';
 import { RunnerTimings } from './runner-timings.js';
 import { RunnerRepository } from './runner.repository.js';
 import { RunnerStates } from './runner-states.js';
-import { SessionWorkRepository } from './session-work.repository.js';
+import { SessionWorkRepository, type LostSession } from './session-work.repository.js';
 import { SessionExits } from './session-exits.js';
 
 const BATCH = 200;
+const CITIES_AT_ONCE = 4;
+/** A city of which so many could not be settled for a lock, or the database, is left to the next sweep. One session that somebody has locked leaves it the others. */
+const MAX_BLOCKED = 2;
 const PURGE_MS = 3_600_000;
 
 /**
@@ -47,22 +52,39 @@ export class FencingSweeper implements OnApplicationBootstrap {
       this.#purgedAt = performance.now();
       await this.runners.purge(this.db);
     }
+    return this.#settleAll(signal);
+  }
+
+  /** Each at most once, several cities at a time: what cannot be settled now holds up no others, and the sweep ends. */
+  async #settleAll(signal: AbortSignal | undefined): Promise<number> {
     let taken = 0;
-    for (;;) {
-      const lost = await this.repository.ofGoneRunners(this.db, BATCH);
-      for (const session of lost) {
-        if (signal?.aborted === true) return taken;
-        try {
-          const settled = await this.exits.settle(session.city, session, { decide: (row, facts) => afterLoss(row, facts) });
-          if (settled !== undefined) taken++;
-        } catch (error) {
-          this.log.warn(
-            { err: error, session: session.pk },
-            'a session of a lost runner could not be taken back; the next turn tries again',
-          );
+    const blocked = new Map<number, number>();
+    const isLeft = (streamId: number): boolean => (blocked.get(streamId) ?? 0) >= MAX_BLOCKED;
+    for (let after = 0; ;) {
+      const except = [...blocked.keys()].filter(isLeft);
+      const lost = await this.repository.ofGoneRunners(this.db, { after, except, limit: BATCH });
+      const cities = Map.groupBy(lost, ({ city }) => city.streamId);
+      await atOnce(CITIES_AT_ONCE, cities, async ([streamId, sessions]) => {
+        for (const session of sessions) {
+          if (signal?.aborted === true || isLeft(streamId)) return;
+          try {
+            if (await this.#settle(session)) taken++;
+          } catch (error) {
+            if (isPassing(error)) blocked.set(streamId, (blocked.get(streamId) ?? 0) + 1);
+            this.log.warn(
+              { err: error, session: session.pk },
+              'a session of a lost runner could not be taken back; the next turn tries again',
+            );
+          }
         }
-      }
-      if (lost.length < BATCH) return taken;
+      });
+      if (lost.length < BATCH || signal?.aborted === true) return taken;
+      after = lost.at(-1)!.pk;
     }
+  }
+
+  async #settle(session: LostSession): Promise<boolean> {
+    const settled = await this.exits.settle(session.city, session, { decide: (row, facts) => afterLoss(row, facts) });
+    return settled !== undefined;
   }
 }

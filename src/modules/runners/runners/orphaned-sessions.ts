@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
-import { afterLoss } from './after-exit.js';
+import { givenBack } from './after-exit.js';
 import type { RunnerLease } from './runner-lease.js';
 import type { RunnerContext } from './runner-context.js';
 
@@ -50,7 +50,7 @@ export class OrphanedSessions {
       if (place === undefined) continue;
       await this.context.processes.end({ city: place.city.name, session: place.id });
       const owned = { pk: stray.pk, generation: stray.generation, runnerId: lease.id };
-      await this.context.exits.settle(place.city, owned, { decide: (row, facts) => afterLoss(row, facts) });
+      await this.context.exits.settle(place.city, owned, { decide: (row, facts) => givenBack(row, facts) });
     }
   }
 }

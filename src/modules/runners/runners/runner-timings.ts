@@ -18,6 +18,8 @@ export class RunnerTimings {
   readonly overdueMs: number = 1_500;
   /** Starts in progress at once. */
   readonly startsAtOnce: number = 16;
+  /** How long a runner takes no sessions whose host has no process, file or memory left for one. */
+  readonly shortMs: number = 5_000;
   /** From the claim to the launch plan; what follows has the city's `startup_timeout`. */
   readonly planMs: number = 60_000;
   /** Entries wait this long for others when a write has just been done. A subscriber is to see a word within 50 ms. */

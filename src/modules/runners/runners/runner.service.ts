@@ -17,7 +17,7 @@ import type { RunnerLease } from './runner-lease.js';
 import { RunnerRegistry } from './runner-registry.js';
 import { RunnerContext } from './runner-context.js';
 import { SessionActor } from './session-actor.js';
-import { SessionClaims } from './session-claims.js';
+import { SessionClaims, type Claimed } from './session-claims.js';
 import { OrphanedSessions, type Stray } from './orphaned-sessions.js';
 
 const ENDED_MS = 30_000;
@@ -39,6 +39,8 @@ export class Runner implements OnApplicationBootstrap {
   #looks = 0;
   readonly #bornIn = new WeakMap<SessionActor, number>();
   #clean = false;
+  /** Until then this host has nothing left for another process. */
+  #shortUntil = -Infinity;
   #handing = false;
 
   constructor(
@@ -179,12 +181,15 @@ export class Runner implements OnApplicationBootstrap {
 
   async #claim(): Promise<void> {
     const lease = this.registry.lease;
-    if (lease === undefined || !this.#clean || !this.registry.accepting) return;
+    if (lease === undefined || !this.#clean || !this.registry.accepting || performance.now() < this.#shortUntil) return;
     const room = Math.min(this.context.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
-    await this.#orphaned.while(() =>
-      this.claims.claim(lease, room, (claimed) => this.#adopt(new SessionActor(this.context, claimed, lease, () => this.#claims.ask()))),
-    );
+    await this.#orphaned.while(() => this.claims.claim(lease, room, (claimed) => this.#adopt(this.#actor(claimed, lease))));
+  }
+
+  #actor(claimed: Claimed, lease: RunnerLease): SessionActor {
+    const short = (): void => void (this.#shortUntil = performance.now() + this.context.timings.shortMs);
+    return new SessionActor(this.context, claimed, lease, () => this.#claims.ask(), short);
   }
 
   #adopt(actor: SessionActor): void {

@@ -1,7 +1,9 @@
-import { StartError, UnconfirmedDead, type Exit, type RunningAgent } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError, UnconfirmedDead, type Exit, type RunningAgent } from '../../../platform/runtime/port.js';
+import { isHostShort } from '../../../platform/runtime/shortages.js';
 import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
+import { isPassing } from '../../sessions/launch/passing.js';
 import { createTarget } from '../../sessions/sessions/sessions.operations.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import type { InboxItem } from './inbox.repository.js';
@@ -53,6 +55,8 @@ export class SessionActor {
     lease: RunnerLease,
     /** Called when the start is over, one way or the other: there is room for another one. */
     private readonly started: () => void = () => undefined,
+    /** Called when this host is short of what any start needs. */
+    private readonly short: () => void = () => undefined,
   ) {
     const { pk, generation } = claimed.row;
     this.pk = pk;
@@ -112,7 +116,8 @@ export class SessionActor {
       if (error instanceof Fenced) return;
       if (error instanceof StartError) return await this.#startFailed(error).catch(this.#unexpected);
       this.#unexpected(error);
-      await this.#startFailed(new StartError('died', String(error))).catch(this.#unexpected);
+      const failed = isPassing(error) ? new HostBusy(String(error), { cause: error }) : new StartError('died', String(error));
+      await this.#startFailed(failed).catch(this.#unexpected);
     }
   }
 
@@ -137,6 +142,10 @@ export class SessionActor {
     if (failure === 'unconfirmed_dead') {
       await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
       return this.#settle({ decide: failedStart('died', this.claimed.breaker), how: 'start_failed', message });
+    }
+    if (error instanceof HostBusy) {
+      if (isHostShort(error)) this.short();
+      return this.#settle({ decide: failedStart('busy', this.claimed.breaker), how: 'start_failed', message });
     }
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
     await this.#recordFailure(stderrTail);

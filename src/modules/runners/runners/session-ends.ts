@@ -20,10 +20,13 @@ export interface ProcessEnd {
   readonly breaker: BreakerSettings | undefined;
 }
 
+/** Starts that say nothing of what was started. */
+const BLAMELESS: ReadonlySet<string> = new Set(['aborted', 'busy', 'auth_required']);
+
 /** What becomes of a session whose process could not be started. */
 export function failedStart(failure: Parameters<typeof afterFailedStart>[1], breaker: BreakerSettings | undefined): Ended['decide'] {
   return (row, facts) => {
-    const fruitless = row.stop_request === null && failure !== 'aborted' && failure !== 'auth_required';
+    const fruitless = row.stop_request === null && !BLAMELESS.has(failure);
     const decision = afterFailedStart(row, failure, { ...facts, productive: false });
     return withBreaker(row, decision, { fruitless, now: facts.now }, breaker);
   };

@@ -155,7 +155,11 @@ export class SessionTurns {
     const usage = this.#usage;
     await this.owner.change(async (changes, row) => {
       const swallowed = refused?.cause_ === 'died';
-      const progress = { failed_starts: 0, ...(row.restarts.length === 0 ? {} : { restarts: [] }) };
+      const progress = {
+        failed_starts: 0,
+        ...(row.restarts.length === 0 ? {} : { restarts: [] }),
+        ...(row.losses === null ? {} : { losses: null }),
+      };
       const after = await changes.patch(row, { last_turn_at: NOW, ...(refused === undefined ? progress : {}) });
       if (refused !== undefined && !swallowed && message !== undefined)
         await messages.failed(changes, after, message.pk, { message: refused.message, ...codeOf(refused) });

@@ -98,8 +98,11 @@ export class SessionWorkRepository {
   readonly isLost = sql<boolean>`exists (select from runners where state in ('active', 'draining') and lease_until < clock_timestamp())
     or exists (select from runners r join sessions s on s.runner_id = r.id where r.state in ('lost', 'stopped'))`;
 
-  /** Sessions that name a runner which is gone. */
-  async ofGoneRunners(db: Kysely<Database>, limit: number): Promise<LostSession[]> {
+  /** Sessions that name a runner which is gone, by number. `except` are streams to pass over. */
+  async ofGoneRunners(
+    db: Kysely<Database>,
+    { after, except, limit }: { readonly after: number; readonly except: readonly number[]; readonly limit: number },
+  ): Promise<LostSession[]> {
     const { rows } = await sql<{
       pk: number;
       generation: number;
@@ -112,7 +115,8 @@ export class SessionWorkRepository {
       select s.pk, s.generation, s.runner_id as "runnerId", c.id, c.dir as path, e.name, s.stream_id as "streamId"
       from runners r join sessions s on s.runner_id = r.id
         join event_streams e on e.id = s.stream_id left join cities c on c.stream_id = s.stream_id
-      where r.state in ('lost', 'stopped') order by s.pk limit ${limit}`.execute(db);
+      where r.state in ('lost', 'stopped') and s.pk > ${after} and s.stream_id <> all(${[...except]}::bigint[])
+      order by s.pk limit ${limit}`.execute(db);
     return rows.map(({ pk, generation, runnerId, id, path, name, streamId }) => ({
       pk,
       generation,

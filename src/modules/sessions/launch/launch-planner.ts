@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { parseDuration } from '../../../contract/duration.js';
 import { ProblemError } from '../../../contract/problems.js';
 import { AppConfig } from '../../../platform/config/config.js';
-import { StartError } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError } from '../../../platform/runtime/port.js';
 import { Threads } from '../../../platform/threads/threads.js';
 import type { CityConfig, RigConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
@@ -21,6 +21,7 @@ import { LaunchRepository } from './launch.repository.js';
 import { mcpServersOf } from './mcp-servers.js';
 import { fingerprintWithPlace, partsWithPlace } from './place-fingerprint.js';
 import { networkOf } from './network.js';
+import { isPassing } from './passing.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';
 import { promptOf } from './prompt.js';
 import { scriptDocument } from './script-document.js';
@@ -50,14 +51,14 @@ export class LaunchPlanner {
     private readonly threads: Threads,
   ) {}
 
-  /** @throws StartError: `timeout` when something that may pass kept the plan from being made */
+  /** @throws StartError: HostBusy when the state of the host, or of the database, kept the plan from being made, `timeout` when something else did */
   async plan(city: LaunchCity, row: SessionRow, token: string | undefined): Promise<LaunchPlan> {
     try {
       return await this.#plan(city, row, token);
     } catch (error) {
-      if (error instanceof StartError) throw error;
-      const why = error instanceof Error ? error.message : String(error);
-      throw new StartError('timeout', `the start could not be prepared: ${why}`, '', { cause: error });
+      if (error instanceof StartError && !isPassing(error.cause)) throw error;
+      const why = `the start could not be prepared: ${error instanceof Error ? error.message : String(error)}`;
+      throw isPassing(error) ? new HostBusy(why, { cause: error }) : new StartError('timeout', why, '', { cause: error });
     }
   }
 

@@ -19,17 +19,20 @@ let lifecycle: Lifecycle;
 let begun: { readonly held: Held<Row>; readonly end: () => void }[];
 /** How often the work waits to be taken. */
 let waiting: number;
+/** Answers a claim. */
+let claim: () => Promise<readonly Row[]>;
 /** Answers a renewal. */
 let renew: (pks: readonly number[]) => Promise<ReadonlySet<number>>;
 
 beforeEach(() => {
   begun = [];
   waiting = 2;
+  claim = () => Promise.resolve(waiting-- > 0 ? [ROW] : []);
   renew = (pks) => Promise.resolve(new Set(pks));
   lifecycle = new Lifecycle(log);
   const source = {
     ...{ name: 'work', topic: 'work', due: sql<boolean>`true` },
-    claim: () => Promise.resolve(waiting-- > 0 ? [ROW] : []),
+    claim: () => claim(),
     renew: (pks: readonly number[]) => renew(pks),
     carryOut: (held: Held<Row>) => {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -45,6 +48,11 @@ afterEach(async () => {
 });
 
 const begins = (n: number): Promise<unknown> => eventually(() => Promise.resolve(begun.length >= n));
+/** Leases are renewed from now on, and nothing is taken. */
+const renews = (): void => {
+  const signals = { onTopics: () => () => undefined } as unknown as Signals;
+  leased.begin(signals, { watch: () => undefined } as unknown as DueLooks, lifecycle);
+};
 /** The same work again, as after an outage in which its lease ran out. */
 const takeTwice = async (): Promise<void> => {
   await leased.take();
@@ -84,8 +92,7 @@ describe('work that a process has lost and taken again', () => {
     renew = () => (asked.resolve(), answer.promise);
     await leased.take();
     await begins(1);
-    const signals = { onTopics: () => () => undefined } as unknown as Signals;
-    leased.begin(signals, { watch: () => undefined } as unknown as DueLooks, lifecycle);
+    renews();
     await asked.promise;
     await leased.take();
     renew = (pks) => Promise.resolve(new Set(pks));
@@ -104,5 +111,37 @@ describe('work that a process has lost and taken again', () => {
     await leased.take();
     await told;
     expect(writes).toBe(1);
+  });
+});
+
+describe('a claim whose answer comes late', () => {
+  const clock = performance.now.bind(performance);
+  let passed: number;
+  beforeEach(() => {
+    passed = 0;
+    performance.now = () => clock() + passed;
+    renew = () => new Promise(() => undefined);
+  });
+  afterEach(() => {
+    performance.now = clock;
+  });
+
+  // Guard: the lease runs from its claim on, and would be another's by then.
+  it('holds from when it was sent', async () => {
+    claim = () => Promise.resolve([{ pk: 8 }]);
+    await leased.take();
+    claim = () => ((passed += 3_000), Promise.resolve([ROW]));
+    await leased.take();
+    await begins(2);
+    passed += 5_500;
+    renews();
+    await eventually(() => Promise.resolve(begun[0]!.held.signal.aborted));
+    expect(begun[1]!.held).toMatchObject({ row: ROW, lost: true, signal: { aborted: true } });
+  });
+
+  it('begins nothing once it holds no more', async () => {
+    claim = () => ((passed += 8_500), Promise.resolve([ROW]));
+    expect(await leased.take()).toBe(1);
+    expect([leased.running, begun.length]).toEqual([0, 0]);
   });
 });

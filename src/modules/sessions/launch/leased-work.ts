@@ -111,8 +111,9 @@ export class LeasedWork<T extends { readonly pk: number }> {
     const open = Math.max(0, this.timings.atOnce - this.#running.size);
     const room = this.#places - this.#running.size;
     if (room <= 0) return 0;
+    const sentAt = performance.now();
     const taken = await this.source.claim({ room, open });
-    for (const row of taken) this.#begin(row);
+    for (const row of taken) this.#begin(row, sentAt);
     return taken.length;
   }
 
@@ -129,13 +130,15 @@ export class LeasedWork<T extends { readonly pk: number }> {
     }
   }
 
-  #begin(row: T): void {
+  /** The lease has begun at some time after its claim was sent, and not when the answer came. */
+  #begin(row: T, claimedAt: number): void {
     const { pk } = row;
     // After an outage this process may get again what it has lost and not ended yet.
     const former = this.#running.get(pk);
     if (former !== undefined) this.#lose(former);
+    if (this.#isOver(claimedAt)) return;
     const stop = new AbortController();
-    const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: performance.now(), lost: false };
+    const running: Running<T> = { row, stop, signal: stop.signal, renewedAt: claimedAt, lost: false };
     this.#running.set(pk, running);
     const work = this.#carryOut(running, this.#works.get(pk)).finally(() => {
       if (this.#running.get(pk) !== running) return;
@@ -165,7 +168,7 @@ export class LeasedWork<T extends { readonly pk: number }> {
   #startRenewal(): Promise<void> {
     // One that hangs must not keep this from being seen.
     this.#renewing ??= this.#renew().finally(() => (this.#renewing = undefined));
-    for (const running of this.#running.values()) if (performance.now() - running.renewedAt > this.timings.holdMs) this.#lose(running);
+    for (const running of this.#running.values()) if (this.#isOver(running.renewedAt)) this.#lose(running);
     return atMost(this.timings.renewMs, this.#renewing);
   }
 
@@ -180,6 +183,10 @@ export class LeasedWork<T extends { readonly pk: number }> {
       if (held.has(pk)) running.renewedAt = sentAt;
       else this.#lose(running);
     }
+  }
+
+  #isOver(renewedAt: number): boolean {
+    return performance.now() - renewedAt > this.timings.holdMs;
   }
 
   #lose(running: Running<T>): void {

@@ -1,7 +1,7 @@
 import { ProblemError } from '../../../contract/problems.js';
 import { isRetryable } from '../../../platform/database/pg-errors.js';
 import { HostBusy } from '../../../platform/runtime/port.js';
-import { OF_A_MOMENT } from '../../../platform/runtime/started.js';
+import { isOfAMoment } from '../../../platform/runtime/shortages.js';
 
 /** Milliseconds until what could not begin here is given back. */
 export const BUSY_MS = 1_000;
@@ -11,5 +11,5 @@ export function isPassing(error: unknown): boolean {
   if (error instanceof HostBusy || isRetryable(error)) return true;
   if (!(error instanceof Error)) return false;
   if (error instanceof ProblemError && error.problem === 'unavailable') return true;
-  return OF_A_MOMENT.has((error as NodeJS.ErrnoException).code ?? '') || isPassing(error.cause);
+  return isOfAMoment(error) || isPassing(error.cause);
 }

@@ -58,6 +58,8 @@ export interface SessionRow {
   readonly crashes: readonly Date[];
   /** When processes of a named session ended without a finished turn, since the last one that finished one. */
   readonly restarts: readonly Date[];
+  /** When its worker was lost, since it has last finished a turn; null for never. */
+  readonly losses: readonly Date[] | null;
   /** For that it is not started again before this. */
   readonly circuit_until: Date | null;
   readonly churns: number;
@@ -93,7 +95,7 @@ export const SESSION_ROW = sql`s.pk, s.stream_id, s.id, s.session_name, s.alias,
   s.rig, s.provider, s.preset, s.transport, s.origin, s.named_identity, s.created_by, s.state, s.reason, s.close_code, s.generation, s.epoch,
   s.instance_token, s.session_key, s.runner_id, s.live, s.wake_request, s.wake_requested_at, s.not_before, s.stop_request, s.stop_reason,
   s.stop_requested_at, s.stop_deadline, s.start_deadline, s.held_until, s.quarantined_until, s.reset_pending, s.delete_pending,
-  s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata, s.work_dir,
+  s.continuity_eligible, s.failed_starts, s.crashes, s.restarts, s.losses, s.circuit_until, s.churns, s.options, s.option_schema, s.capabilities, s.metadata, s.work_dir,
   s.launch_hash, s.launch_options, s.accepted_hash, s.stderr_tail, s.failure, s.tried_hash, s.created_at, s.updated_at, s.state_at, s.last_woke_at, s.ready_at,
   s.last_turn_at, s.closed_at`;
 

@@ -13,6 +13,7 @@ const ARRAY_COLUMNS = new Map<string, string>([
   ['past_aliases', 'text[]'],
   ['crashes', 'timestamptz[]'],
   ['restarts', 'timestamptz[]'],
+  ['losses', 'timestamptz[]'],
 ]);
 
 /** SQL of everybody who writes sessions. Reads that answer requests are the families' own. */

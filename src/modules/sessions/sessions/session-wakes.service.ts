@@ -30,6 +30,7 @@ const CLEARED = {
   churns: 0,
   crashes: [],
   restarts: [],
+  losses: null,
   circuit_until: null,
   reason: null,
   failure: null,

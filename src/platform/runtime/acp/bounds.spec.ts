@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { Readable, Writable } from 'node:stream';
 import { eventually } from '../../../../test/support/sse.js';
 import {
   ENTRY_BYTES,
@@ -14,10 +15,12 @@ import {
 import type { RuntimeEvent } from '../port.js';
 import { accepted, endAll, failed, start } from '../testing/acp-agents.js';
 import { readEvents, scripted } from '../testing/scripted-agent.js';
+import { MAX_MEMBERS } from './measure.js';
 import { LiveOptions } from './options.js';
 import { Permissions } from './permissions.js';
 import { PermissionRequest } from './schemas.js';
 import { Updates } from './updates.js';
+import { Wire } from './wire.js';
 
 /** What an agent may say is without end; what is kept of it is not. */
 type Entry = Extract<RuntimeEvent, { type: 'entry' }>;
@@ -279,4 +282,71 @@ describe('a message', () => {
     await agent.prompt('x', accepted);
     expect(reader.seen).toMatchObject([{ type: 'text', text: 'it is nested more than 1000 levels deep' }]);
   });
+
+  // Guard: one line keeps the worker busy for seconds, its lease runs out, and the session does the same to the next worker.
+  it('is left out, or refused, where it has too many members, however long its texts may be', async () => {
+    const many = `[${',[]'.repeat(MAX_MEMBERS / 2).slice(1)},[]]`;
+    const commas = `"${'\\"[,{'.repeat(MAX_MEMBERS)}"`;
+    const seen = await looked(
+      `{"jsonrpc":"2.0","method":"session/update","params":{"update":${many}}}`,
+      `{"jsonrpc":"2.0","method":"_own/asked","params":{"text":"]}"},"more":${many},"id":"q"}`,
+      `{"jsonrpc":"2.0","id":7,"method":"_own/flat"${',"a":0'.repeat(MAX_MEMBERS)}}`,
+      `{"jsonrpc":"2.0","method":"_own/words","params":${commas}}`,
+    );
+    expect(seen.map(({ message }) => message.method)).toEqual(['_own/words']);
+    expect(answers).toEqual([{ jsonrpc: '2.0', id: 'q', error: { code: -32_600, message: `it has more than ${MAX_MEMBERS} members` } }]);
+    expect(badLines).toBe(3);
+  });
+
+  it('counts for the memory that its members take', async () => {
+    const line = `{"jsonrpc":"2.0","method":"x","params":[${',{}'.repeat(1_000).slice(1)}]}`;
+    const [{ bytes }] = (await looked(line)) as [Looked];
+    expect(bytes).toBeGreaterThan(line.length + 2_000 * 30);
+  });
 });
+
+describe('lists', () => {
+  it('that are too long are not looked at', () => {
+    let read = 0;
+    const item = {
+      get id() {
+        return `i${++read}`;
+      },
+      get path() {
+        return `p${++read}`;
+      },
+      get content() {
+        return `c${++read}`;
+      },
+    };
+    const long = Array.from({ length: 4_001 }, () => item);
+    see('tool_call', { toolCallId: 't', content: long, locations: long });
+    see('plan', { entries: long });
+    see('config_option_update', { configOptions: long });
+    expect([read, told.length]).toEqual([0, 1]);
+    see('plan', { entries: long.slice(1) });
+    expect(read).toBeGreaterThan(0);
+    expect(told).toHaveLength(2);
+  });
+});
+
+interface Looked {
+  readonly message: Record<string, unknown>;
+  readonly bytes: number;
+}
+let answers: unknown[];
+let badLines: number;
+
+/** What of these lines is a message. */
+async function looked(...lines: string[]): Promise<Looked[]> {
+  const seen: Looked[] = [];
+  answers = [];
+  const stdin = new Writable({ write: (chunk: Buffer, _, done) => (answers.push(JSON.parse(chunk.toString())), done()) });
+  const wire = new Wire(Readable.from([Buffer.from(lines.map((line) => `${line}\n`).join(''))]), stdin, (message, bytes) => {
+    seen.push({ message, bytes });
+    return true;
+  });
+  await wire.stream.readable.getReader().read();
+  badLines = wire.badLines;
+  return seen;
+}

@@ -12,6 +12,10 @@ const id = text.transform(shortId);
 /** As it is: half of a surrogate pair may be at its end, and the other half come next. Whoever stores it makes it storable. */
 const words = z.string();
 const maybe = <T extends z.ZodType>(schema: T): z.ZodCatch<z.ZodOptional<T>> => schema.optional().catch(undefined);
+/** What has more is not read: each member is looked at, and what is wrong with it is written down. */
+const MAX_LISTED = 4_000;
+const list = <T extends z.ZodType>(schema: T): z.ZodPipe<z.ZodCustom<unknown[]>, z.ZodArray<T>> =>
+  z.custom<unknown[]>((value) => Array.isArray(value) && value.length <= MAX_LISTED).pipe(z.array(schema));
 const meta = z.record(z.string(), z.unknown());
 /** A figure that can be none is unknown: the event that ends a turn, and the columns, take whole numbers of this size alone. */
 const count = maybe(z.number().nonnegative().max(Number.MAX_SAFE_INTEGER).transform(Math.round));
@@ -45,15 +49,15 @@ export const ToolCall = z.object({
   name: maybe(text),
   kind: maybe(text),
   status: maybe(text),
-  content: maybe(z.array(ToolContent)),
-  locations: maybe(z.array(z.looseObject({ path: text }))),
+  content: maybe(list(ToolContent)),
+  locations: maybe(list(z.looseObject({ path: text }))),
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
   _meta: maybe(meta),
 });
 export type ToolCall = z.output<typeof ToolCall>;
 
-export const Plan = z.object({ entries: z.array(z.looseObject({ content: text, status: maybe(text), priority: maybe(text) })) });
+export const Plan = z.object({ entries: list(z.looseObject({ content: text, status: maybe(text), priority: maybe(text) })) });
 
 export const UsageUpdate = z.object({
   used: count,
@@ -62,19 +66,19 @@ export const UsageUpdate = z.object({
 });
 
 const Choice = z.looseObject({ value: text, name: maybe(text) });
-export const ConfigOptions = z.array(
+export const ConfigOptions = list(
   z.looseObject({
     id: text,
     name: maybe(text),
     type: maybe(text),
     category: maybe(text),
     currentValue: maybe(z.union([text, z.boolean()])),
-    options: maybe(z.array(z.union([Choice, z.looseObject({ options: z.array(Choice) })]))),
+    options: maybe(list(z.union([Choice, z.looseObject({ options: list(Choice) })]))),
   }),
 );
 export type ConfigOptions = z.output<typeof ConfigOptions>;
 
-export const Modes = z.object({ currentModeId: text, availableModes: z.array(z.looseObject({ id: text, name: maybe(text) })) });
+export const Modes = z.object({ currentModeId: text, availableModes: list(z.looseObject({ id: text, name: maybe(text) })) });
 export type Modes = z.output<typeof Modes>;
 
 /** What the three ways to a conversation answer. */
@@ -84,7 +88,7 @@ export type Opened = z.output<typeof Opened>;
 export const PermissionRequest = z.object({
   sessionId: text,
   toolCall: ToolCall,
-  options: z.array(z.object({ optionId: text, name: maybe(text), kind: maybe(text) })),
+  options: list(z.object({ optionId: text, name: maybe(text), kind: maybe(text) })),
 });
 export type PermissionRequest = z.output<typeof PermissionRequest>;
 
@@ -98,7 +102,7 @@ export const PromptAnswer = z.object({
 export const Compaction = z.object({
   compactionId: id,
   status: maybe(text),
-  summary: maybe(z.array(ContentBlock)),
+  summary: maybe(list(ContentBlock)),
   content: maybe(ContentBlock),
   error: maybe(text),
 });

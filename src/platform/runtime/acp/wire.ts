@@ -1,6 +1,7 @@
 import type { AnyMessage, Stream } from '@agentclientprotocol/sdk';
 import type { Readable, Writable } from 'node:stream';
 import { MAX_UNANSWERED } from '../limits.js';
+import { MAX_DEPTH, MAX_MEMBERS, measured, MEMBER_BYTES } from './measure.js';
 
 const MAX_LINE_BYTES = 8 * 1024 * 1024;
 /** In a row, without one message between them. */
@@ -9,10 +10,10 @@ const MAX_BAD_BYTES = 4 * MAX_LINE_BYTES;
 
 /** Characters of what is no protocol, for people. */
 const MAX_GARBAGE = 1_000;
-/** Levels of lists and objects in a message. What writes and measures messages calls itself for each, some thousand times at the most. */
-const MAX_DEPTH = 1_000;
 /** JSON-RPC: an invalid request. */
 const INVALID = -32_600;
+const TOO_DEEP = `it is nested more than ${MAX_DEPTH} levels deep`;
+const TOO_MANY = `it has more than ${MAX_MEMBERS} members`;
 /** Only clients ask this. */
 const FIRST = 'initialize';
 
@@ -22,7 +23,7 @@ export class Garbage extends Error {}
 export type Look = (message: Record<string, unknown>, bytes: number) => boolean | Promise<boolean>;
 
 /**
- * The two pipes of a process as a stream of messages. A line that is none, or is nested too deep, is left out and counted; an output that has
+ * The two pipes of a process as a stream of messages. A line that is none, or holds too much, is left out and counted; an output that has
  * nothing else in it ends the stream with an error. Nothing is read ahead of who reads.
  *
  * @param look sees every message first, in the order of the wire, and keeps those for which it answers true.
@@ -78,7 +79,7 @@ export class Wire {
   async *#messages(stdout: Readable): AsyncGenerator<AnyMessage, void, undefined> {
     try {
       for await (const line of this.#lines(stdout)) {
-        const message = parse(line);
+        const { message, tooMuch, bytes } = parse(line);
         // Answers to what nobody asked are not for the library: it would print each of them.
         // A program that repeats its input sends requests back that only we make.
         const isEcho = message !== undefined && !this.hasSpoken && message.method === FIRST;
@@ -88,15 +89,15 @@ export class Wire {
           if (isEcho) throw new Garbage('it repeats what it is told');
           continue;
         }
-        if (isTooDeep(message, line.length)) {
+        if (tooMuch !== undefined) {
           this.#bad(line.length);
-          const refusal = await this.#refuse(message);
+          const refusal = await this.#refuse(message, tooMuch);
           if (refusal !== undefined) yield refusal;
           continue;
         }
         this.hasSpoken = true;
         this.#badInRow = this.#badBytes = 0;
-        if (await this.look(message, line.length)) continue;
+        if (await this.look(message, bytes)) continue;
         if ('method' in message && 'id' in message) this.#owe();
         yield message as AnyMessage;
       }
@@ -114,10 +115,9 @@ export class Wire {
   }
 
   /** Nobody waits for ever: a request is refused, and an answer, which is returned, becomes one that refuses. */
-  async #refuse({ id, method }: Record<string, unknown>): Promise<AnyMessage | undefined> {
+  async #refuse({ id, method }: Message, why: string): Promise<AnyMessage | undefined> {
     if (typeof id !== 'string' && typeof id !== 'number') return undefined;
-    const error = { code: INVALID, message: `it is nested more than ${MAX_DEPTH} levels deep` };
-    const refusal: AnyMessage = { jsonrpc: '2.0', id, error };
+    const refusal: AnyMessage = { jsonrpc: '2.0', id, error: { code: INVALID, message: why } };
     if (method === undefined) return refusal;
     this.#owe();
     await this.#write(refusal);
@@ -171,27 +171,32 @@ export class Wire {
   }
 }
 
-function parse(line: Buffer): (Record<string, unknown> & { id?: unknown }) | undefined {
+type Message = Record<string, unknown> & { id?: unknown };
+
+interface Parsed {
+  /** Of one that holds too much, only what is its own. */
+  readonly message: Message | undefined;
+  readonly tooMuch: string | undefined;
+  /** About how much memory it takes. */
+  readonly bytes: number;
+}
+
+const NONE: Parsed = { message: undefined, tooMuch: undefined, bytes: 0 };
+
+function parse(line: Buffer): Parsed {
   // Most of what is no message does not even begin like one.
-  if (line[0] !== 0x7b && line.toString('utf8').trimStart()[0] !== '{') return undefined;
+  if (line[0] !== 0x7b && line.toString('utf8').trimStart()[0] !== '{') return NONE;
+  const { depth, members, head } = measured(line);
+  const tooMuch = depth > MAX_DEPTH ? TOO_DEEP : members > MAX_MEMBERS ? TOO_MANY : undefined;
+  const text = tooMuch === undefined ? line.toString('utf8') : head();
+  return { message: read(text), tooMuch, bytes: line.length + members * MEMBER_BYTES };
+}
+
+function read(text = ''): Message | undefined {
   try {
-    const message = JSON.parse(line.toString('utf8')) as Record<string, unknown>;
+    const message = JSON.parse(text) as Message;
     return message.jsonrpc === '2.0' && (typeof message.method === 'string' || 'id' in message) ? message : undefined;
   } catch {
     return undefined;
   }
-}
-
-/** Level by level: what calls itself for each level could not tell. */
-function isTooDeep(message: object, bytes: number): boolean {
-  // Each level is opened and closed.
-  if (bytes <= 2 * MAX_DEPTH) return false;
-  let level: object[] = [message];
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > MAX_DEPTH) return true;
-    level = level.flatMap((each) =>
-      Object.values(each).filter((member): member is object => typeof member === 'object' && member !== null),
-    );
-  }
-  return false;
 }

@@ -6,7 +6,7 @@ import path from 'node:path';
 import type { Isolation } from '../../../../platform/isolation/isolation.js';
 import { existing, type Mount } from '../../../../platform/isolation/mounts.js';
 import { HostBusy, StartError, UnconfirmedDead, type Program } from '../../../../platform/runtime/port.js';
-import { OF_A_MOMENT } from '../../../../platform/runtime/started.js';
+import { isOfAMoment } from '../../../../platform/runtime/shortages.js';
 import { PROGRAMS, SIGN_INS } from './host-places.js';
 
 /**
@@ -165,10 +165,6 @@ export class ProbeHost {
 /** It took too long; one that said too much is cut off as well. */
 function isCut(error: ExecFileException | null): boolean {
   return error?.killed === true && error.code !== 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER';
-}
-
-function isOfAMoment(error: unknown): boolean {
-  return error instanceof Error && (OF_A_MOMENT.has((error as NodeJS.ErrnoException).code ?? '') || isOfAMoment(error.cause));
 }
 
 async function executable(at: string): Promise<boolean> {

@@ -11,6 +11,7 @@ export const running = (over: Partial<SessionRow> = {}): SessionRow =>
     wake_request: null,
     failed_starts: 0,
     crashes: [],
+    losses: null,
     ready_at: NOW,
     ...over,
   }) as SessionRow;

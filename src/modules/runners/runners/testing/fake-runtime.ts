@@ -33,7 +33,7 @@ function deferred<T>(): Deferred<T> {
 export class FakeHost {
   readonly processes: FakeAgent[] = [];
   /** Answers how a start fails; undefined lets it succeed. */
-  refuse: (spec: StartSpec) => StartFailure | undefined = () => undefined;
+  refuse: (spec: StartSpec) => StartFailure | StartError | undefined = () => undefined;
   /** Waited for before a process is ready. */
   gate: (spec: StartSpec) => Promise<void> | undefined = () => undefined;
   /** What is said of a start that takes long. */
@@ -83,7 +83,7 @@ export class FakeHost {
     const failure = signal.aborted ? 'aborted' : this.refuse(spec);
     if (failure === undefined) return agent;
     if (failure !== 'unconfirmed_dead') agent.die({ code: 1, signal: null, cause: 'crashed', stderrTail: '' });
-    throw new StartError(failure, `fake: ${failure}`, 'the last words');
+    throw failure instanceof StartError ? failure : new StartError(failure, `fake: ${failure}`, 'the last words');
   }
 }
 
