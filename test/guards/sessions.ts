@@ -12,6 +12,7 @@ const INTERACTIONS = 'src/modules/sessions/interactions/interactions.repository.
 const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spec.ts';
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
 const POOL_PLAN = 'src/modules/runners/pools/pool-plan.spec.ts';
+const POOL_STATE = 'src/modules/runners/pools/pool-state.db-spec.ts';
 const POOL_LOOPS = 'src/modules/runners/pools/pool-loops.spec.ts';
 const EMPTY_RUNS = 'src/modules/sessions/session-store/empty-runs.repository.ts';
 const EMPTY_RUNS_SPEC = 'src/modules/sessions/session-store/empty-runs.db-spec.ts';
@@ -272,6 +273,22 @@ export const SESSIONS: readonly Guard[] = [
     replace: '(soon !== undefined && isKept(session, facts)',
     test: POOL_PLAN,
     name: 'fills a minimum at once',
+  },
+  {
+    guard: 'A look at the sessions of a city reads their last nudges, and not what else was said to them.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: "m.source = 'nudge' order by",
+    replace: "m.source || '' = 'nudge' order by",
+    test: POOL_STATE,
+    name: 'is looked at without that',
+  },
+  {
+    guard: 'Whether a wait was told is found without what else was said to its session.',
+    file: 'src/modules/runners/pools/wait-delivery.repository.ts',
+    find: "m.source = 'wait' and m.reference = ${nudgeId} order by",
+    replace: "m.source || '' = 'wait' and m.reference = ${nudgeId} order by",
+    test: POOL_STATE,
+    name: 'is told of a wait without that',
   },
   {
     guard: 'Many runs of one pool hide nothing of another one.',
