@@ -13,6 +13,11 @@ const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
 const INTERACTIONS = 'src/modules/sessions/interactions/interactions.repository.ts';
 const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spec.ts';
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
+const POOL_PLAN = 'src/modules/runners/pools/pool-plan.spec.ts';
+const POOL_STATE = 'src/modules/runners/pools/pool-state.db-spec.ts';
+const POOL_LOOPS = 'src/modules/runners/pools/pool-loops.spec.ts';
+const EMPTY_RUNS = 'src/modules/sessions/session-store/empty-runs.repository.ts';
+const EMPTY_RUNS_SPEC = 'src/modules/sessions/session-store/empty-runs.db-spec.ts';
 const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
 const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
@@ -220,16 +225,88 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/pool-plan.ts',
     find: '(closed.has(pk) && !hasRunner ? [pk] : [])',
     replace: '(closed.has(pk) || hasRunner ? [pk] : [])',
-    test: 'src/modules/runners/pools/pool-plan.spec.ts',
+    test: POOL_PLAN,
     name: 'gives who comes the names',
   },
   {
     guard: 'A run that is found empty counts in the same look at its pool.',
     file: 'src/modules/runners/pools/pool-plan.ts',
-    find: 'if (ended.size === 0) return emptyRuns;',
-    replace: 'if (ended.size >= 0) return emptyRuns;',
-    test: 'src/modules/runners/pools/pool-plan.spec.ts',
+    find: 'if (ended.size === 0) return facts;',
+    replace: 'if (ended.size >= 0) return facts;',
+    test: POOL_PLAN,
     name: 'counts a run that it finds empty itself',
+  },
+  {
+    guard: 'Members of a pool that take none of their own work are started after a pause.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "if (agentName !== null && (offered.get(agentName) ?? []).length > 0) left.push('member');",
+    replace: '',
+    test: POOL_LOOPS,
+    name: 'start few members for work of their own',
+  },
+  {
+    guard: 'A member is started at once for work of its own that is new.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: 'return offered.filter(({ at }) => at > runs.lastAt);',
+    replace: 'return offered.filter(({ at }) => at > this.facts.now);',
+    test: POOL_PLAN,
+    name: 'starts a member at once for work of its own',
+  },
+  {
+    guard: 'Sessions for a minimum that have nothing to do are started after a pause.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: 'if (missing > 0 && this.#rests(agent)) return;',
+    replace: '',
+    test: POOL_LOOPS,
+    name: 'start few for a minimum',
+  },
+  {
+    guard: 'Sessions for others that depend on them are started after a pause, where they end at once.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: '(agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent)',
+    replace: 'agent.settings.max === 1 && asleep.length > 0',
+    test: POOL_LOOPS,
+    name: 'start few of what others wait for',
+  },
+  {
+    guard: 'A minimum is filled at once after a session that has run for a while.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: '(soon && isKept(session, facts)',
+    replace: '(soon !== undefined && isKept(session, facts)',
+    test: POOL_PLAN,
+    name: 'fills a minimum at once',
+  },
+  {
+    guard: 'A look at the sessions of a city reads their last nudges, and not what else was said to them.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: "m.source = 'nudge' order by",
+    replace: "m.source || '' = 'nudge' order by",
+    test: POOL_STATE,
+    name: 'is looked at without that',
+  },
+  {
+    guard: 'Whether a wait was told is found without what else was said to its session.',
+    file: 'src/modules/runners/pools/wait-delivery.repository.ts',
+    find: "m.source = 'wait' and m.reference = ${nudgeId} order by",
+    replace: "m.source || '' = 'wait' and m.reference = ${nudgeId} order by",
+    test: POOL_STATE,
+    name: 'is told of a wait without that',
+  },
+  {
+    guard: 'Many runs of one pool hide nothing of another one.',
+    file: EMPTY_RUNS,
+    find: 'partition by e.template, e.member, e.empty order by',
+    replace: 'order by',
+    test: EMPTY_RUNS_SPEC,
+    name: 'are counted beside many of another pool',
+  },
+  {
+    guard: 'Only runs that have done their work end a row of those that have not.',
+    file: EMPTY_RUNS,
+    find: "(s.state = 'closed' and s.close_code = 'drained')",
+    replace: "s.state = 'closed'",
+    test: EMPTY_RUNS_SPEC,
+    name: 'past those that ended for another reason',
   },
   {
     guard: 'A session that holds a bead and is left alone for a while says until when.',

@@ -2,9 +2,9 @@ import type { SessionState, WakeRequest } from '../../sessions/session-store/ses
 import { Capacity } from './capacity.js';
 import type { Dependencies } from './pool-dependencies.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
-import { emptyPauseUntil } from '../../sessions/session-store/empty-runs.js';
+import { emptyPauseUntil, type EmptyRuns } from '../../sessions/session-store/empty-runs.js';
 import { churnMs, endedByItself, poolRestsUntil } from '../../sessions/session-store/session-rest.js';
-import { blockerOf, isOrphaned, type SessionContext } from './session-rules.js';
+import { blockerOf, emptyFor, isOrphaned, workLeft, type SessionContext } from './session-rules.js';
 
 /** A session that is told of work and takes none is told again after this. */
 const NUDGE_AGAIN_MS = 600_000;
@@ -14,10 +14,9 @@ const BEADS_NAMED = 5;
 /** Only a person wakes a session that sleeps for one of these. */
 const STAYS_DOWN = new Set(['auth-required', 'user-hold', 'provider-terminal-error', 'unconfirmed-dead']);
 
-export function cooldownUntil(facts: PoolFacts, agent: string): number | undefined {
-  const runs = facts.emptyRuns.get(agent);
-  if (runs === undefined || runs.count === 0) return undefined;
-  return emptyPauseUntil(runs);
+/** When the pause of a route's work is over, or of an agent's minimum. */
+function cooldownUntil(runs: EmptyRuns | undefined): number {
+  return runs === undefined || runs.count === 0 ? -Infinity : emptyPauseUntil(runs);
 }
 
 /** What work, names and minimums ask of a city's sessions, most urgent first, within the limits. */
@@ -36,7 +35,7 @@ export class Demand {
     private readonly decided: Set<number>,
     private readonly dependencies: Dependencies,
     /** Sessions that are closed before anything is made: their names are free. */
-    leaving: ReadonlySet<number>,
+    private readonly leaving: ReadonlySet<number>,
   ) {
     this.#capacity = new Capacity(facts);
     this.#agents = new Map(facts.agents.map((agent) => [agent.name, agent]));
@@ -131,12 +130,16 @@ export class Demand {
     for (const [route, beads] of this.facts.offered) {
       const slot = route === agent.name ? undefined : agent.slotOf(route);
       if (slot === undefined || agent.settings.max === 1 || beads.length === 0) continue;
-      const member = this.facts.sessions.find(({ agentName, origin }) => agentName === route && origin !== 'manual');
+      const member = this.facts.sessions.find(
+        ({ pk, agentName, origin }) => agentName === route && origin !== 'manual' && !this.leaving.has(pk),
+      );
+      const [first] = member === undefined ? this.#fresh(agent, route) : [];
       if (member !== undefined) this.#engage(member, newest(beads));
-      else this.#create(agent, slot, agent.member(slot), 'work', beads[0]!.id);
+      else if (first !== undefined) this.#create(agent, slot, agent.member(slot), 'work', first.id);
     }
-    const beads = this.#fresh(agent);
-    let need = Math.max(beads.length, this.#cooling(agent) ? 0 : (this.facts.scale.get(agent.name) ?? 0));
+    const beads = this.#fresh(agent, agent.name);
+    const cooling = cooldownUntil(this.facts.emptyRuns.get(agent.name)) > this.facts.now;
+    let need = Math.max(beads.length, cooling ? 0 : (this.facts.scale.get(agent.name) ?? 0));
     if (need === 0) return;
     const workers = this.#workers(agent);
     for (const session of workers) if (this.#isComing(session)) need--;
@@ -166,6 +169,7 @@ export class Demand {
     const workers = this.#workers(agent);
     let missing = Math.min(min - this.#capacity.of(agent.name), this.#seats(agent, workers));
     for (const session of workers) if (missing > 0 && session.state === 'asleep' && this.#wake(session, 'minimum')) missing--;
+    if (missing > 0 && this.#rests(agent)) return;
     for (; missing > 0; missing--) {
       const slot = this.#freeSlot(agent);
       if (!this.#create(agent, slot, slot === null ? agent.name : agent.member(slot), 'minimum')) return;
@@ -184,7 +188,7 @@ export class Demand {
       if (its.every(({ identity }) => identity !== named.identity)) this.#materialize(named.identity, agent.name, 'dependency');
       return;
     }
-    if (agent.settings.max === 1 && asleep.length > 0) return;
+    if ((agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent)) return;
     const slot = this.#freeSlot(agent);
     this.#create(agent, slot, slot === null ? agent.name : agent.member(slot), 'dependency');
   }
@@ -216,7 +220,7 @@ export class Demand {
         continue;
       }
       left--;
-      const empty = !session.everHeld && this.#offers(agent) ? { empty: true } : {};
+      const empty = emptyFor(session.everHeld ? [] : workLeft(session, this.facts));
       this.#add(session, { do: 'drain', pk: session.pk, reason: 'no-wake-reason', ms: settings.drainMs, ...empty });
     }
     this.#takeBack(agent, free);
@@ -283,23 +287,23 @@ export class Demand {
     return state === 'active' && live && !inTurn && stop === null && messages === 0;
   }
 
-  /** What is offered to an agent and not merely left over by sessions that did not want it. */
-  #fresh(agent: PoolAgent): readonly OfferedBead[] {
-    const offered = this.facts.offered.get(agent.name) ?? [];
+  /** What is offered to an agent, or to a member of it, and not merely left over by sessions that did not want it. */
+  #fresh(agent: PoolAgent, route: string): readonly OfferedBead[] {
+    const offered = this.facts.offered.get(route) ?? [];
     if (agent.blocked !== undefined || agent.settings.max === 0) return [];
-    const until = cooldownUntil(this.facts, agent.name);
-    if (until === undefined || until <= this.facts.now) return offered;
+    const runs = this.facts.emptyRuns.get(route);
+    const until = cooldownUntil(runs);
+    if (runs === undefined || until <= this.facts.now) return offered;
     this.times.push(until);
-    const { lastAt } = this.facts.emptyRuns.get(agent.name)!;
-    return offered.filter(({ at }) => at > lastAt);
+    return offered.filter(({ at }) => at > runs.lastAt);
   }
 
-  #cooling(agent: PoolAgent): boolean {
-    return (cooldownUntil(this.facts, agent.name) ?? 0) > this.facts.now;
-  }
-
-  #offers(agent: PoolAgent): boolean {
-    return (this.facts.offered.get(agent.name) ?? []).length > 0 || (this.facts.scale.get(agent.name) ?? 0) > 0;
+  /** The last ones that were started without work of theirs have ended at once: the next is for a while no better. */
+  #rests(agent: PoolAgent): boolean {
+    const until = cooldownUntil(this.facts.idleRuns.get(agent.name));
+    if (until <= this.facts.now) return false;
+    this.times.push(until);
+    return true;
   }
 
   /** Has a session take up work: wakes it, or tells it when it is idle. True when it is on its way to it. */

@@ -17,8 +17,9 @@ import { templateOf } from '../../sessions/launch/template.js';
 import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
 import { NamedSessions } from '../../sessions/session-names/named-sessions.service.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
-import { churnMs, endedByItself } from '../../sessions/session-store/session-rest.js';
-import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { churnMs, endedByItself, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
+import type { EmptyFor } from '../../sessions/session-store/empty-runs.js';
+import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
 import { STAYS, stopWish } from '../../sessions/session-store/session-stops.js';
 import { nudgeText } from './nudge-text.js';
 import type { PoolDecision, PoolSession } from './pool-facts.js';
@@ -39,7 +40,6 @@ export interface Carrying {
 export type Carried = 'done' | 'changed' | 'later';
 
 const NUDGE_LIFETIME_MS = 3_600_000;
-const PRODUCTIVE_MS = 300_000;
 
 /** Carries out decisions, each under the lock of its session's row and only while what it was decided from still holds. */
 @Injectable()
@@ -95,7 +95,7 @@ export class PoolExecutor {
       case 'drain':
         return this.#drain(carrying, decision, row);
       case 'undrain': {
-        await changes.move(row, 'undrain', { reason: null, set: { ...STAYS, metadata: without(row, 'empty_run') } });
+        await changes.move(row, 'undrain', { reason: null, set: { ...STAYS, metadata: without(row, 'empty_run', 'empty_for') } });
         return 'done';
       }
       case 'close':
@@ -148,7 +148,7 @@ export class PoolExecutor {
     // One that has run for a while has been good for something; the others wait longer each time.
     const ran = row.ready_at === null ? 0 : row.state_at.getTime() - row.ready_at.getTime();
     const churns = decision.why === 'message' || !endedByItself(row.reason) ? row.churns : ran >= PRODUCTIVE_MS ? 1 : row.churns + 1;
-    const metadata = without(row, 'empty_run');
+    const metadata = without(row, 'empty_run', 'empty_for');
     const after = await changes.patch(row, { wake_request: decision.why, wake_requested_at: new Date(now), churns, metadata });
     const payload = { session_id: row.id, from: row.state, to: row.state, generation: row.generation, reason: decision.why };
     changes.emit(event(SessionWakeRequested, { ...changes.facts(after), payload }));
@@ -185,7 +185,7 @@ export class PoolExecutor {
     const set = {
       ...wish,
       ...(decision.wake === undefined ? {} : { wake_request: decision.wake, wake_requested_at: new Date(now) }),
-      ...(decision.empty === true ? { metadata: { ...row.metadata, empty_run: new Date(now).toISOString() } } : {}),
+      ...emptyRun(row, decision.empty, now),
     };
     const after = row.state === 'active' ? await changes.move(row, 'drain', { message: reason, set }) : await changes.patch(row, set);
     if (reason === 'max-session-age') changes.emit(event(SessionMaxAgeKilled, { ...changes.facts(after), payload: {} }));
@@ -202,8 +202,7 @@ export class PoolExecutor {
     const guard = await this.repository.guard(changes.tx, row.pk);
     if (code === 'drained' && (guard.messages > 0 || guard.holds)) return 'changed';
     if (guard.holds && code !== 'city-gone') return 'later';
-    const set = empty === true ? { metadata: { ...row.metadata, empty_run: new Date(now).toISOString() } } : {};
-    await changes.close(row, code, { set });
+    await changes.close(row, code, { set: emptyRun(row, empty, now) });
     return 'done';
   }
 
@@ -283,7 +282,12 @@ export class PoolExecutor {
   }
 }
 
-function without(row: SessionRow, key: string): Readonly<Record<string, string>> {
-  const { [key]: _, ...rest } = row.metadata;
-  return rest;
+function without(row: SessionRow, ...keys: string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(row.metadata).filter(([key]) => !keys.includes(key)));
+}
+
+/** The release before knows the first only, and takes each for one that left work of its pool. */
+function emptyRun(row: SessionRow, empty: readonly EmptyFor[] | undefined, now: number): Pick<SessionPatch, 'metadata'> {
+  if (empty === undefined) return {};
+  return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(',') } };
 }

@@ -8,6 +8,7 @@ import { driftOf, type Started } from '../../sessions/launch/drift.js';
 import { agentOfNamed, templateOf } from '../../sessions/launch/template.js';
 import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import type { PoolRow } from './pool-state.repository.js';
+import type { EndedRuns } from '../../sessions/session-store/empty-runs.js';
 import { agentSettings, poolSettings, providerIdleMs } from '../../sessions/session-store/settings.js';
 
 export interface Loaded {
@@ -17,7 +18,7 @@ export interface Loaded {
   readonly sessions: readonly PoolRow[];
   readonly offered: readonly OfferedRow[];
   readonly assigned: readonly AssignedRow[];
-  readonly emptyRuns: PoolFacts['emptyRuns'];
+  readonly ended: EndedRuns;
   readonly scale: PoolFacts['scale'];
   /** What a process of the session would be started with now. */
   readonly fingerprint: (row: Started) => string | undefined;
@@ -51,7 +52,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
     scale: loaded.scale,
-    emptyRuns: loaded.emptyRuns,
+    ...loaded.ended,
   };
 }
 
@@ -70,6 +71,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     assigned: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
+    idleRuns: new Map(),
   };
 }
 

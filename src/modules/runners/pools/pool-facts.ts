@@ -1,4 +1,4 @@
-import type { EmptyRuns } from '../../sessions/session-store/empty-runs.js';
+import type { EmptyFor, EndedRuns } from '../../sessions/session-store/empty-runs.js';
 import type { SessionState, StopRequest, WakeRequest } from '../../sessions/session-store/session-states.js';
 import type { AgentSettings, PoolSettings } from '../../sessions/session-store/settings.js';
 
@@ -25,8 +25,10 @@ export interface PoolFacts {
    * back; what has nothing to do goes as always, which no number of it would keep.
    */
   readonly scale: ReadonlyMap<string, number | undefined>;
-  /** Sessions that were started for work in the last hour and ended without any while there was some, by agent. */
-  readonly emptyRuns: ReadonlyMap<string, EmptyRuns>;
+  /** Sessions that ended in the last hour without any of the work that there was, by its route. */
+  readonly emptyRuns: EndedRuns['emptyRuns'];
+  /** Those that ended by themselves with nothing to do, by agent, of agents that are to have somebody whether there is work or not. */
+  readonly idleRuns: EndedRuns['idleRuns'];
 }
 
 export interface OfferedBead {
@@ -141,14 +143,14 @@ export type PoolDecision =
       readonly reason: string;
       readonly ms: number;
       readonly wake?: WakeRequest;
-      readonly empty?: boolean;
+      readonly empty?: readonly EmptyFor[];
     }
   | { readonly do: 'undrain'; readonly pk: number }
   | {
       readonly do: 'close';
       readonly pk: number;
       readonly code: 'drained' | 'orphaned' | 'suspended' | 'failed-create' | 'city-gone';
-      readonly empty?: boolean;
+      readonly empty?: readonly EmptyFor[];
     }
   | { readonly do: 'unquarantine'; readonly pk: number }
   /** The configuration says another thing about its start than when that failed: it rests no longer. */

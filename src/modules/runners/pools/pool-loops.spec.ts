@@ -50,6 +50,57 @@ describe('a hundred passes', () => {
     expect(world.counts.create).toBeGreaterThan(1);
   });
 
+  it.each([
+    ['and ends', { exits: true }, 0],
+    ['and stays', {}, 6],
+  ])('start few members for work of their own that none of them takes, %s', (_, more, nudges) => {
+    const world = new PoolWorld({ turn: 'ignore', ...more });
+    world.routed.set('worker-1', beads(1, NOW - 1_000));
+    run(world);
+    expect(world.counts.create).toBeLessThanOrEqual(6);
+    expect(world.counts.create).toBeGreaterThan(1);
+    expect(world.counts.nudge ?? 0).toBeLessThanOrEqual(nudges);
+  });
+
+  it('start a member at once for work of its own that is new', () => {
+    const world = new PoolWorld({ turn: 'ignore', exits: true });
+    world.routed.set('worker-1', beads(1, NOW - 1_000));
+    run(world);
+    const { create } = world.counts;
+    world.routed.get('worker-1')!.push({ id: 'new', at: world.now + 1 });
+    world.step(STEP_MS);
+    expect(world.counts.create).toBe(create! + 1);
+  });
+
+  it.each(['exited', 'crashed'])('start few for a minimum that have nothing to do and end as %s', (reason) => {
+    const world = new PoolWorld({ turn: 'finish', exits: true, reason });
+    world.agents = [agentOf('worker', { min: 1 })];
+    run(world);
+    expect(world.counts.create).toBeLessThanOrEqual(6);
+    expect(world.counts.create).toBeGreaterThan(1);
+  });
+
+  it('start one at once for a minimum that rests, when there is work', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('worker', { min: 1 })];
+    run(world);
+    const { create } = world.counts;
+    // It can be begun since a moment, and was made long before.
+    world.beads = beads(1, NOW - 1_000);
+    world.step(STEP_MS);
+    expect([world.beads, world.counts.create]).toEqual([[], create! + 1]);
+  });
+
+  it('start few of what others wait for, where it ends at once', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('archive'), agentOf('worker', {}, { needs: ['archive'] })];
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    expect(world.beads).toHaveLength(1);
+    expect(world.counts.create).toBeLessThanOrEqual(6);
+    expect(world.counts.create).toBeGreaterThan(1);
+  });
+
   it('start a command for each piece of work that one does before it ends', () => {
     const world = new PoolWorld({ turn: 'finish', exits: true });
     world.beads = beads(12, NOW - 1_000);

@@ -210,12 +210,30 @@ describe('members of a pool that have nothing left', () => {
       select stream_id, ${session.pk}, 'm-1', 'follow_up', 'x', 'nudge', (select id from beads limit 1), 'reconciler', 'delivered', now() from sessions`.execute(
       fixture.db,
     );
-    expect(await fixture.pass()).toMatchObject([{ do: 'drain', empty: true }]);
+    expect(await fixture.pass()).toMatchObject([{ do: 'drain', empty: ['pool'] }]);
     await fixture.obey();
     expect(await fixture.settle()).toMatchObject([{ do: 'close' }]);
     expect(await fixture.settle()).toEqual([]);
     await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(fixture.db);
     expect(await fixture.pass()).toMatchObject([{ do: 'create' }]);
+  });
+
+  it.each([
+    ['for work of their own', 'member', {}, true],
+    ['for a minimum', 'minimum', { min_active_sessions: 1 }, false],
+  ] as const)('and end by themselves have no successor for a while, %s', async (_, why, more, has) => {
+    await open();
+    fixture.config.agents = [agentConfig('worker', more)];
+    if (has) await fixture.bead({ 'gc.routed_to': 'worker-1' });
+    await fixture.pass();
+    const [session] = await fixture.open();
+    await fixture.ready(session!.pk);
+    const gone = { runner_id: null, live: false, ready_at: new Date() };
+    await fixture.within(session!.pk, (changes, row) => changes.move(row, 'sleep', { reason: 'exited', set: gone }));
+    expect(await fixture.settle()).toEqual([{ do: 'close', pk: session!.pk, code: 'drained', empty: [why] }]);
+    expect((await fixture.row(session!.pk)).metadata).toMatchObject({ empty_run: expect.any(String), empty_for: why });
+    await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(fixture.db);
+    expect(await fixture.pass()).toMatchObject([{ do: 'create', name: 'worker-1' }]);
   });
 
   // Guard: the next drain would start them again, and keep their work.

@@ -44,7 +44,7 @@ describe('starts for work', () => {
     const told = { ...idle, nudgedAt: NOW - 60_000, nudgedFor: 'b-1', activityAt: NOW - 50_000 };
     const next = plan({ offered: offered(1), sessions: [told] });
     expect(next.find((d) => d.do === 'nudge')).toBeUndefined();
-    expect(next).toContainEqual({ do: 'drain', pk: 7, reason: 'no-wake-reason', ms: 300_000, empty: true });
+    expect(next).toContainEqual({ do: 'drain', pk: 7, reason: 'no-wake-reason', ms: 300_000, empty: ['pool'] });
   });
 
   it.each([
@@ -105,9 +105,28 @@ describe('starts for work', () => {
   it('counts a run that it finds empty itself, but starts one for what came while that was on', () => {
     const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000 });
     const first = plan({ offered: offered(1), sessions: [ended] });
-    expect([first, starts(first)]).toEqual([[{ do: 'close', pk: ended.pk, code: 'drained', empty: true }], []]);
+    expect([first, starts(first)]).toEqual([[{ do: 'close', pk: ended.pk, code: 'drained', empty: ['pool'] }], []]);
     const meanwhile = [...beads(1), { id: 'new', at: NOW - 5_000 }];
     expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
+  });
+
+  it('starts a member at once for work of its own that came while the last one ran', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, agentName: 'worker-1', alias: 'worker-1' });
+    const first = plan({ offered: offered(1, 'worker-1'), sessions: [ended] });
+    expect(first).toEqual([{ do: 'close', pk: ended.pk, code: 'drained', empty: ['member'] }]);
+    const meanwhile = [...beads(1), { id: 'new', at: NOW - 5_000 }];
+    const next = plan({ offered: new Map([['worker-1', meanwhile]]), sessions: [ended] });
+    expect(starts(next)).toMatchObject([{ do: 'create', name: 'worker-1', bead: 'new' }]);
+  });
+
+  it('fills a minimum at once after one that has run for a while, or that had a reason to end', () => {
+    const agents = [agentOf('worker', { min: 1 })];
+    const ended = (more: Partial<PoolSession>): PoolSession =>
+      sessionOf({ state: 'asleep', reason: 'exited', stateAt: NOW - 1_000, readyAt: NOW - 11_000, agentName: 'worker-1', ...more });
+    const after = (more: Partial<PoolSession>): readonly PoolDecision[] => starts(plan({ agents, sessions: [ended(more)] }));
+    expect(after({})).toEqual([]);
+    for (const more of [{ readyAt: NOW - 301_000 }, { reason: 'drained' }, { reason: 'killed' }, { everHeld: true }])
+      expect(after(more)).toMatchObject([{ do: 'create', why: 'minimum' }]);
   });
 
   it('gives who comes the names of those that go in the same look, unless a process still has them', () => {

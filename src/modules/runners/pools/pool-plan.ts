@@ -1,3 +1,4 @@
+import { routesLeft, type EmptyRuns, type EndedRuns } from '../../sessions/session-store/empty-runs.js';
 import { Demand } from './pool-demand.js';
 import { Dependencies } from './pool-dependencies.js';
 import type { PoolDecision, PoolFacts, PoolNamed, PoolPlan, PoolSession } from './pool-facts.js';
@@ -31,7 +32,7 @@ export function poolPlan(facts: PoolFacts): PoolPlan {
     if (tell !== undefined) decisions.push(tell);
     later(at);
   }
-  const shown = { ...facts, emptyRuns: withEndedNow(facts, decisions) };
+  const shown = { ...facts, ...withEndedNow(facts, decisions) };
   const demand = new Demand(shown, contexts, decided, dependencies, leavingNow(facts, decisions));
   for (const decision of demand.decide()) decisions.push(decision);
   for (const at of demand.times) later(at);
@@ -46,13 +47,20 @@ function leavingNow({ sessions }: PoolFacts, decisions: readonly PoolDecision[])
 }
 
 /** A run that this very look finds empty counts: what it has left would start the next one at once. What came meanwhile still does. */
-function withEndedNow({ emptyRuns, sessions }: PoolFacts, decisions: readonly PoolDecision[]): PoolFacts['emptyRuns'] {
-  const ended = new Set(decisions.flatMap((one) => (one.do === 'close' && one.empty === true ? [one.pk] : [])));
-  if (ended.size === 0) return emptyRuns;
-  const runs = new Map(emptyRuns);
-  for (const { pk, agent, readyAt, stateAt } of sessions)
-    if (agent !== null && ended.has(pk)) runs.set(agent, { count: (runs.get(agent)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
-  return runs;
+function withEndedNow(facts: PoolFacts, decisions: readonly PoolDecision[]): EndedRuns {
+  const ended = new Map(decisions.flatMap((one) => (one.do === 'close' && one.empty !== undefined ? [[one.pk, one.empty]] : [])));
+  if (ended.size === 0) return facts;
+  const [emptyRuns, idleRuns] = [new Map(facts.emptyRuns), new Map(facts.idleRuns)];
+  const add = (to: Map<string, EmptyRuns>, name: string, lastAt: number): void => {
+    to.set(name, { count: (to.get(name)?.count ?? 0) + 1, lastAt });
+  };
+  for (const { pk, agent, agentName, readyAt, stateAt } of facts.sessions) {
+    const empty = ended.get(pk);
+    if (empty === undefined || agent === null) continue;
+    for (const route of routesLeft({ template: agent, member: agentName, empty })) add(emptyRuns, route, readyAt ?? stateAt);
+    if (empty.includes('minimum')) add(idleRuns, agent, stateAt);
+  }
+  return { emptyRuns, idleRuns };
 }
 
 /** Rows by pk, as everybody locks them; what is made comes last. */

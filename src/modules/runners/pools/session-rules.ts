@@ -1,5 +1,6 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../../sessions/launch/drift.js';
-import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS } from '../../sessions/session-store/session-rest.js';
+import type { EmptyFor } from '../../sessions/session-store/empty-runs.js';
+import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
 import type { PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import { share, type AgentSettings } from '../../sessions/session-store/settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
@@ -24,6 +25,8 @@ export interface SessionContext {
 const RESET_STALLED_MS = 120_000;
 /** A drain for these goes on whatever comes up. Somebody has asked for one that is `drained`: only a wake takes that back. */
 const FIRM = new Set(['orphaned', 'suspended', 'drained']);
+/** Ends that a process has come to by itself, and by which a member of a pool has nothing more to do. */
+const ENDED_ALONE = new Set(['exited', 'crashed', 'auth-required', 'provider-terminal-error']);
 /** A drain for these ends when work comes up. */
 const SOFT = new Set(['no-wake-reason', 'idle', 'idle-timeout']);
 
@@ -177,11 +180,32 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
   if (state !== 'asleep' || session.wake !== null || session.pinned) return {};
   // While the provider says "too much", another one in its place would be told the same.
   if (session.reason === 'rate_limit' && session.notBefore !== undefined && session.notBefore > now) return { at: session.notBefore };
-  return { decision: { do: 'close', pk, code: 'drained', ...(tookNothing(session, facts) ? { empty: true } : {}) } };
+  return { decision: { do: 'close', pk, code: 'drained', ...emptyFor(tookNothing(session, facts)) } };
 }
 
-/** A command that has ended by itself without taking any of the work that it was started for: the next one would do no better. */
-function tookNothing({ reason, everHeld, agent }: PoolSession, { offered, scale }: PoolFacts): boolean {
-  if (reason !== 'exited' || everHeld || agent === null) return false;
-  return (offered.get(agent) ?? []).length > 0 || (scale.get(agent) ?? 0) > 0;
+/** For what a process that has ended by itself has taken no work: the next one would do no better. */
+function tookNothing(session: PoolSession, facts: PoolFacts): EmptyFor[] {
+  const { reason, everHeld, stateAt, readyAt } = session;
+  if (!ENDED_ALONE.has(reason ?? '') || everHeld) return [];
+  // Whether there was work or not: what has run for a while may have been good for something else.
+  const soon = stateAt - (readyAt ?? stateAt) < PRODUCTIVE_MS;
+  return [...workLeft(session, facts), ...(soon && isKept(session, facts) ? (['minimum'] as const) : [])];
+}
+
+/** Whose work waits that the session could take. */
+export function workLeft({ agent, agentName }: PoolSession, { offered, scale }: PoolFacts): EmptyFor[] {
+  const left: EmptyFor[] = [];
+  if (agent === null) return left;
+  if ((offered.get(agent) ?? []).length > 0 || (scale.get(agent) ?? 0) > 0) left.push('pool');
+  if (agentName !== null && (offered.get(agentName) ?? []).length > 0) left.push('member');
+  return left;
+}
+
+/** Its agent may be started without any work. */
+function isKept({ agent }: PoolSession, { agents }: PoolFacts): boolean {
+  return agents.some(({ name, settings, needs }) => (name === agent && settings.min > 0) || needs.includes(agent ?? ''));
+}
+
+export function emptyFor(empty: readonly EmptyFor[]): { readonly empty?: readonly EmptyFor[] } {
+  return empty.length === 0 ? {} : { empty };
 }

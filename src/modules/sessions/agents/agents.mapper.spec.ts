@@ -5,7 +5,7 @@ import { plain, tableOf } from '../../files/composition/tree.js';
 import { presetBehind } from './agent-provider.js';
 import type { AgentSession } from './agents.repository.js';
 import { toAgent, type Present } from './agents.mapper.js';
-import { AgentResponse } from './agents.schemas.js';
+import { AgentResponse, type AgentRest } from './agents.schemas.js';
 
 const PROVIDERS: Record<string, ProviderSpec> = {
   loopback: {},
@@ -37,6 +37,19 @@ function shown(more: Partial<AgentConfig>, workspace: object = {}, present: Part
   const agent: AgentConfig = { name: 'a', qualified_name: 'web/a', dir: 'web', binding: '', origin: 'folder', source: 'agents/a', ...more };
   return AgentResponse.parse(toAgent(configOf(workspace), { name: 'web/a', agent }, { ...nothing, ...present }));
 }
+
+describe('why nobody is started for a member', () => {
+  const rest = (reason: string): AgentRest => ({ reason, ended_by: ['time'] });
+
+  it('is what its pool rests for, else what it rests for itself', () => {
+    const poolRests = new Map([['web/a-1', rest('empty-runs')]]);
+    const agent = { name: 'a', qualified_name: 'web/a', dir: 'web', binding: '', origin: 'folder', source: 'x' } as AgentConfig;
+    const member = (name: string, rests: Present['poolRests']): string | undefined =>
+      toAgent(configOf({}), { name, agent, pool: 'web/a' }, { ...nothing, poolRests: rests }).rest?.reason;
+    expect([member('web/a-1', poolRests), member('web/a-2', poolRests)]).toEqual(['empty-runs', undefined]);
+    expect(member('web/a-1', new Map([...poolRests, ['web/a', rest('pool-failing')]]))).toBe('pool-failing');
+  });
+});
 
 describe('why an agent cannot be started', () => {
   it.each<[string, Partial<AgentConfig>, object, Partial<Present>, string | undefined]>([

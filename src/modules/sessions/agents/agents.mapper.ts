@@ -19,7 +19,7 @@ export interface Present {
   readonly sessions: ReadonlyMap<string, AgentSession>;
   /** One of each agent's sessions that have a process, by agent: an agent runs where anybody of it does. */
   readonly byAgent: ReadonlyMap<string, AgentSession>;
-  /** Pools that start nobody for a while, by their agents. */
+  /** Pools that start nobody for a while, by their agents, and members that are not started for work of their own. */
   readonly poolRests: ReadonlyMap<string, AgentRest>;
 }
 
@@ -34,7 +34,8 @@ export function toAgent(config: CityConfig, { name, agent, pool }: Member, prese
   const session = present.sessions.get(name) ?? (pool === undefined ? present.byAgent.get(name) : undefined);
   const running = session?.live ?? false;
   const active = session?.active_bead ?? present.activeBeads.get(name);
-  const rest = session === undefined ? present.poolRests.get(agent.qualified_name) : restOfSession(session);
+  const rest =
+    session === undefined ? (present.poolRests.get(agent.qualified_name) ?? present.poolRests.get(name)) : restOfSession(session);
   const starting = session === undefined ? undefined : startOf(session);
   const reason = suspended ? 'agent is suspended' : reasonOf(config, agent, provider, present);
   return {

@@ -4,21 +4,34 @@ import type { Database } from '../../../platform/database/database.js';
 
 export interface EmptyRunRow {
   readonly template: string;
+  readonly member: string | null;
   readonly empty: boolean;
+  /** Words of `EMPTY_FOR`, with commas. */
+  readonly empty_for: string;
   readonly at: Date;
   readonly now: Date;
 }
 
+/** Of each member: more in a row make no pause longer. */
+const OF_A_MEMBER = 20;
+
 @Injectable()
 export class EmptyRunsRepository {
-  /** Runs of pools for work in the last hour, the newest first: those that ended without any, and those that had some. An index knows when they were made. */
+  /**
+   * Runs of pools in the last hour, the newest first: those that came to nothing, and of each member the last that did not. Many runs of one pool
+   * hide nothing of another one. An index knows when they were made.
+   */
   async runs(db: Kysely<Database>, streamId: number): Promise<EmptyRunRow[]> {
     const { rows } = await sql<EmptyRunRow>`
-      select s.template, s.metadata ? 'empty_run' as empty, coalesce(s.closed_at, s.stop_requested_at, s.state_at) as at,
-        clock_timestamp() as now from sessions s
-      where s.stream_id = ${streamId} and s.origin = 'pool' and (s.metadata ? 'empty_run' or s.state = 'closed')
-        and s.created_at > statement_timestamp() - interval '1 day' and coalesce(s.closed_at, statement_timestamp()) > statement_timestamp() - interval '1 hour'
-      order by 3 desc limit 500`.execute(db);
+      select r.template, r.member, r.empty, r.empty_for, r.at, clock_timestamp() as now from (
+        select e.*, row_number() over (partition by e.template, e.member, e.empty order by e.at desc) as nth from (
+          select s.template, s.agent_name as member, s.metadata ? 'empty_run' as empty, coalesce(s.metadata ->> 'empty_for', 'pool') as empty_for,
+            coalesce(s.closed_at, s.stop_requested_at, s.state_at) as at from sessions s
+          where s.stream_id = ${streamId} and s.origin = 'pool' and (s.metadata ? 'empty_run' or (s.state = 'closed' and s.close_code = 'drained'))
+            and s.created_at > statement_timestamp() - interval '1 day'
+            and coalesce(s.closed_at, statement_timestamp()) > statement_timestamp() - interval '1 hour') e) r
+      where r.nth <= case when r.empty then ${OF_A_MEMBER}::int else 1 end
+      order by r.at desc`.execute(db);
     return rows;
   }
 }

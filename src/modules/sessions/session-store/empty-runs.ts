@@ -1,11 +1,35 @@
 import { doubled } from '../../../platform/time/doubled.js';
 import type { SessionRest } from '../../../contract/sessions.schemas.js';
 
-/** Runs of a pool's members for work of which they took none, since the last one that took some. */
+/** Runs of a pool's members that came to nothing, since the last one that took some work. */
 export interface EmptyRuns {
   /** In a row. */
   readonly count: number;
   readonly lastAt: number;
+}
+
+/**
+ * For what another run would do no better: work of its pool, or of its own name, of which it took none, and the minimum of its pool, for which
+ * it had nothing to do.
+ */
+export const EMPTY_FOR = ['pool', 'member', 'minimum'] as const;
+export type EmptyFor = (typeof EMPTY_FOR)[number];
+
+/** What ended runs say about the next ones. */
+export interface EndedRuns {
+  /** Runs that took none of the work that was there, by its route: an agent, or a member of its pool. */
+  readonly emptyRuns: ReadonlyMap<string, EmptyRuns>;
+  /** Runs that had nothing to do, whether there was work or not, by agent. */
+  readonly idleRuns: ReadonlyMap<string, EmptyRuns>;
+}
+
+/** A run that has ended. */
+export interface EndedRun {
+  readonly template: string;
+  readonly member: string | null;
+  /** Undefined: it has taken some work. */
+  readonly empty: readonly EmptyFor[] | undefined;
+  readonly at: number;
 }
 
 /** After a run that was empty nobody is started for the same work for so long, doubled with each more in a row, up to the other. */
@@ -16,11 +40,60 @@ export function emptyPauseUntil({ count, lastAt }: EmptyRuns): number {
   return lastAt + doubled(count, PAUSE_MS, MAX_PAUSE_MS);
 }
 
-/** The pause of a pool as people see it; undefined when it is over. */
-export function restAfterEmptyRuns(runs: EmptyRuns, now: number): SessionRest | undefined {
+/** Routes whose work a run has left. The only member of a pool has its name, and its route. */
+export function routesLeft({ template, member, empty = [] }: Pick<EndedRun, 'template' | 'member' | 'empty'>): string[] {
+  const left = [...(empty.includes('pool') ? [template] : []), ...(empty.includes('member') && member !== null ? [member] : [])];
+  return [...new Set(left)];
+}
+
+/** Runs in a row that came to nothing; `runs` has the newest first. */
+export function endedRunsOf(runs: readonly EndedRun[]): EndedRuns {
+  const routes = new Rows();
+  const agents = new Rows();
+  for (const run of runs) {
+    const { template, member, empty, at } = run;
+    if (empty === undefined) {
+      routes.end(template);
+      if (member !== null) routes.end(member);
+      agents.end(template);
+      continue;
+    }
+    for (const route of routesLeft(run)) routes.add(route, at);
+    if (empty.includes('minimum')) agents.add(template, at);
+  }
+  return { emptyRuns: routes.counts, idleRuns: agents.counts };
+}
+
+/** Counts what comes in a row, from its end. */
+class Rows {
+  readonly counts = new Map<string, EmptyRuns>();
+  readonly #over = new Set<string>();
+
+  end(name: string): void {
+    this.#over.add(name);
+  }
+
+  add(name: string, at: number): void {
+    if (this.#over.has(name)) return;
+    const known = this.counts.get(name);
+    this.counts.set(name, known === undefined ? { count: 1, lastAt: at } : { ...known, count: known.count + 1 });
+  }
+}
+
+/** The pause of a pool, or of a member of it, as people see it; undefined when it is over. */
+export function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took none of the work that was there'): SessionRest | undefined {
   const until = emptyPauseUntil(runs);
   if (until <= now) return undefined;
   const which = runs.count === 1 ? 'its last run' : `its last ${runs.count} runs`;
-  const detail = `${which} took none of the work that was there`;
-  return { reason: 'empty-runs', ended_by: ['time', 'work'], until: new Date(until).toISOString(), detail };
+  return { reason: 'empty-runs', ended_by: ['time', 'work'], until: new Date(until).toISOString(), detail: `${which} ${why}` };
+}
+
+/** All pauses, by the names of agents and members. */
+export function restsAfter({ emptyRuns, idleRuns }: EndedRuns, now: number): Map<string, SessionRest> {
+  const found = (runs: ReadonlyMap<string, EmptyRuns>, why?: string): [string, SessionRest][] =>
+    [...runs].flatMap(([name, its]) => {
+      const rest = restAfterEmptyRuns(its, now, why);
+      return rest === undefined ? [] : [[name, rest]];
+    });
+  return new Map([...found(idleRuns, 'had nothing to do'), ...found(emptyRuns)]);
 }

@@ -34,6 +34,8 @@ export const MAX_FAILED_STARTS = 5;
 /** After a session was woken for nothing: this, doubled with each time in a row, up to the other. */
 export const CHURN_MS = 30_000;
 export const MAX_CHURN_MS = 1_800_000;
+/** A process that has run for so long has been good for something. */
+export const PRODUCTIVE_MS = 300_000;
 
 /** Ends that somebody else has caused: they say nothing about whether waking it again is of any use. */
 export const CAUSED: readonly string[] = [

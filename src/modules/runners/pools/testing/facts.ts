@@ -94,6 +94,7 @@ export function factsWith(more: Partial<PoolFacts> = {}): PoolFacts {
     assigned: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
+    idleRuns: new Map(),
     ...more,
   };
 }

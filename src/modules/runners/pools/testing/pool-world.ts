@@ -1,5 +1,5 @@
 import { poolPlan } from '../pool-plan.js';
-import type { EmptyRuns } from '../../../sessions/session-store/empty-runs.js';
+import { endedRunsOf, type EmptyFor, type EndedRun } from '../../../sessions/session-store/empty-runs.js';
 import type { OfferedBead, PoolAgent, PoolDecision, PoolSession } from '../pool-facts.js';
 import { endedByItself } from '../../../sessions/session-store/session-rest.js';
 import { agentOf, factsWith, NOW, sessionOf } from './facts.js';
@@ -9,6 +9,8 @@ export interface Behaviour {
   readonly turn: 'finish' | 'keep' | 'ignore';
   /** Its process ends after each turn. */
   readonly exits?: boolean;
+  /** How, when it does: as one that has done its turn, unless this says otherwise. */
+  readonly reason?: string;
 }
 
 /** A city in memory with a clock of its own: decisions are carried out at once, and sessions behave as they are told. */
@@ -17,11 +19,14 @@ export class PoolWorld {
   readonly counts: Partial<Record<PoolDecision['do'], number>> = {};
   sessions: PoolSession[] = [];
   beads: OfferedBead[] = [];
+  /** What is routed to single members. */
+  readonly routed = new Map<string, OfferedBead[]>();
   agents: PoolAgent[] = [agentOf('worker')];
   /** What was decided for a session that held work, and should not have been. */
   readonly wrongs: PoolDecision[] = [];
-  #runs: { empty: boolean; at: number }[] = [];
+  #runs: EndedRun[] = [];
   #pk = 0;
+  readonly #drained = new Map<number, readonly EmptyFor[] | undefined>();
   readonly #turns = new Map<number, number>();
 
   constructor(readonly behaviour: Behaviour) {}
@@ -34,8 +39,8 @@ export class PoolWorld {
         now: this.now,
         agents: this.agents,
         sessions: this.sessions,
-        offered: new Map([['worker', this.beads]]),
-        emptyRuns: new Map([['worker', this.#emptyRuns()]]),
+        offered: new Map([...this.routed, ['worker', this.beads]]),
+        ...endedRunsOf(this.#runs.filter(({ at }) => this.now - at < 3_600_000)),
       }),
     );
     for (const decision of decisions) {
@@ -46,16 +51,14 @@ export class PoolWorld {
     return decisions;
   }
 
-  #emptyRuns(): EmptyRuns {
-    const since = this.#runs.filter(({ at }) => this.now - at < 3_600_000).reverse();
-    const first = since.findIndex(({ empty }) => !empty);
-    const row = first === -1 ? since : since.slice(0, first);
-    return { count: row.length, lastAt: row[0]?.at ?? 0 };
+  #ended({ agent, agentName }: PoolSession, empty: readonly EmptyFor[] | undefined): void {
+    this.#runs = [{ template: agent!, member: agentName, empty, at: this.now }, ...this.#runs];
   }
 
   #apply(decision: PoolDecision): void {
     if (decision.do === 'create') {
-      const made = sessionOf({ pk: ++this.#pk, slot: decision.slot, agentName: decision.name, state: 'start-pending', wake: decision.why });
+      const { agent, slot, name: agentName, why: wake } = decision;
+      const made = sessionOf({ pk: ++this.#pk, agent, slot, agentName, state: 'start-pending', wake });
       this.sessions.push({ ...made, stateAt: this.now, readyAt: undefined });
       return;
     }
@@ -78,11 +81,11 @@ export class PoolWorld {
       case 'drain':
       case 'sleep':
       case 'kill':
-        if (decision.do === 'drain' && decision.empty === true) this.#runs.push({ empty: true, at: this.now });
+        if (decision.do === 'drain') this.#drained.set(session.pk, decision.empty);
         this.#set(session, { ...GONE, stateAt: this.now, reason: decision.reason });
         return;
       case 'close':
-        if (session.everHeld || decision.empty === true) this.#runs.push({ empty: decision.empty === true, at: this.now });
+        this.#ended(session, decision.empty ?? this.#drained.get(session.pk));
         this.sessions = this.sessions.filter(({ pk }) => pk !== session.pk);
         return;
       default:
@@ -105,12 +108,14 @@ export class PoolWorld {
     this.#turns.set(session.pk, turns);
     let { held, everHeld } = session;
     if (this.behaviour.turn !== 'ignore' && held.length === 0) {
-      const [bead] = this.beads.splice(0, 1);
+      const its = this.routed.get(session.agentName ?? '') ?? [];
+      const [bead] = its.length > 0 || session.agent !== 'worker' ? its.splice(0, 1) : this.beads.splice(0, 1);
       if (bead !== undefined) [held, everHeld] = [[bead.id], true];
     }
     if (this.behaviour.turn === 'finish') held = [];
     this.#set(session, { held, everHeld, messages: 0, activityAt: this.now });
-    if (this.behaviour.exits === true) this.#set(this.#of(session.pk), { ...GONE, stateAt: this.now, reason: 'exited' });
+    if (this.behaviour.exits === true)
+      this.#set(this.#of(session.pk), { ...GONE, stateAt: this.now, reason: this.behaviour.reason ?? 'exited' });
   }
 
   #of(pk: number): PoolSession {

@@ -1,0 +1,50 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
+import { EmptyRunsRepository } from './empty-runs.repository.js';
+import { EmptyRunsService } from './empty-runs.service.js';
+
+let fixture: SessionFixture;
+beforeEach(async () => {
+  fixture = await sessionFixture();
+});
+afterEach(() => fixture.stop());
+
+/** So many runs of a pool that ended, the last one this long ago, a second between them. */
+async function ended(template: string, n: number, agoS: number, metadata: Record<string, string> = {}, code = 'drained'): Promise<void> {
+  await sql`
+    insert into sessions (stream_id, id, session_name, title, kind, template, agent, agent_name, provider, origin, created_by, state, close_code, metadata, closed_at)
+    select ${fixture.city.streamId}, x.name, x.name, 'x', 'agent', ${template}, ${template}, ${`${template}-1`}, 'loopback', 'pool', 'reconciler', 'closed',
+      ${code}, ${JSON.stringify(metadata)}::jsonb, clock_timestamp() - (${agoS}::int + g) * interval '1 second'
+    from generate_series(1, ${n}::int) g cross join lateral (select ${`${template}-${code}-${agoS}-`} || g as name) x`.execute(fixture.db);
+}
+const empty = { empty_run: 'x', empty_for: 'pool' };
+const found = async (): Promise<Record<string, number>> => {
+  const { emptyRuns, idleRuns } = await new EmptyRunsService(fixture.db, new EmptyRunsRepository()).of(fixture.db, fixture.city.streamId);
+  const idle = [...idleRuns].map(([name, { count }]) => [`idle ${name}`, count]);
+  return Object.fromEntries([...[...emptyRuns].map(([name, { count }]) => [name, count]), ...idle]);
+};
+
+describe('runs that came to nothing', () => {
+  it('are counted beside many of another pool', async () => {
+    await ended('busy', 600, 0);
+    await ended('lazy', 6, 1_000, empty);
+    expect(await found()).toEqual({ lazy: 6 });
+  });
+
+  it('are counted up to one that took some work, and past those that ended for another reason', async () => {
+    await ended('lazy', 2, 0, empty);
+    await ended('lazy', 1, 10, {}, 'operator');
+    await ended('lazy', 3, 20, empty);
+    await ended('lazy', 1, 30);
+    await ended('lazy', 4, 40, empty);
+    expect(await found()).toEqual({ lazy: 5 });
+  });
+
+  it('are for what they say, of the release before for work of their pool, and forgotten after an hour', async () => {
+    await ended('own', 2, 0, { empty_run: 'x', empty_for: 'member,minimum' });
+    await ended('before', 2, 0, { empty_run: 'x' });
+    await ended('long', 2, 3_600, empty);
+    expect(await found()).toEqual({ 'own-1': 2, before: 2, 'idle own': 2 });
+  });
+});
