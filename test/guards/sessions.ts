@@ -4,6 +4,7 @@ const LOG = 'db/migrations/0019_append_session_log.ts';
 const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
+const RECONFIGURED = 'src/modules/runners/runners/reconfigured.db-spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
 const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
 const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
@@ -441,6 +442,22 @@ export const SESSIONS: readonly Guard[] = [
     find: "and coalesce(s.held_until, '-infinity') <= clock_timestamp()",
     replace: '',
     test: CLAIMS,
+  },
+  {
+    guard: 'A session is taken where the provider that its agent has now is ready.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: 'presets.set(key, (preset = programNow(config, candidate).preset))',
+    replace: 'presets.set(key, (preset = candidate.preset))',
+    test: RECONFIGURED,
+    name: 'is left to other hosts',
+  },
+  {
+    guard: 'A session whose provider is another one begins a new conversation.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: "hasForeignConversation(config, row, program) ? 'reconfigured' : undefined",
+    replace: "hasForeignConversation(config, row, program) && row.pk < 0 ? 'reconfigured' : undefined",
+    test: RECONFIGURED,
+    name: 'gives that one no conversation',
   },
   {
     guard: 'A runner takes no more than it has room for.',

@@ -24,6 +24,7 @@ const LOGGED = 500;
 const RESTARTS = {
   reset: 'The conversation was reset; a new one begins here.',
   fresh: 'A new conversation begins here.',
+  reconfigured: 'The provider is another one; a new conversation begins here.',
   resume_rejected: 'The earlier conversation could not be resumed; a new one begins here.',
 } as const;
 
