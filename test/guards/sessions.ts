@@ -460,6 +460,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'gives that one no conversation',
   },
   {
+    guard: 'The note of a wait goes on with the conversation that its waking begins.',
+    file: 'src/modules/sessions/messages/message-queue.repository.ts',
+    find: "and m.source = 'wait' and m.epoch = ${from}`",
+    replace: "and m.source = 'wait' and m.epoch < ${from}`",
+    test: RECONFIGURED,
+    name: 'each start of it begins a conversation',
+  },
+  {
+    guard: 'The note of a wait is outdated where somebody has asked for a new conversation.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: "if (restarted !== undefined && restarted !== 'reset') await",
+    replace: 'if (restarted !== undefined) await',
+    test: RECONFIGURED,
+    name: 'is outdated where somebody',
+  },
+  {
     guard: 'A runner takes no more than it has room for.',
     file: 'src/modules/runners/runners/session-claims.ts',
     find: 'const number = Math.min(limit, share(lease.id, loads, wanted.length, overdue.length));',

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
@@ -86,5 +87,38 @@ describe('a session whose agent has another provider by now', () => {
     configure({ provider: 'own', args: ['--more'] });
     await wake(pk);
     expect(await again(pk)).toMatchObject({ provider: 'own', epoch: 1, session_key: 'conversation-1' });
+  });
+});
+
+describe('the note of a wait whose session is woken for it', () => {
+  const note = async (pk: number): Promise<number> =>
+    (await runner.send(fixture.city, pk, 'the build is green', { source: 'wait', epoch: 1 })).pk;
+  const settled = async (message: number): Promise<unknown> => {
+    await eventually(async () => !['queued', 'in_flight'].includes((await fixture.message(message)).status));
+    return fixture.message(message);
+  };
+
+  it.each<[string, () => void]>([
+    ['each start of it begins a conversation', () => configure({ provider: 'own', wake_mode: 'fresh' })],
+    ['it has another provider', () => configure({ provider: 'other' })],
+    [
+      'its agent refuses the earlier one',
+      () => (fixture.host.refuse = ({ resume }) => (resume === undefined ? undefined : 'resume_rejected')),
+    ],
+    ['its agent goes on with none', () => void (fixture.host.forgets = true)],
+  ])('is delivered in the new conversation where %s', async (_, change) => {
+    configure({ provider: 'own' });
+    const { pk, id } = await asleep();
+    change();
+    expect(await settled(await note(pk))).toMatchObject({ status: 'delivered' });
+    expect(await fixture.row(pk)).toMatchObject({ epoch: 2 });
+    expect(fixture.host.told(id)).toEqual(['the build is green']);
+  });
+
+  it('is outdated where somebody has asked for a new conversation', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    await runner.patch(fixture.city, pk, { reset_pending: true });
+    expect(await settled(await note(pk))).toMatchObject({ status: 'failed', error_code: 'stale_conversation' });
   });
 });

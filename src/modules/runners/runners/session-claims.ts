@@ -11,6 +11,7 @@ import { hasForeignConversation, programNow } from '../../sessions/launch/progra
 import { startHash } from '../../sessions/launch/start-hash.js';
 import { startupMs } from '../../sessions/launch/startup.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
+import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
 import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
 import { breakerSettings, type BreakerSettings } from '../../sessions/session-store/settings.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
@@ -67,6 +68,7 @@ export class SessionClaims {
     private readonly hosts: ProviderHostsService,
     private readonly app: AppConfig,
     private readonly tokens: SessionTokens,
+    private readonly messages: MessageQueue,
     private readonly timings: RunnerTimings,
   ) {}
 
@@ -216,6 +218,7 @@ export class SessionClaims {
       ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
     };
     const started = await changes.move(row, 'start', { reason: null, set });
+    if (restarted !== undefined && restarted !== 'reset') await this.messages.goOn(changes, started, row.epoch);
     return { city, row: started, token: minted.token, restarted };
   }
 }
