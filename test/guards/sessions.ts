@@ -5,6 +5,7 @@ const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
 const RECONFIGURED = 'src/modules/runners/runners/reconfigured.db-spec.ts';
+const NAMED_AGENTS = 'src/modules/runners/pools/named-agents.spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
 const QUEUE = 'src/modules/sessions/messages/message-queue.repository.ts';
 const MESSAGES = 'src/modules/sessions/messages/messages.db-spec.ts';
@@ -450,6 +451,37 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'presets.set(key, (preset = candidate.preset))',
     test: RECONFIGURED,
     name: 'is left to other hosts',
+  },
+  {
+    guard: 'A session whose name stands for another agent ends.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "if (named?.agent !== undefined && named.agent !== session.agent) return 'reconfigured';",
+    replace: "if (named?.agent !== undefined && named.agent === '') return 'reconfigured';",
+    test: NAMED_AGENTS,
+  },
+  {
+    guard: 'One that somebody has parked is not followed by one that runs.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",
+    replace: '',
+    test: NAMED_AGENTS,
+    name: 'stays parked',
+  },
+  {
+    guard: 'Another session of a configured name is made in the look that ends the one before.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: 'return this.leaving.has(session.pk) && this.#context(session).named !== undefined;',
+    replace: 'return this.leaving.has(-session.pk) && this.#context(session).named !== undefined;',
+    test: NAMED_AGENTS,
+    name: 'in the same look',
+  },
+  {
+    guard: 'A session that holds work ends for the reason that it was to end for.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'later.set(decision.pk, decision.code);',
+    replace: "later.set(decision.pk, 'orphaned');",
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'is given back',
   },
   {
     guard: 'A session whose provider is another one begins a new conversation.',

@@ -50,6 +50,13 @@ export function agentOfNamed({ agents }: CityConfig, { template, dir, binding }:
   return undefined;
 }
 
+/** Whether the configured name of a session stands for another agent than the session is of. */
+export function hasOtherAgent(config: CityConfig, { named_identity, agent }: Pick<SessionRow, 'named_identity' | 'agent'>): boolean {
+  const named = config.named_sessions.find(({ qualified_name }) => qualified_name === named_identity);
+  const now = named && agentOfNamed(config, named);
+  return now !== undefined && now.qualified_name !== agent;
+}
+
 function templateOfProvider(config: CityConfig, name: string): Template {
   const spec = specOf(config, name);
   if (spec === undefined) throw problem('provider_not_found', `provider ${name} not found`);
