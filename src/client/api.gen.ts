@@ -9042,7 +9042,7 @@ export interface components {
             activity: "idle" | "in-turn";
             /** @description Its alias. */
             alias?: string;
-            /** @description Names of the parts that are another by now: `command`, `args`, `work_dir`, `env.NAME`, `options.KEY` …; never values. Empty where the start has noted the whole only. */
+            /** @description Names of the parts that are another by now: `command`, `args`, `work_dir`, `env.NAME`, `options.KEY` …; never values. `template` where its configured name stands for another agent. Empty where the start has noted the whole only. */
             differs: string[];
             /**
              * @description What comes of it: `restart_now` at the next look, `restart_after_turn`, `restart_after_answer` (it asks a person something), `restart_after_resume` (suspended), `restarting`, `stopping` for another reason, `accepted`, or `kept` (`auto_restart_on_drift` is off).

@@ -4,6 +4,8 @@ const LOG = 'db/migrations/0019_append_session_log.ts';
 const LOG_SPEC = 'src/modules/sessions/transcripts/transcript-log.db-spec.ts';
 const OWNERSHIP = 'src/modules/runners/runners/ownership.db-spec.ts';
 const CLAIMS = 'src/modules/runners/runners/claims.db-spec.ts';
+const RECONFIGURED = 'src/modules/runners/runners/reconfigured.db-spec.ts';
+const NAMED_AGENTS = 'src/modules/runners/pools/named-agents.spec.ts';
 const FENCING = 'src/modules/runners/runners/fencing.db-spec.ts';
 const SWEEPER = 'src/modules/runners/runners/fencing.sweeper.spec.ts';
 const BUSY = 'src/modules/runners/runners/busy-starts.db-spec.ts';
@@ -520,6 +522,69 @@ export const SESSIONS: readonly Guard[] = [
     find: "and coalesce(s.held_until, '-infinity') <= clock_timestamp()",
     replace: '',
     test: CLAIMS,
+  },
+  {
+    guard: 'A session is taken where the provider that its agent has now is ready.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: 'presets.set(key, (preset = programNow(config, candidate).preset))',
+    replace: 'presets.set(key, (preset = candidate.preset))',
+    test: RECONFIGURED,
+    name: 'is left to other hosts',
+  },
+  {
+    guard: 'A session whose name stands for another agent ends.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "if (named?.agent !== undefined && named.agent !== session.agent) return 'reconfigured';",
+    replace: "if (named?.agent !== undefined && named.agent === '') return 'reconfigured';",
+    test: NAMED_AGENTS,
+  },
+  {
+    guard: 'One that somebody has parked is not followed by one that runs.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "if (orphaned === 'reconfigured' && state === 'suspended') return {};",
+    replace: '',
+    test: NAMED_AGENTS,
+    name: 'stays parked',
+  },
+  {
+    guard: 'Another session of a configured name is made in the look that ends the one before.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: 'return this.leaving.has(session.pk) && this.#context(session).named !== undefined;',
+    replace: 'return this.leaving.has(-session.pk) && this.#context(session).named !== undefined;',
+    test: NAMED_AGENTS,
+    name: 'in the same look',
+  },
+  {
+    guard: 'A session that holds work ends for the reason that it was to end for.',
+    file: 'src/modules/runners/pools/pool-pass.service.ts',
+    find: 'later.set(decision.pk, decision.code);',
+    replace: "later.set(decision.pk, 'orphaned');",
+    test: 'src/modules/runners/pools/named-agents.db-spec.ts',
+    name: 'is given back',
+  },
+  {
+    guard: 'A session whose provider is another one begins a new conversation.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: "hasForeignConversation(config, row, program) ? 'reconfigured' : undefined",
+    replace: "hasForeignConversation(config, row, program) && row.pk < 0 ? 'reconfigured' : undefined",
+    test: RECONFIGURED,
+    name: 'gives that one no conversation',
+  },
+  {
+    guard: 'The note of a wait goes on with the conversation that its waking begins.',
+    file: 'src/modules/sessions/messages/message-queue.repository.ts',
+    find: "and m.source = 'wait' and m.epoch = ${from}`",
+    replace: "and m.source = 'wait' and m.epoch < ${from}`",
+    test: RECONFIGURED,
+    name: 'each start of it begins a conversation',
+  },
+  {
+    guard: 'The note of a wait is outdated where somebody has asked for a new conversation.',
+    file: 'src/modules/runners/runners/session-claims.ts',
+    find: "if (restarted !== undefined && restarted !== 'reset') await",
+    replace: 'if (restarted !== undefined) await',
+    test: RECONFIGURED,
+    name: 'is outdated where somebody',
   },
   {
     guard: 'A runner takes no more than it has room for.',

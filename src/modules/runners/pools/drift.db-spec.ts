@@ -82,6 +82,19 @@ describe('sessions that run with an older configuration', () => {
     expect(Object.keys(await listed())).toEqual([two.id]);
   });
 
+  it('are listed where their configured name stands for another agent, until they have stopped', async () => {
+    const [one, two] = await running();
+    await fixture.set(one.pk, { named_identity: 'front' });
+    const front = { qualified_name: 'front', template: 'worker', dir: '' };
+    fixture.config.named_sessions = [front] as never;
+    expect(await listed()).toEqual({});
+    fixture.config.agents.push(agentConfig('other'));
+    fixture.config.named_sessions = [{ ...front, template: 'other' }] as never;
+    expect(await listed()).toEqual({ [one.id]: ['stopping', ['template']] });
+    hash = 'other';
+    expect(await listed()).toEqual({ [one.id]: ['stopping', ['args', 'template']], [two.id]: ['restart_now', ['args']] });
+  });
+
   it('are listed in pages, each once', async () => {
     const [one, two] = await running();
     await sql`update sessions set created_at = (select min(created_at) from sessions)`.execute(fixture.db);

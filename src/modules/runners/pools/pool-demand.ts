@@ -76,7 +76,7 @@ export class Demand {
   #always(): void {
     for (const { identity, mode, agent } of this.facts.named) {
       if (mode !== 'always') continue;
-      const session = this.facts.sessions.find((one) => one.identity === identity);
+      const session = this.#bearer(identity);
       if (session !== undefined) this.#wake(session, 'named');
       else this.#materialize(identity, agent, 'named');
     }
@@ -86,7 +86,7 @@ export class Demand {
   #assigned(): void {
     for (const [name, beads] of this.facts.assigned) {
       if (beads.length === 0) continue;
-      const session = this.facts.sessions.find((one) => this.#bears(one, name));
+      const session = this.facts.sessions.find((one) => this.#bears(one, name) && !this.#isReplaced(one));
       if (session !== undefined) this.#engage(session, beads);
       else this.#bear(name, beads[0]!);
     }
@@ -96,6 +96,16 @@ export class Demand {
     if (session.id === name || session.sessionName === name || session.alias === name) return true;
     if (session.agentName !== name) return false;
     return session.origin !== 'manual' || this.#agents.get(name)?.settings.max === 1;
+  }
+
+  /** The session of a configured name. */
+  #bearer(identity: string): PoolSession | undefined {
+    return this.facts.sessions.find((one) => one.identity === identity && !this.#isReplaced(one));
+  }
+
+  /** It is closed by this very look, and its name is configured still: the next one may be made at once. */
+  #isReplaced(session: PoolSession): boolean {
+    return this.leaving.has(session.pk) && this.#context(session).named !== undefined;
   }
 
   /** Makes the session that a name stands for. */
@@ -119,7 +129,7 @@ export class Demand {
   #routedToNamed({ identity, agent }: PoolNamed): void {
     const beads = this.facts.offered.get(identity) ?? [];
     if (beads.length === 0) return;
-    const session = this.facts.sessions.find((one) => one.identity === identity);
+    const session = this.#bearer(identity);
     if (session !== undefined) this.#engage(session, newest(beads));
     else this.#materialize(identity, agent, 'work', beads[0]!.id);
   }

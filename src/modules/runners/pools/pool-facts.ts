@@ -149,7 +149,7 @@ export type PoolDecision =
   | {
       readonly do: 'close';
       readonly pk: number;
-      readonly code: 'drained' | 'orphaned' | 'suspended' | 'failed-create' | 'city-gone';
+      readonly code: 'drained' | 'orphaned' | 'reconfigured' | 'suspended' | 'failed-create' | 'city-gone';
       readonly empty?: readonly EmptyFor[];
     }
   | { readonly do: 'unquarantine'; readonly pk: number }

@@ -24,6 +24,8 @@ const BETWEEN_MS = 1_000;
 const BUDGET = 200;
 const RELEASED_AT_ONCE = 100;
 
+type Ending = (PoolDecision & { do: 'close' })['code'];
+
 export interface Passed {
   /** What was carried out. */
   readonly decisions: readonly PoolDecision[];
@@ -58,7 +60,7 @@ export class PoolPass {
     if (city.is === 'running' && known === undefined) return { decisions: [], againMs: undefined };
     const scale: PoolFacts['scale'] | undefined = known === undefined ? new Map() : this.#scale(city, known.config);
     if (scale === undefined) return { decisions: [], againMs: this.betweenMs };
-    const later: number[] = [];
+    const later = new Map<number, Ending>();
     const passed = await this.changes.runInAnyState(city, ACTOR, async (changes) => this.#pass(changes, city, known, scale, later));
     if (city.is === 'running') await this.#giveBack(city, later);
     return passed;
@@ -69,7 +71,7 @@ export class PoolPass {
     city: PoolCity,
     known: CurrentConfig | undefined,
     scale: PoolFacts['scale'],
-    later: number[],
+    later: Map<number, Ending>,
   ): Promise<Passed> {
     const { tx } = changes;
     const config = known?.config;
@@ -94,7 +96,7 @@ export class PoolPass {
     for (const decision of chosen) {
       const carried = await this.executor.carryOut({ changes, config, planned, now }, decision);
       if (carried === 'done') done.push(decision);
-      if (carried === 'later' && 'pk' in decision) later.push(decision.pk);
+      if (carried === 'later' && decision.do === 'close') later.set(decision.pk, decision.code);
     }
     const soon = decisions.length > BUDGET ? now + this.betweenMs : undefined;
     const deferred = city.is === 'running' ? (await this.offered.nextDeferred(city.streamId, tx))?.getTime() : undefined;
@@ -133,15 +135,17 @@ export class PoolPass {
   }
 
   /** What ended sessions hold and wait for, and the ends of sessions that hold something: behind the city's work lock. */
-  async #giveBack(city: PoolCity, pks: readonly number[]): Promise<void> {
+  async #giveBack(city: PoolCity, later: ReadonlyMap<number, Ending>): Promise<void> {
+    const pks = [...later.keys()].sort((a, b) => a - b);
     if (pks.length === 0 && !(await this.claims.hasOrphaned(city.streamId))) return;
     await this.changes.withWork(city, ACTOR, async (changes, work) => {
       await changes.lockAll(pks, pks);
-      for (const pk of [...pks].sort((a, b) => a - b)) {
+      for (const pk of pks) {
         const row = await changes.lock(pk);
         if (row === undefined || row.state === 'closed' || row.runner_id !== null) continue;
-        await this.claims.end(changes, work, row, 'orphaned');
-        await changes.close(row, 'orphaned');
+        const code = later.get(pk)!;
+        await this.claims.end(changes, work, row, code);
+        await changes.close(row, code);
       }
       await this.claims.releaseOrphaned(work, RELEASED_AT_ONCE);
     });

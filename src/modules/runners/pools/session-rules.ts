@@ -24,15 +24,21 @@ export interface SessionContext {
 
 const RESET_STALLED_MS = 120_000;
 /** A drain for these goes on whatever comes up. Somebody has asked for one that is `drained`: only a wake takes that back. */
-const FIRM = new Set(['orphaned', 'suspended', 'drained']);
+const FIRM = new Set(['orphaned', 'reconfigured', 'suspended', 'drained']);
 /** Ends that a process has come to by itself, and by which a member of a pool has nothing more to do. */
 const ENDED_ALONE = new Set(['exited', 'crashed', 'auth-required', 'provider-terminal-error']);
 /** A drain for these ends when work comes up. */
 const SOFT = new Set(['no-wake-reason', 'idle', 'idle-timeout']);
 
-export function isOrphaned(session: PoolSession, { agent, named }: SessionContext): boolean {
-  if (session.agent === null) return false;
-  return agent === undefined || (session.identity !== null && named === undefined);
+/** Why nothing is configured any more that it is the session of: that is gone, or its name stands for another agent. */
+function orphanedBy(session: PoolSession, { agent, named }: SessionContext): 'orphaned' | 'reconfigured' | undefined {
+  if (session.agent === null) return undefined;
+  if (named?.agent !== undefined && named.agent !== session.agent) return 'reconfigured';
+  return agent === undefined || (session.identity !== null && named === undefined) ? 'orphaned' : undefined;
+}
+
+export function isOrphaned(session: PoolSession, context: SessionContext): boolean {
+  return orphanedBy(session, context) !== undefined;
 }
 
 export function blockerOf(session: PoolSession, { agent }: SessionContext, facts: PoolFacts): string | undefined {
@@ -79,10 +85,13 @@ function withProcess(session: PoolSession, context: SessionContext, facts: PoolF
   if (stop === null && state === 'creating' && session.runnerGone && startDeadline !== undefined && startDeadline <= now)
     return { decision: { do: 'lost-start', pk } };
   const drainMs = settingsOf(context)?.drainMs ?? 300_000;
-  const orphaned = isOrphaned(session, context);
+  const orphaned = orphanedBy(session, context);
   const blocked = blockerOf(session, context, facts);
-  if (stop !== null) return stop === 'drain' && isOver(session, context, { orphaned, blocked }) ? { decision: { do: 'undrain', pk } } : {};
-  if (orphaned) return { decision: { do: 'drain', pk, reason: 'orphaned', ms: drainMs } };
+  if (stop !== null)
+    return stop === 'drain' && isOver(session, context, { orphaned: orphaned !== undefined, blocked })
+      ? { decision: { do: 'undrain', pk } }
+      : {};
+  if (orphaned !== undefined) return { decision: { do: 'drain', pk, reason: orphaned, ms: drainMs } };
   if (blocked !== undefined) return { decision: { do: 'drain', pk, reason: 'suspended', ms: drainMs } };
   if (state !== 'active' || !session.live) return startDeadline === undefined ? {} : { at: startDeadline };
   if (session.drifted && driftStep(driftFacts(session, facts)) === 'restart_now')
@@ -99,7 +108,7 @@ function driftFacts({ stop, stopReason, inTurn, asks }: PoolSession, { settings 
 function isOver(session: PoolSession, context: SessionContext, now: { orphaned: boolean; blocked: string | undefined }): boolean {
   if (session.state !== 'draining' || !session.live) return false;
   const reason = session.stopReason ?? '';
-  if (reason === 'orphaned') return !now.orphaned;
+  if (reason === 'orphaned' || reason === 'reconfigured') return !now.orphaned;
   if (reason === 'suspended') return now.blocked === undefined && !now.orphaned;
   if (session.asks && !FIRM.has(reason)) return true;
   return SOFT.has(reason) && (session.held.length > 0 || session.messages > 0 || session.pinned || context.assigned.length > 0);
@@ -165,7 +174,10 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
   const { pk, origin, state, quarantinedUntil } = session;
   const { now } = facts;
   if (state === 'archived') return {};
-  if (isOrphaned(session, context)) return origin === 'manual' ? {} : { decision: { do: 'close', pk, code: 'orphaned' } };
+  const orphaned = orphanedBy(session, context);
+  // One that somebody has parked would be followed by one that runs.
+  if (orphaned === 'reconfigured' && state === 'suspended') return {};
+  if (orphaned !== undefined) return origin === 'manual' ? {} : { decision: { do: 'close', pk, code: orphaned } };
   if (state === 'quarantined') {
     const off = session.reason === 'circuit-open' && !facts.settings.circuitBreaker;
     if (session.mended) return { decision: { do: 'mended', pk } };

@@ -7,9 +7,11 @@ import type { CityConfig } from '../../files/composition/city-config.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
+import { hasForeignConversation, programNow } from '../../sessions/launch/program.js';
 import { startHash } from '../../sessions/launch/start-hash.js';
 import { startupMs } from '../../sessions/launch/startup.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
+import { MessageQueue } from '../../sessions/messages/message-queue.service.js';
 import { SessionTokens } from '../../sessions/session-tokens/session-tokens.service.js';
 import { breakerSettings, type BreakerSettings } from '../../sessions/session-store/settings.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
@@ -29,13 +31,17 @@ export interface Claimed {
   /** With which the process may call the API; only its hash is stored. */
   readonly token: string | undefined;
   /** The conversation begins anew, for this reason. */
-  readonly restarted: 'reset' | 'fresh' | undefined;
+  readonly restarted: 'reset' | 'fresh' | 'reconfigured' | undefined;
   /** Of its city; undefined: off. */
   readonly breaker: BreakerSettings | undefined;
 }
 
-/** A city, and its configuration once somebody has looked for what can be started there. */
-type Asked = WantingCity & { config: CityConfig | undefined };
+/** A city, and what somebody has found who has looked for what can be started there. */
+type Asked = WantingCity & {
+  config: CityConfig | undefined;
+  /** What its sessions are started with now, by what they are made from. */
+  readonly presets: Map<string, string | null>;
+};
 
 /** Cities and sessions that are looked at together. */
 const CITIES = 50;
@@ -62,6 +68,7 @@ export class SessionClaims {
     private readonly hosts: ProviderHostsService,
     private readonly app: AppConfig,
     private readonly tokens: SessionTokens,
+    private readonly messages: MessageQueue,
     private readonly timings: RunnerTimings,
   ) {}
 
@@ -108,7 +115,9 @@ export class SessionClaims {
     const wanted: Candidate[] = [];
     for (let after = this.#last; wanted.length < limit;) {
       const page = await this.repository.cities(this.db, after, CITIES);
-      const fresh = page.filter(({ streamId }) => !cities.has(streamId)).map((city): Asked => ({ ...city, config: undefined }));
+      const fresh = page
+        .filter(({ streamId }) => !cities.has(streamId))
+        .map((city): Asked => ({ ...city, config: undefined, presets: new Map() }));
       for (const city of fresh) cities.set(city.streamId, city);
       const running = fresh.filter((city) => city.running);
       wanted.push(...(await this.#lines(running, limit)));
@@ -139,8 +148,6 @@ export class SessionClaims {
 
   async #startableHere(candidates: readonly Candidate[], cities: ReadonlyMap<number, Asked>): Promise<Candidate[]> {
     if (candidates.length === 0) return [];
-    const presets = [...new Set(candidates.flatMap(({ preset }) => preset ?? []))];
-    const unready = await this.hosts.notReady(this.db, this.app.processId, presets);
     const blockers = new Map<number, Awaited<ReturnType<EffectiveSuspension['blockers']>>>();
     for (const streamId of new Set(candidates.map((candidate) => candidate.streamId))) {
       const asked = cities.get(streamId)!;
@@ -148,9 +155,12 @@ export class SessionClaims {
       asked.config ??= (await this.config.known(city))?.config;
       blockers.set(streamId, await this.suspension.blockers(city, asked.config));
     }
+    const presets = new Map(candidates.map((candidate) => [candidate.pk, presetOf(candidate, cities.get(candidate.streamId)!)]));
+    const asked = [...new Set([...presets.values()].flatMap((preset) => preset ?? []))];
+    const unready = await this.hosts.notReady(this.db, this.app.processId, asked);
     return candidates.filter(
-      ({ preset, streamId, agent, rig }) =>
-        !(preset !== null && unready.has(preset)) && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
+      ({ pk, streamId, agent, rig }) =>
+        !unready.has(presets.get(pk) ?? '') && blockers.get(streamId)!(agent ?? undefined, rig) === undefined,
     );
   }
 
@@ -172,8 +182,7 @@ export class SessionClaims {
           if (!lease.accepts) throw new LeaseGone();
           const begins = row.agent !== null && fresh.has(row.agent);
           const deadline = new Date(now.getTime() + startMs);
-          const tried = (known && startHash(known, row)) ?? null;
-          claimed.push({ ...(await this.#start(changes, city, row, { lease, deadline, fresh: begins, tried })), breaker });
+          claimed.push({ ...(await this.#start(changes, city, row, { lease, deadline, fresh: begins, config: known })), breaker });
         }
         return claimed;
       })
@@ -188,11 +197,14 @@ export class SessionClaims {
     changes: SessionChanges,
     city: CityScope,
     row: SessionRow,
-    { lease, deadline, fresh, tried }: { lease: RunnerLease; deadline: Date; fresh: boolean; tried: string | null },
+    { lease, deadline, fresh, config }: { lease: RunnerLease; deadline: Date; fresh: boolean; config: CityConfig | undefined },
   ): Promise<Omit<Claimed, 'breaker'>> {
-    const restarted = row.reset_pending ? 'reset' : fresh && row.ready_at !== null ? 'fresh' : undefined;
+    const program = programNow(config, row);
+    const anew = fresh && row.ready_at !== null ? 'fresh' : hasForeignConversation(config, row, program) ? 'reconfigured' : undefined;
+    const restarted = row.reset_pending ? 'reset' : anew;
     const minted = this.tokens.mint(row);
     const set: SessionPatch = {
+      ...program,
       generation: row.generation + 1,
       instance_token: randomBytes(16).toString('hex'),
       token_hash: minted.hash,
@@ -202,15 +214,25 @@ export class SessionClaims {
       wake_requested_at: null,
       not_before: null,
       failure: null,
-      tried_hash: tried,
+      tried_hash: (config && startHash(config, row)) ?? null,
       ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
     };
     const started = await changes.move(row, 'start', { reason: null, set });
+    if (restarted !== undefined && restarted !== 'reset') await this.messages.goOn(changes, started, row.epoch);
     return { city, row: started, token: minted.token, restarted };
   }
 }
 
 class LeaseGone extends Error {}
+
+/** As whoever asks whether the session could be started is told: by what its city runs, and not by what it was made with. */
+function presetOf(candidate: Candidate, { config, presets }: Asked): string | null {
+  if (config === undefined) return candidate.preset;
+  const key = `${candidate.kind} ${candidate.template}`;
+  let preset = presets.get(key);
+  if (preset === undefined) presets.set(key, (preset = programNow(config, candidate).preset));
+  return preset;
+}
 
 /** At most so many of one city at once, in their order. */
 function batches(candidates: readonly Candidate[]): Candidate[][] {

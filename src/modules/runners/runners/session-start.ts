@@ -24,6 +24,7 @@ const LOGGED = 500;
 const RESTARTS = {
   reset: 'The conversation was reset; a new one begins here.',
   fresh: 'A new conversation begins here.',
+  reconfigured: 'The provider is another one; a new conversation begins here.',
   resume_rejected: 'The earlier conversation could not be resumed; a new one begins here.',
 } as const;
 
@@ -57,9 +58,12 @@ export async function startSession(
     if (agent === undefined) {
       restarted = 'resume_rejected';
       const rejected = row.session_key;
-      row = await owner.change(async (changes, now) =>
-        now.session_key === rejected ? changes.patch(now, { session_key: null, epoch: now.epoch + 1 }) : now,
-      );
+      row = await owner.change(async (changes, now) => {
+        if (now.session_key !== rejected) return now;
+        const after = await changes.patch(now, { session_key: null, epoch: now.epoch + 1 });
+        await context.messages.goOn(changes, after, now.epoch);
+        return after;
+      });
       continue;
     }
     const anew = agent.continued === 'new' && row.session_key !== null;
@@ -190,6 +194,7 @@ async function commitReady(
       ...(anew ? { epoch: row.epoch + 1 } : {}),
     };
     const ready = await changes.move(row, 'ready', { reason: null, set });
+    if (anew) await context.messages.goOn(changes, ready, row.epoch);
     if (restarted !== undefined && ready.epoch > 1) await tellRestart(context, changes, ready, RESTARTS[restarted]);
     changes.emit(workerOperation(changes, ready, { operation: 'start', startedAt }));
     return ready;

@@ -1,8 +1,9 @@
-import { problem } from '../../../contract/problems.js';
+import { problem, ProblemError } from '../../../contract/problems.js';
 import type { Transport } from '../../../platform/runtime/port.js';
 import { findMember } from '../agents/agent-members.js';
 import { presetBehind, providerOf, specOf, startsItself } from '../agents/agent-provider.js';
 import type { AgentConfig, CityConfig, NamedSessionConfig, ProviderOption, ProviderSpec } from '../../files/composition/city-config.js';
+import type { SessionRow } from '../session-store/session-row.js';
 import type { Template } from './launch.js';
 
 const EXEC = 'exec:';
@@ -18,6 +19,16 @@ export function templateOf(config: CityConfig, kind: 'agent' | 'provider', name:
   const member = slash === -1 ? findMember(config, '', name) : findMember(config, name.slice(0, slash), name.slice(slash + 1));
   if (member === undefined) throw problem('agent_not_found', `agent ${name} not found`);
   return templateOfAgent(config, member.agent);
+}
+
+/** As `templateOf`; undefined for what the configuration does not have any more, or has in a way that cannot be started. */
+export function knownTemplate(config: CityConfig, { kind, template }: Pick<SessionRow, 'kind' | 'template'>): Template | undefined {
+  try {
+    return templateOf(config, kind, template);
+  } catch (error) {
+    if (error instanceof ProblemError) return undefined;
+    throw error;
+  }
 }
 
 /** What a configured named session is made from. @throws as `templateOf` */
@@ -37,6 +48,13 @@ export function agentOfNamed({ agents }: CityConfig, { template, dir, binding }:
     if (agent !== undefined) return agent;
   }
   return undefined;
+}
+
+/** Whether the configured name of a session stands for another agent than the session is of. */
+export function hasOtherAgent(config: CityConfig, { named_identity, agent }: Pick<SessionRow, 'named_identity' | 'agent'>): boolean {
+  const named = config.named_sessions.find(({ qualified_name }) => qualified_name === named_identity);
+  const now = named && agentOfNamed(config, named);
+  return now !== undefined && now.qualified_name !== agent;
 }
 
 function templateOfProvider(config: CityConfig, name: string): Template {

@@ -80,6 +80,13 @@ export class MessageQueueRepository {
     return rows[0];
   }
 
+  /** What waits have queued for the conversation `from` is for the one of now. */
+  async goOn(tx: Tx, session: { pk: number; epoch: number }, from: number): Promise<void> {
+    await sql`
+      update session_messages m set epoch = ${session.epoch}
+      where m.session_pk = ${session.pk} and m.status = 'queued' and m.source = 'wait' and m.epoch = ${from}`.execute(tx);
+  }
+
   async take(tx: Tx, session: { pk: number; generation: number }, pk: number): Promise<MessageRow | undefined> {
     const { rows } = await sql<MessageRow>`
       update session_messages m set status = 'in_flight', generation = ${session.generation}, attempts = m.attempts + 1

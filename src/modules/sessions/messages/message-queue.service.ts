@@ -83,6 +83,14 @@ export class MessageQueue implements OnModuleInit {
     }
   }
 
+  /**
+   * Its conversation has begun anew because it was started, which nobody has asked for: what a wait has queued for the one before goes on
+   * with this one, or the note that has woken a session would be outdated by that.
+   */
+  async goOn(changes: SessionChanges, row: SessionRow, from: number): Promise<void> {
+    await this.repository.goOn(changes.tx, row, from);
+  }
+
   /** Right before the prompt, in a transaction of its own. Undefined when it is queued no longer: then it is not to be sent. */
   async inFlight(changes: SessionChanges, row: SessionRow, pk: number): Promise<MessageRow | undefined> {
     return takes(row) ? this.repository.take(changes.tx, row, pk) : undefined;

@@ -1,12 +1,11 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { SessionResponse } from '../../../contract/sessions.schemas.js';
-import { ProblemError, problem } from '../../../contract/problems.js';
+import { problem } from '../../../contract/problems.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { Indexed } from '../../../platform/http/indexed.js';
-import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import type { Template } from '../launch/launch.js';
-import { templateOf } from '../launch/template.js';
+import { knownTemplate } from '../launch/template.js';
 import type { SessionCity } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import { SessionByIdRepository } from './session-by-id.repository.js';
@@ -68,15 +67,5 @@ export class SessionAnswers implements OnModuleInit {
     const { config_revision: revision, config_hash: hash } = rows[0] ?? { config_revision: null, config_hash: null };
     if (revision === null || hash === null) return [];
     return this.#templates.of({ streamId, hash }, rows, () => this.config.at({ streamId }, { revision, hash }, tx), knownTemplate);
-  }
-}
-
-/** What a session is made from; undefined when the configuration does not have it any more. */
-export function knownTemplate(config: CityConfig, { kind, template }: Pick<SessionView, 'kind' | 'template'>): Template | undefined {
-  try {
-    return templateOf(config, kind, template);
-  } catch (error) {
-    if (error instanceof ProblemError) return undefined;
-    throw error;
   }
 }

@@ -16,8 +16,8 @@ export const SessionDrift = contract(
     started_at: z.string().optional().meta({ description: 'Since when its process is ready.' }),
     differs: z.array(z.string()).meta({
       description:
-        'Names of the parts that are another by now: `command`, `args`, `work_dir`, `env.NAME`, `options.KEY` …; never values. Empty where ' +
-        'the start has noted the whole only.',
+        'Names of the parts that are another by now: `command`, `args`, `work_dir`, `env.NAME`, `options.KEY` …; never values. `template` where ' +
+        'its configured name stands for another agent. Empty where the start has noted the whole only.',
     }),
     next: z.enum(DRIFT_STEPS).meta({
       description:

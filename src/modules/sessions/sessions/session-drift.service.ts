@@ -7,9 +7,10 @@ import type { Indexed } from '../../../platform/http/indexed.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
-import { differences, driftOf, driftStep, type Drift, type Started } from '../launch/drift.js';
+import { differences, driftOf, driftStep, type Started } from '../launch/drift.js';
 import { EffectiveSuspension } from '../launch/effective-suspension.service.js';
 import { LaunchService } from '../launch/launch.service.js';
+import { hasOtherAgent } from '../launch/template.js';
 import { poolSettings } from '../session-store/settings.js';
 import { formatPlace, parsePlace } from '../../work/work/page-token.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
@@ -26,6 +27,14 @@ import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
 
 const PAGE = 100;
+
+/** One that runs with an older configuration. */
+interface Drifted {
+  readonly row: StartedRow;
+  readonly accepted: boolean;
+  /** Its name stands for another agent by now. */
+  readonly moved: boolean;
+}
 
 /** Sessions that run with an older configuration: what comes of each, and letting them go on. */
 @Injectable()
@@ -46,15 +55,16 @@ export class SessionDrifts {
     const { head, rows } = await this.repository.started(city.streamId, template);
     const fingerprint = remembered((asked) => this.launch.fingerprint(config, asked));
     const drifted = rows.flatMap((row) => {
+      const moved = hasOtherAgent(config, row);
       const drift = driftOf(row, fingerprint);
-      return drift === undefined ? [] : [{ row, drift }];
+      return drift === undefined && !moved ? [] : [{ row, accepted: drift?.accepted === true, moved }];
     });
     const left = drifted.filter(({ row }) => from === undefined || isAfter(row, from));
     const shown = left.slice(0, limit === 0 ? PAGE : limit);
     const last = left.length > shown.length ? shown.at(-1)?.row : undefined;
     const more = last === undefined ? {} : { next_cursor: formatPlace('drift', { createdAt: last.place, id: String(last.pk) }) };
     const blockers = await this.suspension.blockers(city, config);
-    const items = shown.map(({ row, drift }) => this.#told(config, row, drift, blockers(row.agent ?? undefined, row.rig) !== undefined));
+    const items = shown.map((one) => this.#told(config, one, blockers(one.row.agent ?? undefined, one.row.rig) !== undefined));
     return { value: { items, total: drifted.length, ...more }, index: head };
   }
 
@@ -113,12 +123,13 @@ export class SessionDrifts {
     return known.config;
   }
 
-  #told(config: CityConfig, row: StartedRow, { accepted }: Drift, blocked: boolean): SessionDrift {
+  #told(config: CityConfig, { row, accepted, moved }: Drifted, blocked: boolean): SessionDrift {
+    const gone = config.named_sessions.every(({ qualified_name }) => qualified_name !== row.named_identity);
     const next = driftStep({
       accepted,
       stop: row.stop_request,
       stopReason: row.stop_reason,
-      orphaned: row.named_identity !== null && config.named_sessions.every(({ qualified_name }) => qualified_name !== row.named_identity),
+      orphaned: moved || (row.named_identity !== null && gone),
       blocked,
       inTurn: row.in_turn,
       asks: row.asks,
@@ -132,7 +143,7 @@ export class SessionDrifts {
       state: row.state,
       activity: row.in_turn ? 'in-turn' : 'idle',
       ...(row.ready_at === null ? {} : { started_at: row.ready_at.toISOString() }),
-      differs: this.#differs(config, row, row.launch_parts),
+      differs: [...this.#differs(config, row, row.launch_parts), ...(moved ? ['template'] : [])],
       next,
     };
   }

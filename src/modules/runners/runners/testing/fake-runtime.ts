@@ -34,6 +34,8 @@ export class FakeHost {
   readonly processes: FakeAgent[] = [];
   /** Answers how a start fails; undefined lets it succeed. */
   refuse: (spec: StartSpec) => StartFailure | StartError | undefined = () => undefined;
+  /** Agents cannot go on with the conversations of those before them. */
+  forgets = false;
   /** Waited for before a process is ready. */
   gate: (spec: StartSpec) => Promise<void> | undefined = () => undefined;
   /** What is said of a start that takes long. */
@@ -142,8 +144,9 @@ export class FakeAgent implements RunningAgent {
     readonly owner: string,
     readonly spec: StartSpec,
   ) {
-    this.sessionKey = spec.resume ?? `conversation-${host.processes.length + 1}`;
-    this.continued = spec.resume === undefined ? 'new' : 'resumed';
+    const resume = host.forgets ? undefined : spec.resume;
+    this.sessionKey = resume ?? `conversation-${host.processes.length + 1}`;
+    this.continued = resume === undefined ? 'new' : 'resumed';
   }
 
   get session(): string {

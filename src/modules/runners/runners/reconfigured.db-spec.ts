@@ -1,0 +1,124 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../../test/support/sse.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
+import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
+import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
+import { RunnerFixture } from './testing/runner-fixture.js';
+import type { RunnerProcess } from './testing/runner-process.js';
+
+const PROVIDERS = { own: { command: 'own', supports_acp: true }, other: { command: 'other', supports_acp: true } };
+const BOSS = { kind: 'agent', template: 'boss', agent: 'boss', provider: 'own' } as const;
+let fixture: RunnerFixture;
+let runner: RunnerProcess;
+
+beforeEach(async () => {
+  fixture = await RunnerFixture.open();
+  runner = await fixture.runner('r1');
+});
+afterEach(() => fixture.close());
+
+/** The agent `boss` is like this from now on. */
+function configure(agent: object): void {
+  const config = {
+    ...{ workspace: {}, named_sessions: [], rigs: [], upstreams: {}, contents: {}, providers: PROVIDERS, resolved_providers: PROVIDERS },
+    agents: [{ name: 'boss', qualified_name: 'boss', dir: '', ...agent }],
+  } as unknown as CityConfig;
+  Object.assign(runner.get(ConfigReadsService), { known: () => Promise.resolve({ config, revision: 1, hash: '', index: 0 }) });
+}
+
+/** The host of the runner has found out that it cannot start this preset. */
+function unready(preset: string): void {
+  const notReady: ProviderHostsService['notReady'] = (_db, _host, asked) =>
+    Promise.resolve(new Map(asked.flatMap((one) => (one === preset ? [[one, 'needs_auth'] as const] : []))));
+  Object.assign(runner.get(ProviderHostsService), { notReady });
+}
+
+/** One that has had a process, and sleeps. */
+async function asleep(): Promise<SessionRow> {
+  const { pk } = await runner.create(fixture.city, BOSS);
+  await fixture.until(pk, 'active');
+  await runner.patch(fixture.city, pk, { stop_request: 'sleep' });
+  return fixture.until(pk, 'asleep');
+}
+
+const wake = (pk: number, set: SessionPatch = {}): Promise<SessionRow> =>
+  runner.patch(fixture.city, pk, { wake_request: 'explicit', wake_requested_at: new Date(), ...set });
+const again = (pk: number): Promise<SessionRow> => fixture.when(pk, ({ generation, live }) => generation === 2 && live);
+
+describe('a session whose agent has another provider by now', () => {
+  it('is started where that one is ready, and says so', async () => {
+    unready('claude');
+    configure({ provider: 'claude' });
+    const { pk } = await runner.create(fixture.city, { ...BOSS, provider: 'claude', preset: 'claude' });
+    await fixture.until((await runner.create(fixture.city)).pk, 'active');
+    expect(await fixture.row(pk)).toMatchObject({ generation: 0, runner_id: null });
+    configure({ provider: 'codex' });
+    await runner.runner.look();
+    const row = await fixture.until(pk, 'active');
+    expect(row).toMatchObject({ provider: 'codex', preset: 'codex', epoch: 1 });
+    expect((await fixture.events('worker.operation')).at(-1)).toMatchObject({ payload: { session_id: row.id, provider: 'codex' } });
+  });
+
+  it('is left to other hosts where that one is not ready', async () => {
+    unready('claude');
+    configure({ provider: 'claude' });
+    const { pk } = await runner.create(fixture.city, { ...BOSS, provider: 'codex', preset: 'codex' });
+    await fixture.until((await runner.create(fixture.city)).pk, 'active');
+    expect(await fixture.row(pk)).toMatchObject({ generation: 0, runner_id: null, provider: 'codex' });
+  });
+
+  it('gives that one no conversation of the one before', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    configure({ provider: 'other' });
+    await wake(pk);
+    expect(await again(pk)).toMatchObject({ provider: 'other', epoch: 2, session_key: 'conversation-2' });
+    expect(fixture.host.processes.map(({ spec: { resume }, continued }) => [resume, continued])).toEqual([
+      [undefined, 'new'],
+      [undefined, 'new'],
+    ]);
+    expect(await fixture.transcript(pk)).toEqual(['compaction: The provider is another one; a new conversation begins here.']);
+  });
+
+  it('goes on with its conversation where the provider is the same', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    configure({ provider: 'own', args: ['--more'] });
+    await wake(pk);
+    expect(await again(pk)).toMatchObject({ provider: 'own', epoch: 1, session_key: 'conversation-1' });
+  });
+});
+
+describe('the note of a wait whose session is woken for it', () => {
+  const note = async (pk: number): Promise<number> =>
+    (await runner.send(fixture.city, pk, 'the build is green', { source: 'wait', epoch: 1 })).pk;
+  const settled = async (message: number): Promise<unknown> => {
+    await eventually(async () => !['queued', 'in_flight'].includes((await fixture.message(message)).status));
+    return fixture.message(message);
+  };
+
+  it.each<[string, () => void]>([
+    ['each start of it begins a conversation', () => configure({ provider: 'own', wake_mode: 'fresh' })],
+    ['it has another provider', () => configure({ provider: 'other' })],
+    [
+      'its agent refuses the earlier one',
+      () => (fixture.host.refuse = ({ resume }) => (resume === undefined ? undefined : 'resume_rejected')),
+    ],
+    ['its agent goes on with none', () => void (fixture.host.forgets = true)],
+  ])('is delivered in the new conversation where %s', async (_, change) => {
+    configure({ provider: 'own' });
+    const { pk, id } = await asleep();
+    change();
+    expect(await settled(await note(pk))).toMatchObject({ status: 'delivered' });
+    expect(await fixture.row(pk)).toMatchObject({ epoch: 2 });
+    expect(fixture.host.told(id)).toEqual(['the build is green']);
+  });
+
+  it('is outdated where somebody has asked for a new conversation', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    await runner.patch(fixture.city, pk, { reset_pending: true });
+    expect(await settled(await note(pk))).toMatchObject({ status: 'failed', error_code: 'stale_conversation' });
+  });
+});
