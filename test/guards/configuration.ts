@@ -650,6 +650,13 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'imports below many packs',
   },
   {
+    guard: 'What a city has in assets in front of its packs is stored with the formulas that name it.',
+    file: 'src/modules/files/composition/compose/formula-texts.ts',
+    find: 'const homes = [city, ...new Set(',
+    replace: "const homes = [...(city.path === '' ? [] : [city]), ...new Set(",
+    test: 'src/modules/orchestration/formulas/stored-library.spec.ts',
+  },
+  {
     guard: 'Looking for the files of formulas is spent.',
     file: 'src/modules/files/composition/compose/formula-texts.ts',
     find: "run.spend('looks', 1);",
