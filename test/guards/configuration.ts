@@ -421,6 +421,22 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'is not written to: a link',
   },
   {
+    guard: 'An edit that fails takes the last name of no file away.',
+    file: FILES,
+    find: 'if (await exists(target)) await removeTemporaries(target, id);',
+    replace: "if (target !== '') await removeTemporaries(target, id);",
+    test: FILES_TEST,
+    name: 'is not lost',
+  },
+  {
+    guard: 'A file that an edit cannot replace is there again at once.',
+    file: 'src/modules/configuration/config/swap.ts',
+    find: '    putBack(aside, target);\n',
+    replace: "    if (aside === '') putBack(aside, target);\n",
+    test: FILES_TEST,
+    name: 'is what it was at once',
+  },
+  {
     guard: 'An edit reads, and changes the mode of, nothing behind a link.',
     file: 'src/modules/configuration/config/swap.ts',
     find: 'constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW',
