@@ -697,6 +697,13 @@ export const CONFIGURATION: readonly Guard[] = [
     test: 'src/modules/orchestration/formulas/stored-library.spec.ts',
   },
   {
+    guard: "Files beside a rig's own formulas are there for them.",
+    file: 'src/modules/files/composition/compose/rig-formulas.ts',
+    find: 'for (const [path, sha256] of files) digests',
+    replace: "for (const [path, sha256] of files) if (path.endsWith('.toml')) digests",
+    test: 'src/modules/orchestration/formulas/stored-library.spec.ts',
+  },
+  {
     guard: 'Looking for the files of formulas is spent.',
     file: 'src/modules/files/composition/compose/formula-texts.ts',
     find: "run.spend('looks', 1);",

@@ -35,6 +35,17 @@ describe('what a formula names beside it', () => {
     expect(await description({ 'city.toml': IMPORT, 'assets/d.md': 'Of the city.' }, PACK)).toBe('Of the city.');
   });
 
+  // Guard: files beside a rig's own formulas are there for them.
+  it.each([
+    ['1.0.0', ''],
+    ['2.0.0', 'check = { max_attempts = 1, check = { mode = "exec", path = "c.sh" } }\n[requires]\nformula_compiler = ">=2.0.0"\n'],
+  ])('is beside a formula of a rig, for a compiler %s', async (_version, more) => {
+    const rig = '[[rigs]]\nname = "web"\nformulas_dir = "web-formulas"\n';
+    const beside = { 'web-formulas/d.md': 'Of the rig.', 'web-formulas/c.sh': 'exit 0' };
+    const files = { 'city.toml': START + rig, 'web-formulas/f.toml': describedBy('d.md', more), ...beside };
+    expect(await description(files, {}, 'web')).toBe('Of the rig.');
+  });
+
   it('is of the city for a formula of a rig in a folder below another', async () => {
     const rig = '[[rigs]]\nname = "web"\nformulas_dir = "rigs/web/formulas"\n';
     const files = { 'city.toml': START + rig, 'rigs/web/formulas/f.toml': describedBy('../assets/d.md'), 'assets/d.md': 'Of the city.' };
