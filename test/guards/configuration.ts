@@ -195,6 +195,14 @@ export const CONFIGURATION: readonly Guard[] = [
     test: KEEPER_TEST,
   },
   {
+    guard: 'A city whose files never rest leaves the event loop to others.',
+    file: KEEPER,
+    find: '.finally(() => this.#rest(kept, performance.now() - began))',
+    replace: '.finally(() => began < 0 && this.#rest(kept, performance.now() - began))',
+    test: KEEPER_TEST,
+    name: 'leaves a city alone for a while',
+  },
+  {
     guard: 'Looks that have hung for long keep no other city waiting.',
     file: KEEPER,
     find: 'if (since > from) taken++;',
