@@ -203,6 +203,13 @@ export const CONFIGURATION: readonly Guard[] = [
     name: 'leaves a city alone for a while',
   },
   {
+    guard: 'Names that objects have by themselves are names of what a city has.',
+    file: 'src/modules/configuration/config/keys.ts',
+    find: 'return Object.hasOwn(table, key) ? table[key] : undefined;',
+    replace: 'return table[key];',
+    test: 'src/modules/configuration/config/changes.spec.ts',
+  },
+  {
     guard: 'Looks that have hung for long keep no other city waiting.',
     file: KEEPER,
     find: 'if (since > from) taken++;',
