@@ -14,6 +14,14 @@ export const FORMULAS: readonly Guard[] = [
     test: 'src/modules/orchestration/formulas/formula-edits.db-spec.ts',
   },
   {
+    guard: 'A formula may name a file that no formula has named before.',
+    file: 'src/modules/orchestration/formulas/formula-edits.service.ts',
+    find: 'if (!checked.issues.some(({ key }) => NAMES_A_FILE.test(key))) return checked;',
+    replace: 'if (!checked.issues.some(({ key }) => key === "" && NAMES_A_FILE.test(key))) return checked;',
+    test: 'src/modules/orchestration/formulas/formula-edits.db-spec.ts',
+    name: 'has no text of it',
+  },
+  {
     guard: 'Of how many files a formula is made is bounded.',
     file: `${COMPILE}/limits.ts`,
     find: 'formulas: 64,\n  /** Characters',

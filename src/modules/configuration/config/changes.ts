@@ -18,7 +18,7 @@ import {
 } from '../../../contract/events/config.events.js';
 import { event, type NewEvent } from '../../../platform/event-log/event.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
-import { byName, changedKeys } from './keys.js';
+import { byName, changedKeys, own } from './keys.js';
 
 type Named = Readonly<Record<string, unknown>>;
 type Kind = 'created' | 'updated' | 'deleted';
@@ -35,13 +35,13 @@ const KEYS_IN_AN_EVENT = 100;
 function changesBetween(before: Record<string, Named | object>, after: Record<string, Named | object>): Change[] {
   const result: Change[] = [];
   for (const [name, thing] of Object.entries(after)) {
-    const old = before[name];
+    const old = own(before, name);
     const changed = changedKeys(old, thing).slice(0, KEYS_IN_AN_EVENT);
     if (old === undefined) result.push({ kind: 'created', name, changed });
     else if (changed.length > 0) result.push({ kind: 'updated', name, changed });
   }
   for (const [name, thing] of Object.entries(before))
-    if (after[name] === undefined)
+    if (own(after, name) === undefined)
       result.push({ kind: 'deleted', name, changed: changedKeys(thing, undefined).slice(0, KEYS_IN_AN_EVENT) });
   return result;
 }

@@ -121,8 +121,8 @@ export class CityComposer {
       } catch (error) {
         if (!(error instanceof TreeFailure)) throw error;
         if (n === MOMENTS) throw problem('unavailable', `${error.path} cannot be read right now: ${error.message}`, { cause: error });
-        await sleep(BETWEEN_MS);
       }
+      await sleep(BETWEEN_MS);
     }
   }
 

@@ -1,4 +1,7 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { eventually } from '../../../../test/support/sse.js';
 import { Answering } from '../../../platform/disk/answering.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
@@ -9,12 +12,27 @@ import type { KeptCity } from './config-keeper.repository.js';
 
 let lifecycle: Lifecycle;
 afterEach(() => lifecycle.stop());
+afterAll(removeFolders);
 
 const FAR = [1, 2, 3, 4].map((n): KeptCity => ({ name: `far${n}`, path: `/far/${n}`, streamId: n }));
 const NEAR: KeptCity = { name: 'near', path: '/near/5', streamId: 5 };
 
-/** A keeper of four cities on a disk that does not answer, and of one on another. */
-function keeping({ ask, reload }: { ask: (folder: string) => Promise<unknown>; reload: (city: KeptCity) => Promise<unknown> }) {
+interface Keeping {
+  readonly ask?: (folder: string) => Promise<unknown>;
+  readonly reload?: (city: KeptCity) => Promise<unknown>;
+  readonly cities?: () => readonly KeptCity[];
+  readonly ledger?: (city: KeptCity) => Ledger;
+}
+
+const ALL = [...FAR, NEAR];
+
+/** A keeper of four cities on a disk that does not answer, and of one on another, unless others are given. */
+function keeping({
+  ask = () => Promise.resolve(),
+  reload = () => Promise.resolve(),
+  cities = () => ALL,
+  ledger = () => new Ledger(),
+}: Keeping) {
   const lines: [what: string, city: string][] = [];
   const note = ({ city }: { city: string }, what: string): void => void lines.push([what, city]);
   const log = { warn: note, info: note, error: note } as unknown as AppLogger;
@@ -22,17 +40,16 @@ function keeping({ ask, reload }: { ask: (folder: string) => Promise<unknown>; r
   const answering = new Answering();
   answering.mountOf = (folder) => ({ at: folder, disk: folder, isRemote: false });
   answering.ask = ask;
-  const all = [...FAR, NEAR];
   lifecycle = new Lifecycle({ ...log, info: () => undefined, warn: () => undefined } as unknown as AppLogger);
   const keeper = new ConfigKeeper(
-    { renew: () => Promise.resolve(all), release: () => Promise.resolve() } as never,
+    { renew: () => Promise.resolve(cities()), release: () => Promise.resolve() } as never,
     { ledger: () => Promise.resolve(undefined) } as never,
     { answering, ledgerOf: () => undefined } as never,
     {
       tryReload: async (city: KeptCity) => {
         await reload(city);
         used.push(city.name);
-        return { ledger: new Ledger(), revision: 1, changed: true, keys: [], total: 0, warnings: [] };
+        return { ledger: ledger(city), revision: 1, changed: true, keys: [], total: 0, warnings: [] };
       },
     } as never,
     {} as never,
@@ -83,5 +100,38 @@ describe('ConfigKeeper', () => {
     await eventually(() => used.includes('near'), 15_000);
     expect(used).toEqual(['near']);
     end();
+  });
+
+  // Guard: a city whose files never rest leaves the event loop to others.
+  it('leaves a city alone for a while once its files were composed', async () => {
+    const base = await folder('svc-keeper-');
+    const [busy, late] = ['busy', 'late'].map((name, n): KeptCity => ({ name, path: path.join(base, name), streamId: n + 1 }));
+    let cities = [busy!];
+    for (const { path: at } of [busy!, late!]) await mkdir(at);
+    /** Each look finds something else. */
+    const ledger = ({ path: at }: KeptCity): Ledger =>
+      Object.assign(new Ledger(), {
+        paths: () => ({ directories: [at], files: [], missing: [], links: false }),
+        changed: () => Promise.resolve(true),
+      });
+    const { keeper, used } = keeping({ cities: () => cities, ledger });
+    let writes = 0;
+    const write = (): Promise<void> => writeFile(path.join(busy!.path, 'a.toml'), `a = ${writes++}`);
+    const looksAgain = async (): Promise<void> => {
+      const before = used.length;
+      await write();
+      await eventually(() => used.length > before);
+    };
+    keeper.rests = { times: 1, leastMs: 1, mostMs: 1 };
+    keeper.onApplicationBootstrap();
+    await eventually(() => used.length > 0);
+    for (let n = 0; n < 3; n++) await looksAgain();
+    keeper.rests = { times: 1, leastMs: 3_600_000, mostMs: 3_600_000 };
+    await looksAgain();
+    const looks = used.length;
+    await write();
+    cities = [busy!, late!];
+    await eventually(() => used.includes('late'), 15_000);
+    expect(used.filter((name) => name === 'busy')).toHaveLength(looks);
   });
 });

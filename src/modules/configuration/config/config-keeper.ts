@@ -31,6 +31,8 @@ const FILES_AT_ONCE = 3;
 const LOOKS = 4 * AT_ONCE;
 /** How long a city is left alone that somebody else is changing. */
 const PAUSE_MS = 500;
+/** How long a city is left alone once it was composed, by how long that took: who never stops writing keeps no event loop, and a change is used within a second. */
+const RESTS = { times: 4, leastMs: 200, mostMs: 500 };
 
 interface Kept {
   readonly city: KeptCity;
@@ -60,6 +62,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   #checkNext = false;
   /** Replaced in tests. */
   limits = LIMITS;
+  rests = RESTS;
   readonly #watches = new FileWatches();
   #renewAt = 0;
   #stopped = false;
@@ -160,7 +163,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   async #look(kept: Kept): Promise<void> {
     try {
       if (!(await this.#answers(kept)) || (await this.#isUnchanged(kept))) return;
-      const done = await this.reloads.tryReload(kept.city, 'files', ACTOR);
+      const began = performance.now();
+      const done = await this.reloads.tryReload(kept.city, 'files', ACTOR).finally(() => this.#rest(kept, performance.now() - began));
       if (done === undefined) {
         // Somebody is changing it: not a reason to keep others waiting.
         this.#pause(kept);
@@ -190,6 +194,12 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     if (isSilent) this.log.warn(where, 'the disk with the files of a city does not answer; they are not looked at until it does');
     else this.log.info(where, 'the disk with the files of a city answers again');
     return !isSilent;
+  }
+
+  /** What is told meanwhile is looked at afterwards. */
+  #rest(kept: Kept, took: number): void {
+    const { times, leastMs, mostMs } = this.rests;
+    this.#paused.set(kept, performance.now() + Math.min(mostMs, Math.max(leastMs, times * took)));
   }
 
   #pause(kept: Kept): void {

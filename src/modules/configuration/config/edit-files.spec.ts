@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
 import {
   chmod,
   link,
@@ -16,6 +17,7 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { HeldFolder } from '../../../platform/runtime/preparation/held-folder.js';
@@ -118,6 +120,55 @@ describe('what stands in the place of a temporary file', () => {
   it('gets no mode when it is a link', async () => {
     await symlink(outside, at('next'));
     expect(() => swap(at('a.toml'), at('next'), hashOf('a = 1\n'), at('aside'))).toThrow('ELOOP');
+    expect(await now('a.toml')).toBe('a = 1\n');
+  });
+});
+
+describe('a file that an edit replaces while the disk fails', () => {
+  const whole = { linkSync: fs.linkSync, openSync: fs.openSync, renameSync: fs.renameSync };
+  const edit: EditPlan = { id: 'edit-1', writes: [{ path: 'a.toml', before: 'a = 1\n', after: 'a = 2\n' }], removals: [] };
+  const fail = (code: string): never => {
+    throw Object.assign(new Error(code), { code });
+  };
+  /** Until the end of the test, or `mend()`. */
+  const failing = (...calls: Partial<typeof whole>[]): void => {
+    Object.assign(fs, ...calls);
+    syncBuiltinESMExports();
+  };
+  const mend = (): void => failing(whole);
+  const noRoom = { linkSync: () => fail('ENOSPC') };
+  /** The file that was moved aside cannot be read. */
+  const noHandles = {
+    openSync: ((at: string, ...more: [number]) =>
+      at.includes('.old.') ? fail('EMFILE') : whole.openSync(at, ...more)) as typeof fs.openSync,
+  };
+  /** Nor can it be moved back. */
+  const noWay = {
+    renameSync: ((from: string, to: string) => (from.includes('.old.') ? fail('EIO') : whole.renameSync(from, to))) as typeof fs.renameSync,
+  };
+  afterEach(mend);
+
+  it.each([
+    ['there is room for no name', 'ENOSPC', noRoom],
+    ['no file can be opened', 'EMFILE', noHandles],
+  ])('is what it was at once: %s', async (_what, code, calls) => {
+    failing(calls);
+    await expect(applyPlan(city, edit, () => Promise.resolve())).rejects.toMatchObject({ code });
+    expect(await readdir(city)).toEqual(['a.toml']);
+    expect(await now('a.toml')).toBe('a = 1\n');
+    mend();
+    await undoPlan(city, edit);
+    expect(await now('a.toml')).toBe('a = 1\n');
+  });
+
+  // Guard: an edit that fails takes no last name of a file away.
+  it('is not lost when it cannot be put back', async () => {
+    failing(noRoom, noWay);
+    await expect(applyPlan(city, edit, () => Promise.resolve())).rejects.toMatchObject({ code: 'EIO' });
+    expect(await readdir(city)).toEqual(['.svc-edit-1.old.a.toml']);
+    mend();
+    await undoPlan(city, edit);
+    expect(await readdir(city)).toEqual(['a.toml']);
     expect(await now('a.toml')).toBe('a = 1\n');
   });
 });

@@ -127,9 +127,13 @@ async function replace(
       swap(target, old, hashOf(after), undone);
       throw new EditConflict(relative, expected, late);
     }
-  } finally {
-    await removeTemporaries(target, id);
+  } catch (error) {
+    // Whoever takes the edit back finds the file under the name that it has left.
+    if (await exists(target)) await removeTemporaries(target, id);
+    else await rm(temporary, { force: true });
+    throw error;
   }
+  await removeTemporaries(target, id);
 }
 
 async function createNew(target: string, after: string, id: string, relative: string): Promise<void> {

@@ -38,18 +38,26 @@ export function swap(target: string, next: string | undefined, expected: string,
     if (errnoOf(error) === 'ENOENT') return NO_FILE;
     throw error;
   }
-  if (hashAt(aside) === expected) {
-    if (next === undefined) return undefined;
-    try {
-      if (place(next, target)) return undefined;
-    } catch (error) {
-      place(aside, target);
-      throw error;
-    }
-  } else place(aside, target);
+  try {
+    if (hashAt(aside) !== expected) place(aside, target);
+    else if (next === undefined || place(next, target)) return undefined;
+  } catch (error) {
+    putBack(aside, target);
+    throw error;
+  }
   // Where they have saved once more in the meantime, that is what counts.
   forget(aside);
   return hashAt(target);
+}
+
+/** Where there is no room for a second name, a file that somebody makes in the moment between is the smaller loss. @throws while `aside` is its last name */
+function putBack(aside: string, target: string): void {
+  try {
+    place(aside, target);
+    forget(aside);
+  } catch {
+    if (!existsSync(target)) renameSync(aside, target);
+  }
 }
 
 /** @throws ELOOP when it is a link by now */

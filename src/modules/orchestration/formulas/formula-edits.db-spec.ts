@@ -17,8 +17,8 @@ let edits: FormulaEditsService;
 
 beforeEach(async () => {
   fixture = await ConfigFixture.open();
-  const { reads, threads, edits: files } = fixture.a;
-  edits = new FormulaEditsService(reads, files, new FormulaWork(reads, threads));
+  const { reads, threads, edits: files, composer } = fixture.a;
+  edits = new FormulaEditsService(reads, files, composer, new FormulaWork(reads, threads));
 });
 afterEach(() => fixture.close());
 
@@ -64,5 +64,46 @@ describe('a formula of a revision that the caller names', () => {
     await fixture.write(FILE, THEIRS);
     await edits.save(by('*'), 'greet', OURS);
     expect(await fixture.read(FILE)).toBe(OURS);
+  });
+});
+
+const NAMING = (file: string): string =>
+  `formula = "greet"\n[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "say"\ntitle = "Say hello"\ndescription_file = "${file}"\n`;
+const CHECKED = `${NAMING('../assets/d.md')}check = { max_attempts = 1, check = { mode = "exec", path = "../assets/c.sh" } }\n`;
+const MISSING = 'formulas/greet.toml:7: steps[0].description_file: there is no such text in the city or its packs';
+
+// Guard: a formula may name files that no formula of the revision has named.
+describe('a file that a new formula names', () => {
+  it('is read from the disk when the revision has no text of it', async () => {
+    await fixture.write('assets/d.md', 'Be kind.');
+    await fixture.a.reloads.reload(fixture.city, 'files', 'test');
+    expect(await edits.validate(fixture.city, 'greet', NAMING('../assets/d.md'))).toEqual({ valid: true });
+    await edits.save(by(), 'greet', NAMING('../assets/d.md'));
+    const { config } = await fixture.b.reads.current(fixture.city);
+    expect(config.contents['assets/d.md']).toBe(hashOf('Be kind.'));
+    expect([...(await fixture.b.reads.texts(fixture.city, [hashOf('Be kind.')])).values()]).toEqual(['Be kind.']);
+  });
+
+  it('may be newer than the revision, and a script', async () => {
+    await fixture.write('assets/d.md', 'Be kind.');
+    await fixture.write('assets/c.sh', 'exit 0\n');
+    expect(await edits.validate(fixture.city, 'greet', CHECKED)).toEqual({ valid: true });
+  });
+
+  it('may be a file of a pack', async () => {
+    await fixture.write('packs/desk/pack.toml', '[pack]\nname = "desk"\nschema = 2\n');
+    await fixture.write('packs/desk/assets/d.md', 'Be kind.');
+    await fixture.write('city.toml', `${await fixture.read()}[imports.desk]\nsource = "packs/desk"\n`);
+    expect(await edits.validate(fixture.city, 'greet', NAMING('../assets/d.md'))).toEqual({ valid: true });
+  });
+
+  it('has to be there', async () => {
+    expect(await edits.validate(fixture.city, 'greet', NAMING('../assets/d.md'))).toEqual({ valid: false, errors: [MISSING] });
+    // Nor is anything that lies outside.
+    await fixture.write('../d.md', 'Theirs.');
+    expect(await edits.validate(fixture.city, 'greet', NAMING('../../d.md'))).toEqual({ valid: false, errors: [MISSING] });
+    await fixture.write('city.toml', 'broken');
+    expect(await edits.validate(fixture.city, 'greet', NAMING('../assets/d.md'))).toEqual({ valid: false, errors: [MISSING] });
+    await expect(edits.save(by(), 'greet', NAMING('../assets/d.md'))).rejects.toMatchObject({ problem: 'invalid_request' });
   });
 });

@@ -7,6 +7,7 @@ import type { Expected } from '../../../platform/http/if-match.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import type { CityConfig, FormulaConfig } from '../../files/composition/city-config.js';
 import { describeIssue, type Issue } from '../../files/composition/issue.js';
+import { CityComposer } from '../../configuration/config/city-composer.js';
 import { ConfigEditsService, type EditAnswer } from '../../configuration/config/config-edits.service.js';
 import type { Draft } from '../../configuration/config/draft.js';
 import { editedMeanwhile } from '../../configuration/config/edit-errors.js';
@@ -29,6 +30,8 @@ export interface FormulaEdit {
 }
 
 const NAME = /^[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?$/;
+/** Keys of a formula that name files. */
+const NAMES_A_FILE = /(?:^|\.)(?:description_file|check\.path)$/;
 
 /** The formulas that lie in the city's own files: looked at, written, taken away. */
 @Injectable()
@@ -36,6 +39,7 @@ export class FormulaEditsService {
   constructor(
     private readonly reads: ConfigReadsService,
     private readonly edits: ConfigEditsService,
+    private readonly composer: CityComposer,
     private readonly work: FormulaWork,
   ) {}
 
@@ -79,8 +83,22 @@ export class FormulaEditsService {
     if (text.trim() === '') return refused('empty formula body');
     const sha256 = createHash('sha256').update(text).digest('hex');
     const candidate = { name, file, sha256, text };
-    return this.work.run(city, validating, { shelf: config, rig: '', candidate, name, compiler: hostOf(config) });
+    const asked = { rig: '', candidate, name, compiler: hostOf(config) };
+    const checked = await this.work.run(city, validating, { ...asked, shelf: config });
+    if (!checked.issues.some(({ key }) => NAMES_A_FILE.test(key))) return checked;
+    // A revision has the texts that its own formulas name. What this one names is in it once the files are composed with it.
+    const overlay = { texts: new Map([[file, text]]), removed: new Set<string>() };
+    return this.composer.compose(city, { overlay }, async (after) => {
+      if (!('composed' in after)) return checked;
+      const { configText, texts } = after.composed;
+      const shelf = await this.work.shelf(city, configText);
+      return this.work.run(city, validating, { ...asked, shelf }, async (digests) => textsOf(texts, digests));
+    });
   }
+}
+
+function textsOf(all: ReadonlyMap<string, string>, digests: readonly string[]): Map<string, string> {
+  return new Map(digests.flatMap((digest) => (all.has(digest) ? [[digest, all.get(digest)!] as const] : [])));
 }
 
 /**

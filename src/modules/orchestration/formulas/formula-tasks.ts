@@ -1,6 +1,6 @@
 import type { Ask } from '../../../platform/threads/protocol.js';
 import { task } from '../../../platform/threads/task.js';
-import type { FormulaConfig } from '../../files/composition/city-config.js';
+import type { CityConfig, FormulaConfig } from '../../files/composition/city-config.js';
 import { compile, type Compiled, type CompileOptions } from './compile/compile.js';
 import { describe, validate } from './compile/describe.js';
 import type { FormulaSource } from './compile/formula.js';
@@ -67,6 +67,13 @@ export const validating = task(
     return library.with(() => validate(name, library, compiler, isSmall));
   },
 );
+
+/** What of a composed city, as it is stored, says which formulas there are. */
+export const shelving = task(import.meta.url, 'shelving', (configText: string): Shelf => shelfOf(JSON.parse(configText) as CityConfig));
+
+export function shelfOf({ formulas, formula_folders, contents }: Shelf): Shelf {
+  return { formulas, contents, ...(formula_folders === undefined ? {} : { formula_folders }) };
+}
 
 /** Where a formula comes from, and what it stands in front of. */
 export function layersIn({ formulas }: Pick<Shelf, 'formulas'>, entry: FormulaConfig): Layers {

@@ -28,7 +28,9 @@ export async function readFormulaTexts(
   digestOf: (file: string) => string | undefined,
 ): Promise<Map<string, string>> {
   const texts = new Map<string, string>();
-  const homes = [...new Set(folders.flatMap((each) => each.homes))];
+  // What lies in `assets/` of the city stands in front of what its packs have.
+  const city: Home = { tree: run.input.tree, path: '', pack: '' };
+  const homes = [city, ...new Set(folders.flatMap((each) => each.homes))];
   const keep = async (located: Located, of: keyof typeof INSTEAD): Promise<string | undefined> => {
     // One that names a file is looked for in every home, and mostly found in none.
     run.spend('looks', 1);

@@ -4,7 +4,7 @@ import type { Found } from './found.js';
 import type { Rig } from './rigs.js';
 import { folderOf, resolvePath, type Run } from './run.js';
 
-/** The formulas of the folders that rigs name, by rig, and the digests of the files in them. */
+/** The formulas of the folders that rigs name, by rig, and the digests of all files in them: formulas name texts and scripts beside them. */
 export async function readRigFormulas(
   run: Run,
   rigs: readonly Rig[],
@@ -24,7 +24,7 @@ export async function readRigFormulas(
     let found = read.get(located.path);
     if (found === undefined) {
       const files = new Map(await run.digests(located));
-      for (const [path, sha256] of files) if (path.endsWith('.toml')) digests.set(path, sha256);
+      for (const [path, sha256] of files) digests.set(path, sha256);
       found = await findFormulas(run, { tree, path: '', pack: '' }, located.path, files);
       read.set(located.path, found);
     }

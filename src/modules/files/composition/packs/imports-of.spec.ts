@@ -34,6 +34,21 @@ describe('what a city imports', () => {
     expect(await sourcesIn(city)).toEqual(['desk', 'desk']);
   });
 
+  // Guard: what is imported in the old way is pinned.
+  it('is what it includes in the old way, too', async () => {
+    const more = '[workspace]\nincludes = ["more"]\n[packs.desk]\nsource = "packs/desk"\n';
+    const own = 'include = ["more.toml"]\n[workspace]\nincludes = ["desk"]\n[packs.desk]\nsource = "old"\n[[rigs]]\nname = "web"\n';
+    const city = new MemoryTree({ 'city.toml': `${own}includes = ["web", "desk"]\nimports.a = { source = "a" }\n`, 'more.toml': more });
+    const wishes = await importsOfCity(city, []);
+    expect(wishes.map(({ source, asked }) => [source, asked])).toEqual([
+      ['packs/desk', 'workspace.includes[0] of city.toml'],
+      ['web', 'rigs[0].includes[0] of city.toml'],
+      ['packs/desk', 'rigs[0].includes[1] of city.toml'],
+      ['a', 'rigs[0].imports.a of city.toml'],
+      ['more', 'workspace.includes[0] of more.toml'],
+    ]);
+  });
+
   it('reads a file that is included over and over once', async () => {
     const city = including(Array.from({ length: 5_000 }, (_, n) => (n % 2 === 0 ? 'a.toml' : './a.toml')));
     expect(await sourcesIn(city)).toEqual(['desk']);

@@ -10,6 +10,8 @@ import { Git } from '../../../../platform/git/git.js';
 import { gitServer, type GitServer } from '../../../../platform/git/testing/git-server.js';
 import { TestRepository } from '../../../../platform/git/testing/repository.js';
 import { OutgoingGuard } from '../../../../platform/outgoing/outgoing-guard.js';
+import { compose } from '../compose/compose.js';
+import { describeIssue, errorsOf } from '../issue.js';
 import { DiskTree } from '../trees/disk-tree.js';
 import { CHECKOUT_LIMITS, CheckoutStore } from './checkout-store.js';
 import { DiskPackStore } from './disk-pack-store.js';
@@ -74,7 +76,7 @@ async function repository(name: string): Promise<TestRepository> {
 }
 
 async function city(imports: Readonly<Record<string, string>>): Promise<void> {
-  await writeFile(path.join(cityDir, 'city.toml'), `[workspace]\nprovider = "x"\n`);
+  await writeFile(path.join(cityDir, 'city.toml'), `[workspace]\nstart_command = "x"\n`);
   await writeFile(path.join(cityDir, 'pack.toml'), pack('north', imports));
 }
 
@@ -99,6 +101,14 @@ async function find(lock: Lock, source: string, version?: string): Promise<Found
     from: tree,
     folder: '',
   });
+}
+
+/** What composing says against the city, with what is pinned. */
+async function errorsWith(lock: Lock): Promise<string[]> {
+  const tree = new DiskTree(cityDir);
+  const packs = new DiskPackStore({ city: tree, cityDir, citiesRoot, ledger: tree.ledger, lock });
+  const { issues } = await compose({ tree, packs, cityName: 'north' });
+  return errorsOf(issues).map(describeIssue);
 }
 
 function sourceOf(source: string): RepositorySource {
@@ -189,7 +199,45 @@ describe('PackInstaller', () => {
     await user.commit({ 'pack.toml': pack('quiet', { tool: 'http://127.0.0.1:1/nobody' }) }, 'v1.0.0');
     await city({});
     await appendFile(path.join(cityDir, 'pack.toml'), `[imports.q]\nsource = "${url('quiet')}"\ntransitive = false\n`);
-    expect((await resolve()).lock.size).toBe(1);
+    const { lock } = await resolve();
+    expect([lock.size, await errorsWith(lock)]).toEqual([1, []]);
+  });
+
+  // Guard: what composing follows is pinned.
+  it('follows a pack whose imports count in one place and not in the other', async () => {
+    const tool = await repository('below');
+    await tool.commit({ 'pack.toml': pack('below') }, 'v1.0.0');
+    const user = await repository('twice');
+    await user.commit({ 'pack.toml': pack('twice', { below: url('below') }) }, 'v1.0.0');
+    const names: Record<string, string[]> = {};
+    for (const alone of ['a', 'z']) {
+      await city({ m: url('twice') });
+      await appendFile(path.join(cityDir, 'pack.toml'), `[imports.${alone}]\nsource = "${url('twice')}"\ntransitive = false\n`);
+      const { lock } = await resolve();
+      names[alone] = [...lock.keys()];
+      expect(await errorsWith(lock)).toEqual([]);
+    }
+    const both = ['twice', 'below'].map((name) => sourceOf(url(name)).id);
+    expect(names).toEqual({ a: both, z: both });
+  });
+
+  // Guard: what is imported in the old way is pinned.
+  it('follows what is included in the old way, by name as well', async () => {
+    const names = ['named', 'of-workspace', 'of-rig', 'of-pack', 'of-fragment'];
+    for (const name of names) await (await repository(name)).commit({ 'pack.toml': pack(name) }, 'v1.0.0', 'v1.4.0');
+    await city({ local: 'packs/local' });
+    await mkdir(path.join(cityDir, 'packs/local'), { recursive: true });
+    await writeFile(path.join(cityDir, 'packs/local/pack.toml'), `includes = ["${url('of-pack')}"]\n${pack('local')}`);
+    await writeFile(path.join(cityDir, 'more.toml'), `[workspace]\nincludes = ["${url('of-fragment')}"]\n`);
+    await writeFile(
+      path.join(cityDir, 'city.toml'),
+      `include = ["more.toml"]\n[workspace]\nstart_command = "x"\nincludes = ["named", "${url('of-workspace')}"]\n` +
+        `[packs.named]\nsource = "${url('named')}"\nversion = "1.0"\n[[rigs]]\nname = "web"\nincludes = ["${url('of-rig')}"]\n`,
+    );
+    const { lock } = await resolve();
+    expect([...lock.keys()].sort()).toEqual(names.map((name) => sourceOf(url(name)).id).sort());
+    expect(lock.get(sourceOf(url('named')).id)?.version).toBe('1.0.0');
+    expect(await errorsWith(lock)).toEqual([]);
   });
 
   it('comes to an end with packs that import each other', async () => {

@@ -100,6 +100,7 @@ export class PackInstaller {
     const { citiesRoot } = this;
     const store = new DiskPackStore({ city, cityDir, citiesRoot, ledger: new Ledger(), lock: found, isOthers, ...this.#builtin() });
     const visited = new Set<string>();
+    const followed = new Set<string>();
     const waiting = await readable(() => importsOfCity(city, issues));
     // It grows on the way.
     for (const wish of waiting) {
@@ -118,10 +119,12 @@ export class PackInstaller {
         if (source.kind !== 'repository') continue;
         throw new PackFailure('install_failed', `${wish.asked}: ${pack.missing}`, { source });
       }
-      if (visited.has(pack.id)) continue;
       visited.add(pack.id);
       if (visited.size > MAX_PACKS) throw new PackFailure('install_failed', `more than ${MAX_PACKS} packs are imported`);
-      if (wish.transitive) waiting.push(...(await readable(() => importsOfPack(pack, issues))));
+      // Met first where its imports do not count, it may be met again where they do.
+      if (!wish.transitive || followed.has(pack.id)) continue;
+      followed.add(pack.id);
+      waiting.push(...(await readable(() => importsOfPack(pack, issues))));
     }
     return { lock: used, issues: errorsOf(issues) };
   }
