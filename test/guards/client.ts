@@ -50,10 +50,18 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'A file of a directory leads a command to no other machine.',
     file: 'src/cli/local-server.ts',
-    find: 'if (url !== null && isOfThisMachine(url))',
-    replace: 'if (url !== null && isOfThisMachine(url) !== undefined)',
+    find: '(named !== undefined || isOfThisMachine(url))',
+    replace: '(named !== undefined || isOfThisMachine(url) !== undefined)',
     test: TARGET,
     name: 'to this machine alone',
+  },
+  {
+    guard: 'The first key of a directory is not sent to the default port where its file is passed over.',
+    file: 'src/cli/target.ts',
+    find: 'gone === true || passed !== undefined',
+    replace: "gone === true || passed === ''",
+    test: TARGET,
+    name: 'may be elsewhere',
   },
   {
     guard: 'What lies in the directory of a city says to no command where a server is.',
@@ -66,8 +74,8 @@ export const CLIENT: readonly Guard[] = [
   {
     guard: 'The first key of a directory is not sent to whoever listens at the default port instead of its server.',
     file: 'src/cli/target.ts',
-    find: 'dataDir: gone === true ? undefined : named };',
-    replace: 'dataDir: gone === true ? dataDir : dataDir };',
+    find: 'dataDir: mayBeOther ? undefined : named };',
+    replace: 'dataDir: mayBeOther ? dataDir : named };',
     test: TARGET,
     name: 'once its server does not run',
   },
