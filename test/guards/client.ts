@@ -695,6 +695,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'each service of a city',
   },
   {
+    guard: 'A command does not wait for the list of all cities, which is for a word more.',
+    file: 'src/cli/cities/not-running.ts',
+    find: "api.http.GET('/v0/cities', { signal }), PATIENCE_MS);",
+    replace: "api.http.GET('/v0/cities', { signal }), 10 * PATIENCE_MS);",
+    test: 'src/cli/inbox.spec.ts',
+    name: 'no longer than a word more',
+  },
+  {
     guard: 'Whoever looks for what waits is told which cities nobody looked at.',
     file: 'src/cli/inbox.command.ts',
     find: 'await tellNotRunning(context.api, io, only.cities);',
