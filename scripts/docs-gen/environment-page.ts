@@ -53,7 +53,7 @@ export function environmentPage(): string {
       ['SVC_WEBHOOK_SECRET_…', 'texts', '', 'Of apis: what senders of webhooks sign with, or show; each of 16 characters or more.'],
     ]),
     '## The client',
-    'Which server it calls say, in this order, `--api`, `SVC_API_URL`, the context in use, `server.json` of `SVC_DATA_DIR` or of the nearest `.svc` from the working directory upwards (when its process lives, nobody else may write it, it leads to this machine and lies in no directory of a city), and the default address. `svc doctor` tells which. A key of the environment is not sent to an address that only such a `.svc` names, unless its `admin.key` is the same: set `SVC_API_URL` or `SVC_DATA_DIR` then.',
+    'Which server it calls say, in this order, `--api`, `SVC_API_URL`, the context in use, `server.json` of `SVC_DATA_DIR` or of the nearest `.svc` from the working directory upwards (when its process lives and nobody else may write it; the nearest also has to lead to this machine, and to lie in no directory of a city), and the default address. `svc doctor` tells which. A key of the environment is not sent to an address that only such a `.svc` names, unless its `admin.key` is the same: set `SVC_API_URL` or `SVC_DATA_DIR` then.',
     variables(CLIENT, 'client-'),
     '## The processes of sessions',
     variables(SESSIONS, 'session-'),

@@ -54,6 +54,41 @@ describe('a change whose answer is lost', () => {
     expect(io.stderr).toMatch(/^svc bead create: API returned HTTP 504: it may have been done; repeat it with `--idempotency-key \w+`\n$/);
   });
 
+  it.each<[string, number, string]>([
+    ['says that nothing was changed', 503, 'unavailable: busy; nothing was changed, try again; a try before it had no answer'],
+    ['refuses it', 409, 'conflict: no; a try before it had no answer'],
+    ['says that the work goes on', 409, 'idempotency-in-flight: later'],
+  ])('is told so where one address breaks off and another %s', async (_what, status, said) => {
+    server = await testServer({ '/v0/city/alpha/beads': lost });
+    const detail = said.replace('; a try before it had no answer', '');
+    const other = await testServer({ '/v0/city/alpha/beads': (_request, response) => problem(response, status, detail) });
+    const io = fakeIo();
+    await runCli([...CREATE, '--city', 'alpha', '--api', `${server.url},${other.url}`], io);
+    await other.close();
+    const keys = [server, other].map(({ requests }) => requests[0]!.headers['idempotency-key'] as string);
+    expect(io.stderr).toBe(`svc bead create: ${said}: it may have been done; repeat it with \`--idempotency-key ${keys[0]}\`\n`);
+    expect(keys[1]).toBe(keys[0]);
+  });
+
+  it('is told so by the only address, whose work under the key goes on', async () => {
+    const io = await run(
+      (_request, response) => problem(response, 409, 'idempotency-in-flight: later'),
+      ...CREATE,
+      '--idempotency-key',
+      'k1',
+    );
+    expect(io.stderr).toMatch(/later: it may have been done; repeat it with `--idempotency-key k1`\n$/);
+  });
+
+  it('keeps its key where a command adds what to do', async () => {
+    server = await testServer({
+      '/v0/city/alpha/sling': (_request, response) => problem(response, 409, 'idempotency-in-flight: later'),
+    });
+    const io = fakeIo();
+    await runCli(['sling', 'mayor', 'a-1', '--city', 'alpha', '--api', server.url], io);
+    expect(io.stderr).toMatch(/: it may have been done; see `svc bead show a-1`; repeat it with `--idempotency-key \w+`\n$/);
+  });
+
   it('names no key where the command takes none', async () => {
     const io = await run(lost, 'bead', 'close', 'a-1');
     expect(io.stderr).toMatch(/^svc bead close: the connection to .* broke before the answer .*: it may have been done\n$/);

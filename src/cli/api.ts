@@ -1,7 +1,7 @@
 import type { Schemas } from '../client/calls.js';
 import { Client, type ConnectOptions } from '../client/client.js';
 import { Limit } from '../client/limit.js';
-import { ApiProblem, ConnectionError, problemOf, ProtocolError, reason } from '../client/problems.js';
+import { ApiProblem, ConnectionError, IN_FLIGHT, problemOf, ProtocolError, reason } from '../client/problems.js';
 import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
@@ -53,13 +53,12 @@ export async function ask<T>(
   try {
     reply = await call(limit.signal);
   } catch (error) {
-    if (limit.over) throw unknown(new TimedOutError(`no answer from ${limit.asked ?? api.url} within ${limitMs / 1_000} s`), limit);
-    throw told(api, error, limit);
+    const { over, asked, wrote } = limit;
+    if (!over) throw told(api, error, limit);
+    const late = new TimedOutError(`no answer from ${asked ?? api.url} within ${limitMs / 1_000} s`);
+    throw wrote === undefined ? late : unknown(late, wrote.key);
   }
-  if (!reply.response.ok) {
-    const error = refused(problemOf(reply.response, reply.error));
-    throw isOfProxy(reply.response) ? unknown(error, limit) : error;
-  }
+  if (!reply.response.ok) throw refusal(problemOf(reply.response, reply.error, limit.wrote), limit);
   return { data: reply.data as T, response: reply.response };
 }
 
@@ -80,22 +79,24 @@ export async function* telling<T>(api: Api, stream: AsyncIterable<T>): AsyncGene
 }
 
 /** Adds, of what may change something, that it may have: whoever repeats it without a word of that has two. */
-function unknown<T extends CliError>(error: T, { wrote }: Limit): T {
-  if (wrote === undefined) return error;
+function unknown<T extends CliError>(error: T, key: string | undefined): T {
   error.message += ': it may have been done';
-  error.sentKey = wrote.key;
+  error.sentKey = key;
   return error;
 }
 
-/** What says that the service has not answered, which may go on with it. */
-function isOfProxy({ status, headers }: Response): boolean {
-  return [502, 503, 504].includes(status) && headers.get('content-type')?.startsWith('application/problem+json') !== true;
+function refusal(problem: ApiProblem, limit?: Limit): ApiError {
+  const error = refused(problem);
+  if (!problem.mayHaveHappened) return error;
+  // What the service says of one try, such as that nothing was changed, says nothing of one before it.
+  if (problem.code !== undefined && problem.code !== IN_FLIGHT) error.message += '; a try before it had no answer';
+  return unknown(error, limit?.wrote?.key);
 }
 
 /** A failure of the library as a `CliError`; others stay what they are. @param limit of the call, if it was one */
 export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (api.signal.aborted) return new InterruptedError();
-  if (error instanceof ApiProblem) return refused(error);
+  if (error instanceof ApiProblem) return refusal(error, limit);
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
   if (error instanceof ProtocolError) return new CliError(error.message);
   if (!(error instanceof ConnectionError)) return error;
@@ -107,7 +108,7 @@ export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (why !== undefined) return new CliError(why);
   if (limit?.wrote !== undefined && error.mayHaveHappened) {
     const broke = `the connection to ${limit.asked ?? api.url} broke before the answer (${reason(cause)})`;
-    return unknown(new UnreachableError(broke, undefined, { cause: error }), limit);
+    return unknown(new UnreachableError(broke, undefined, { cause: error }), limit.wrote.key);
   }
   return new UnreachableError(
     `cannot reach the supervisor at ${api.url}, ${api.source} (${reason(cause)}): is it running? start it with \`svc serve\` or pass --api`,

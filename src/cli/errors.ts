@@ -29,6 +29,13 @@ export class ApiError extends CliError {
   ) {
     super(message, undefined, options);
   }
+
+  /** The same refusal in other words. */
+  saying(message: string): ApiError {
+    const same = new ApiError(message, this.status, this.code, this.retryAfterMs, { cause: this.cause });
+    same.sentKey = this.sentKey;
+    return same;
+  }
 }
 
 /** It has not ended in the time that it was given. */

@@ -12,6 +12,6 @@ export function whoOf(flag: string, typed: string | undefined, io: Io): string {
 export function hinted(status: number, next: string): (error: unknown) => never {
   return (error) => {
     if (!(error instanceof ApiError) || error.status !== status) throw error;
-    throw new ApiError(`${error.message}; ${next}`, error.status, error.code, error.retryAfterMs);
+    throw error.saying(`${error.message}; ${next}`);
   };
 }

@@ -1,10 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { runCli } from './cli.js';
 import { fakeIo } from './testing/io.js';
 import { json, testServer, type TestServer } from './testing/server.js';
 
 let server: TestServer;
-afterEach(() => server.close());
+afterEach(async () => {
+  jest.restoreAllMocks();
+  await server.close();
+});
 
 const entry = (id: string) => ({ kind: 'bead', city: 'alpha', id, title: 'Decide', since: '2026-01-02T00:00:00Z' });
 const rejected = [{ city: 'beta', since: '2026-01-04T00:00:00Z', error: 'city.toml:3: no\u001b[2J' }];
@@ -91,5 +94,23 @@ describe('svc inbox', () => {
       expect(await runCli([...command, '--api', server.url, ...flags], io)).toBe(0);
       expect(io.stderr).toBe(expected);
     }
+  });
+
+  it('shows what is found before it asks for that, and waits for it no longer than a word more is worth', async () => {
+    const { timeout } = AbortSignal;
+    const limits: number[] = [];
+    jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
+      limits.push(ms);
+      return timeout.call(AbortSignal, ms === 30_000 ? ms : 50);
+    });
+    const io = fakeIo();
+    let shown = '';
+    server = await testServer({
+      '/v0/search': (_request, response) => json(response, { items: [{ kind: 'bead', city: 'alpha', id: 'al-1' }], total: 1 }),
+      '/v0/cities': () => void (shown = io.stdout),
+    });
+    expect(await runCli(['search', 'login', '--api', server.url], io)).toBe(0);
+    expect([shown, io.stderr]).toEqual([expect.stringContaining('al-1'), '']);
+    expect(limits).toEqual([30_000, 2_000]);
   });
 });

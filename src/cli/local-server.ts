@@ -1,4 +1,4 @@
-import { networkInterfaces } from 'node:os';
+import { hostname, networkInterfaces } from 'node:os';
 import { dirname, join } from 'node:path';
 import { readServerFile, serverFilePath } from '../platform/embedded/server-file.js';
 import { enclosingCity } from './enclosing-city.js';
@@ -17,7 +17,8 @@ const DATA_DIR = '.svc';
 
 /**
  * The server of the data directory that is named, else of the nearest `.svc` upwards. Whoever may write to a folder may lay a file there that
- * looks like a server's: one that came with a repository, or that an agent has written in its city, is none.
+ * looks like a server's: one that came with a repository, or that an agent has written in its city, is none. One that is named is its owner's,
+ * whose server may listen at a name (`SVC_HOST`) that nobody can tell from another machine's.
  */
 export function localServer(cwd: string, named: string | undefined): LocalServer {
   let passed: string | undefined;
@@ -32,7 +33,8 @@ export function localServer(cwd: string, named: string | undefined): LocalServer
       passed ??= `${file} is not used, it lies in the directory of a city, where agents write`;
     else {
       const url = URL.parse(said.url);
-      if (url !== null && isOfThisMachine(url)) return { found: { url, dataDir, file }, ...(passed === undefined ? {} : { passed }) };
+      if (url !== null && (named !== undefined || isOfThisMachine(url)))
+        return { found: { url, dataDir, file }, ...(passed === undefined ? {} : { passed }) };
       passed ??= `${file} is not used, it leads to another machine`;
     }
   }
@@ -43,10 +45,11 @@ export function isLoopback(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-/** A server that listens at one address of the network alone (`SVC_HOST`) writes that one. */
+/** A server that listens at one address of the network alone (`SVC_HOST`) writes that one, or this machine's name. */
 function isOfThisMachine(url: URL): boolean {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return isLoopback(url) || Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host));
+  if (isLoopback(url) || host === hostname().toLowerCase()) return true;
+  return Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === host));
 }
 
 function upwards(from: string): string[] {

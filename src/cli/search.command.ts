@@ -33,12 +33,12 @@ export function addSearch(program: Command, io: Io): void {
     const given = { kinds: flags.kind?.split(','), cities: flags.in?.split(',') };
     const query = { q: words.join(' '), limit, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) };
     const { data } = await ask(api, (signal) => api.http.GET('/v0/search', { params: { query }, signal }));
+    for (const why of data.partial_errors ?? []) io.err(`${pathOf(command)}: not all was looked at: ${plain(why)}\n`);
+    if (flags.json === true) await io.out(data.items.map((hit) => `${JSON.stringify(hit)}\n`).join(''));
+    else if (data.items.length === 0) io.err('nothing found\n');
+    else await io.out(hitTable(data.items, io));
     // A city itself is found whether it runs or not.
     if (given.kinds?.every((kind) => kind === 'city') !== true) await tellNotRunning(api, io, given.cities);
-    for (const why of data.partial_errors ?? []) io.err(`${pathOf(command)}: not all was looked at: ${plain(why)}\n`);
-    if (flags.json === true) return io.out(data.items.map((hit) => `${JSON.stringify(hit)}\n`).join(''));
-    if (data.items.length === 0) return io.err('nothing found\n');
-    await io.out(hitTable(data.items, io));
   });
 }
 

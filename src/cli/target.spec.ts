@@ -1,6 +1,17 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { networkInterfaces, tmpdir } from 'node:os';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { hostname, networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { writeServerFile } from '../platform/embedded/server-file.js';
 import { resolveTarget, type Target } from './target.js';
@@ -72,6 +83,11 @@ describe('a data directory that is found from the working directory upwards', ()
     }
   });
 
+  it('leads to this machine also by its own name', async () => {
+    const { dir } = await served(`http://${hostname()}:1`);
+    expect(target(dir)).toMatchObject({ url: `http://${hostname().toLowerCase()}:1`, key: undefined });
+  });
+
   it('is passed over in the directory of a city, and below, for the next one above', async () => {
     const { dir, data } = await served();
     const city = join(data, 'cities', 'alpha');
@@ -86,6 +102,13 @@ describe('a data directory that is found from the working directory upwards', ()
   });
 });
 
+it('finds the server of a data directory that is named also by a name, whose first key it does not show', async () => {
+  const { dir, data, file } = await served('http://svc.test:4711');
+  const found = { url: 'http://svc.test:4711', key: undefined, source: `found in ${file}` };
+  expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject(found);
+  expect(target(dir, { SVC_DATA_DIR: data, SVC_API_KEY: 'svc_own' })).toMatchObject({ ...found, key: 'svc_own' });
+});
+
 describe('the first key of a data directory', () => {
   it('is not for whoever listens at the default address once its server does not run', async () => {
     const { dir, data, file } = await served();
@@ -95,6 +118,13 @@ describe('the first key of a data directory', () => {
     expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject({ url: DEFAULT, key: undefined });
     rmSync(file);
     expect(target(dir)).toMatchObject({ url: DEFAULT, key: undefined });
+  });
+
+  it('is not for whoever listens there while the server of a directory that is named may be elsewhere', async () => {
+    const { dir, data, file } = await served();
+    chmodSync(file, 0o666);
+    const source = `the default; ${file} is not used, another user may write it`;
+    expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject({ url: DEFAULT, key: undefined, source });
   });
 
   it('is for it where the directory is named and holds no word of a server, as in a container', async () => {

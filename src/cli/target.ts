@@ -82,8 +82,9 @@ function addressOf(options: TargetOptions, io: Io): Address {
   }
   const url = parse(`${io.env.SVC_TLS_CERT ? 'https' : 'http'}://127.0.0.1:${io.env.SVC_PORT || DEFAULT_PORT}`, 'SVC_PORT');
   const where = named === undefined ? 'in this directory' : `in ${named} (SVC_DATA_DIR)`;
-  // Whoever listens there, while the server of this directory does not run, is none that its first key is for.
-  return { url, source: `the default; ${passed ?? `no server runs ${where}`}`, dataDir: gone === true ? undefined : named };
+  // Whoever listens there, while the server of this directory does not run, or runs elsewhere, is none that its first key is for.
+  const mayBeOther = gone === true || passed !== undefined;
+  return { url, source: `the default; ${passed ?? `no server runs ${where}`}`, dataDir: mayBeOther ? undefined : named };
 }
 
 function parse(text: string, source: string): URL {

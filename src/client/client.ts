@@ -170,7 +170,7 @@ export class Client implements Caller {
       if (error instanceof SyntaxError) throw new ProtocolError(`what answers at ${this.url} is not a supervisor: ${error.message}`);
       throw error;
     }
-    if (!answer.response.ok) throw problemOf(answer.response, answer.error);
+    if (!answer.response.ok) throw problemOf(answer.response, answer.error, limit.wrote);
     return { data: answer.data, response: answer.response };
   }
 }

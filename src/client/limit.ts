@@ -2,6 +2,13 @@ import { timeLimit } from './sleep.js';
 
 const limits = new WeakMap<AbortSignal, Limit>();
 
+/** What was sent that may change something. */
+export interface Wrote {
+  readonly key: string | undefined;
+  /** Whether a try had no answer of the service: then it may have been carried out, whatever a later one was told. */
+  mayHaveHappened: boolean;
+}
+
 /**
  * The time that one call has with all its tries, in milliseconds. Whoever makes a request with its signal tells the transport of it, which
  * shares that time among the addresses.
@@ -12,7 +19,7 @@ export class Limit {
   /** The address that was asked last: who has not answered, once the time is over. */
   asked: string | undefined;
   /** Set once it has sent what may change something: without an answer nobody knows whether it has. */
-  wrote: { readonly key: string | undefined } | undefined;
+  wrote: Wrote | undefined;
 
   constructor(
     readonly ms: number,

@@ -1,8 +1,11 @@
 import type { components } from './api.gen.js';
+import type { Wrote } from './limit.js';
 
 export type Problem = components['schemas']['ErrorModel'];
 
 const SECONDS = /^\d{1,9}$/;
+/** Another request is at work under the same key. */
+export const IN_FLIGHT = 'idempotency-in-flight';
 
 /** The API refused, with a problem of RFC 9457. Programs decide by `code`, or by `status`. */
 export class ApiProblem extends Error {
@@ -16,8 +19,14 @@ export class ApiProblem extends Error {
   readonly requestId: string | undefined;
   /** Milliseconds after which the service invites another try. */
   readonly retryAfterMs: number | undefined;
+  /**
+   * Whether the service may have carried it out all the same, or goes on with it: a try before this answer had none, this one comes from a
+   * proxy, or says that the work under its key goes on. Under the same key it is carried out once.
+   */
+  readonly mayHaveHappened: boolean;
 
-  constructor(response: Response, body: unknown) {
+  /** @param wrote of what may change something */
+  constructor(response: Response, body: unknown, wrote?: Wrote) {
     const problem = (typeof body === 'object' && body !== null ? body : {}) as Partial<Problem>;
     const detail = problem.detail ?? problem.title ?? `API returned HTTP ${response.status}`;
     super(detail);
@@ -27,6 +36,7 @@ export class ApiProblem extends Error {
     this.errors = problem.errors ?? [];
     this.requestId = response.headers.get('x-svc-request-id') ?? undefined;
     this.retryAfterMs = retryAfter(response);
+    this.mayHaveHappened = wrote !== undefined && (wrote.mayHaveHappened || this.code === IN_FLIGHT || isOfProxy(response));
   }
 }
 
@@ -67,8 +77,13 @@ export class ProtocolError extends Error {
   override readonly name = 'ProtocolError';
 }
 
-export function problemOf(response: Response, body: unknown): ApiProblem {
-  return response.status === 410 ? new PositionGone(response, body) : new ApiProblem(response, body);
+export function problemOf(response: Response, body: unknown, wrote?: Wrote): ApiProblem {
+  return response.status === 410 ? new PositionGone(response, body, wrote) : new ApiProblem(response, body, wrote);
+}
+
+/** What says that the service has not answered, which may go on with it. */
+function isOfProxy({ status, headers }: Response): boolean {
+  return [502, 503, 504].includes(status) && headers.get('content-type')?.startsWith('application/problem+json') !== true;
 }
 
 export function retryAfter(response: Response): number | undefined {

@@ -125,6 +125,43 @@ describe('a write whose last try nobody has got', () => {
   });
 });
 
+it.each<[string, boolean, Handler, Handler]>([
+  [
+    'another replica has refused what the first may have carried out',
+    true,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 503, 'unavailable: no; nothing was changed'),
+  ],
+  [
+    'the work under its key goes on',
+    true,
+    (_request, response) => problem(response, 409, 'idempotency-in-flight: later'),
+    (_request, response) => problem(response, 404, 'not_found: never asked'),
+  ],
+  [
+    'a proxy has answered',
+    true,
+    (_request, response) => void response.writeHead(504).end('no'),
+    (_request, response) => problem(response, 404, 'not_found: never asked'),
+  ],
+  [
+    'both have refused it',
+    false,
+    (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '1' }),
+    (_request, response) => problem(response, 409, 'conflict: no'),
+  ],
+])('a refusal says whether it may have been carried out: where %s', async (_what, mayHaveHappened, first, second) => {
+  const [one, other] = [await serve({ [BEADS]: first }), await serve({ [BEADS]: second })];
+  await expect(create([one.url, other.url], { retryMs: 0 })).rejects.toMatchObject({ name: 'ApiProblem', mayHaveHappened });
+});
+
+it('a refusal of a read changes nothing, whatever became of it', async () => {
+  const one = await serve({ [BEADS]: (_request, response) => response.destroy() });
+  const other = await serve({ [BEADS]: (_request, response) => problem(response, 409, 'idempotency-in-flight: no') });
+  const read = client([one.url, other.url], { retryMs: 0 }).get('/v0/city/{cityName}/beads', { path });
+  await expect(read).rejects.toMatchObject({ status: 409, mayHaveHappened: false });
+});
+
 it('leaves the final refusals of the service as they are', async () => {
   const server = await serve({ [BEADS]: (_request, response) => problem(response, 503, 'maintenance_disabled: off') });
   await expect(create(server.url)).rejects.toMatchObject({ status: 503 });

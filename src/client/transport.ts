@@ -1,4 +1,4 @@
-import { timedOut, type Limit } from './limit.js';
+import { timedOut, type Limit, type Wrote } from './limit.js';
 import { ConnectionError, reason, retryAfter } from './problems.js';
 import { LONGEST_MS, orAborted, sleep } from './sleep.js';
 
@@ -49,13 +49,13 @@ export class Transport {
     const bytes = safe ? undefined : await request.arrayBuffer();
     const init = { method, headers, redirect: request.redirect, ...(bytes?.byteLength ? { body: bytes } : {}) };
     const repeatable = safe || headers.has('idempotency-key');
-    if (limit !== undefined && !safe) limit.wrote = { key: headers.get('idempotency-key') ?? undefined };
+    // By any try: where the last one was not sent, or was refused, one before it may have been carried out.
+    const sending: Wrote = { key: headers.get('idempotency-key') ?? undefined, mayHaveHappened: false };
+    if (limit !== undefined && !safe) limit.wrote = sending;
     // What waits for a change is silent on purpose.
     const share = limit !== undefined && safe && !new URL(request.url).searchParams.has('wait') ? limit.ms / urls.length : undefined;
     const until = Date.now() + retryMs;
     let pause = FIRST_PAUSE_MS;
-    // By any try: where the last one was not sent, one before it may have been carried out.
-    let mayHaveHappened = false;
     for (let tried = 1; ; tried++) {
       const { url } = this;
       if (limit !== undefined) limit.asked = url;
@@ -74,7 +74,7 @@ export class Transport {
         const isLast = !mayBeAskedAgain(response, repeatable) || (!elsewhere && Date.now() + wait > until);
         if (isLast) return await this.#whole(response, url, request.signal);
         await response.body?.cancel().catch(() => undefined);
-        mayHaveHappened ||= isOfProxy(response);
+        sending.mayHaveHappened ||= isOfProxy(response);
         if (response.status !== 429) this.leave(url);
       } catch (error) {
         if (request.signal.aborted) {
@@ -83,8 +83,8 @@ export class Transport {
         }
         const code = codeOf(error);
         const sent = !NOT_SENT.has(code);
-        mayHaveHappened ||= sent;
-        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, mayHaveHappened, { cause: error });
+        sending.mayHaveHappened ||= sent;
+        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sending.mayHaveHappened, { cause: error });
         if ((sent && !repeatable) || FOR_GOOD.test(code)) throw failure;
         this.leave(url);
         // All addresses are asked before anybody waits.

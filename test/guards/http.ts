@@ -539,8 +539,8 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'What the server does not take leaves no files behind.',
     file: 'src/cli/init/init.command.ts',
-    find: '&& error.status < 500) await written.undo();',
-    replace: '&& error.status === 0) await written.undo();',
+    find: '&& error.status < 500 && error.sentKey',
+    replace: '&& error.status === 0 && error.sentKey',
     test: 'src/cli/init/init.spec.ts',
   },
   {

@@ -415,6 +415,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'holds for another host',
   },
   {
+    guard: 'A lock that may not be read is not taken for one that has gone.',
+    file: 'src/platform/embedded/lock.ts',
+    find: "if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;\n    throw await",
+    replace: "if ((error as NodeJS.ErrnoException).code !== '') return undefined;\n    throw await",
+    test: 'src/platform/embedded/lock.spec.ts',
+    name: 'that cannot be read',
+  },
+  {
     guard: 'Of two that wait for the lock of a dead host one gets it.',
     file: 'src/platform/embedded/lock.ts',
     find: 'mark: `${ino} ${mtimeMs} ${text}`',

@@ -653,6 +653,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'are all kept for a moment',
   },
   {
+    guard: 'A list of many cities by type reads no events of other types to find what is left.',
+    file: 'src/modules/tenancy/events/supervisor-events.repository.ts',
+    find: 'and ${ofType} order by e.seq desc limit 1) as seq',
+    replace: 'and (true or ${ofType}) order by e.seq desc limit 1) as seq',
+    test: 'src/modules/tenancy/events/event-lists.db-spec.ts',
+    name: 'no event of another kind than it is asked for',
+  },
+  {
     guard: 'A list of many cities reads a stretch at once, and no page of each of them.',
     file: 'src/modules/tenancy/events/supervisor-events.service.ts',
     find: 'const window = ofType(scope.filter) ?',

@@ -51,7 +51,7 @@ export function addInit(program: Command, io: Io): void {
           return (await ask(api, (signal) => api.http.POST('/v0/cities/register', { params, body, signal }))).data;
         } catch (error) {
           // What the server does not take is no city: nothing of it stays. Where it is not known whether it has, all of it does.
-          if (error instanceof ApiError && error.status < 500) await written.undo();
+          if (error instanceof ApiError && error.status < 500 && error.sentKey === undefined) await written.undo();
           else if (error instanceof CliError) {
             const stays = `the files stay: \`${registration(folder, name, error.sentKey)}\` tries it again`;
             error.message = `${error.message || 'interrupted'}; ${stays}`;

@@ -10,6 +10,7 @@ import { parse } from 'smol-toml';
 import { FILES, publishedSchema } from '../../../scripts/docs-gen/file-schemas.js';
 import { runCli } from '../cli.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
+import { json, problem, testServer } from '../testing/server.js';
 import { filesOf, nextOf, TEMPLATES } from './templates.js';
 
 async function inFolder(work: (folder: string) => Promise<void>): Promise<void> {
@@ -125,6 +126,24 @@ describe('svc init', () => {
         5,
         `svc init: API returned HTTP ${status}: it may have been done; the files stay: \`${again}KEY\` tries it again\n`,
       ]);
+      expect(await readdir(join(folder, 'works'))).toContain('city.toml');
+    }),
+  );
+
+  it.each([409, 503])('keeps them where one that may have taken it breaks off, and another answers %i', async (status) =>
+    inFolder(async (folder) => {
+      const register = '/v0/cities/register';
+      const first = await testServer({
+        '/health': (_request, response) => json(response, { status: 'ok' }),
+        [register]: (request) => request.socket.destroy(),
+      });
+      const other = await testServer({ [register]: (_request, response) => problem(response, status, 'conflict: no') });
+      const io = fakeIo({ cwd: folder });
+      await runCli(['init', 'works', '--api', `${first.url},${other.url}`], io);
+      const key = first.requests.at(-1)!.headers['idempotency-key'] as string;
+      await Promise.all([first.close(), other.close()]);
+      expect(io.stderr).toContain(`it may have been done; the files stay: \`svc city register ${join(folder, 'works')} --name works`);
+      expect(io.stderr).toContain(` --idempotency-key ${key}\``);
       expect(await readdir(join(folder, 'works'))).toContain('city.toml');
     }),
   );

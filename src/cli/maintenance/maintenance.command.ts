@@ -91,7 +91,7 @@ async function statusOf(api: Api, city: string, history?: number) {
 
 function hints(error: unknown): never {
   if (!(error instanceof ApiError)) throw error;
-  const { message, status, code, retryAfterMs } = error;
+  const { message, code } = error;
   // The service answers 503 and is available all the same: the city has said that it wants none.
   if (message.includes('[maintenance.dolt]'))
     throw new CliError(`${message}; write \`enabled = true\` there`, EXIT.refused, { cause: error });
@@ -99,5 +99,5 @@ function hints(error: unknown): never {
     code === 'operation-in-progress'
       ? `a cycle is in flight${/"started_at":"([^"]+)"/.exec(message)?.[1]?.replace(/^/, ' since ') ?? ''}; see \`svc maintenance status\``
       : message;
-  throw new ApiError(said, status, code, retryAfterMs);
+  throw error.saying(said);
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
-import { ASIDE_INSIDE } from './cities-place.js';
+import { ASIDE_INSIDE, NOT_OURS } from './cities-place.js';
 import { run } from './programs.js';
 import { packed } from './tar.js';
 import { settle } from './target-file.js';
@@ -50,7 +50,8 @@ export async function pack(
   await chmod(part, 0o600);
   // What is in it: the folder of the cities itself may be a link to where they are.
   const inside = cities === undefined ? undefined : `${cities}/.`;
-  const args = ['-czf', part, `--exclude=${inside}/${ASIDE_INSIDE}*`, '-C', folder, ...members];
+  const without = [`${ASIDE_INSIDE}*`, NOT_OURS].map((name) => `--exclude=${inside}/${name}`);
+  const args = ['-czf', part, ...without, '-C', folder, ...members];
   const lacks = await packed([...args, ...(inside === undefined ? [] : ['-C', dirname(citiesRoot), inside])], inside, signal);
   await settle(part, resolve(file));
   return { size: (await stat(file)).size, lacks: lacks.map((name) => name.replace('/./', '/')) };

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { ASIDE_INSIDE } from '../../modules/files/directories/set-aside.js';
 
 export { ASIDE_INSIDE };
-/** The file system's own, in a folder where it is mounted. */
-const NOT_OURS = 'lost+found';
+/** The file system's own, in a folder where it is mounted: only root may read it. */
+export const NOT_OURS = 'lost+found';
 
 /** Moves aside what is there, and puts the folder at a path in the place of it. */
 export type PutCities = (from: string) => Promise<void>;

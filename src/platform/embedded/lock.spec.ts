@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { lstat, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { folder, removeFolders } from '../../../test/support/folders.js';
@@ -64,6 +64,20 @@ describe('the lock of a data directory', () => {
     expect(ends.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(ends.find(({ status }) => status === 'rejected')).toMatchObject({ reason: expect.any(DirectoryInUse) });
     expect(await readdir(directory)).toEqual(['supervisor.lock']);
+  });
+
+  // These stand for the file of another user: root, who may run the tests, reads that.
+  it.each<[string, (file: string) => Promise<unknown>]>([
+    ['ELOOP', (file) => symlink(file, file)],
+    ['EISDIR', (file) => mkdir(file)],
+  ])('that cannot be read (%s) is told, with whose it is and what to do', async (code, left) => {
+    const directory = await folder('svc-lock-');
+    const file = join(directory, 'supervisor.lock');
+    await left(file);
+    const { uid } = await lstat(file);
+    await expect(lockDirectory(directory)).rejects.toThrow(
+      `cannot look at the lock ${file} (${code}), which UID ${uid} has left: remove it when no supervisor runs on this directory`,
+    );
   });
 
   it('is not waited for by a start that is ended', async () => {

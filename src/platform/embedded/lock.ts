@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { open, rename, rm, type FileHandle } from 'node:fs/promises';
+import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { sleep } from '../time/clock.js';
 import { birthOf, placeOfNumbers, runs, type ProcessMark } from './processes.js';
@@ -138,17 +138,30 @@ async function remove(file: string, found: Found): Promise<void> {
   else await rename(aside, file);
 }
 
-/** A network mount asks its server when a file is opened, and else answers from what it has heard before. */
+/** A network mount asks its server when a file is opened, and else answers from what it has heard before. @throws Error for one that cannot be read */
 async function look(file: string): Promise<Found | undefined> {
-  const handle = await open(file).catch(() => undefined);
-  if (handle === undefined) return undefined;
+  let handle: FileHandle | undefined;
   try {
+    handle = await open(file);
     const { ino, mtimeMs } = await handle.stat();
     const text = await handle.readFile('utf8');
     return { text, mark: `${ino} ${mtimeMs} ${text}` };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw await unreadable(file, error as NodeJS.ErrnoException);
   } finally {
-    await handle.close();
+    await handle?.close();
   }
+}
+
+/** A lock that is not ours to read, as that of a start as another user, is none that has gone: nobody knows whether its process runs. */
+async function unreadable(file: string, cause: NodeJS.ErrnoException): Promise<Error> {
+  const whose = await lstat(file).then(
+    ({ uid }) => `, which UID ${uid} has left`,
+    () => '',
+  );
+  const why = `cannot look at the lock ${file} (${cause.code ?? cause.message})${whose}`;
+  return new Error(`${why}: remove it when no supervisor runs on this directory`, { cause });
 }
 
 async function create(file: string, own: Holder): Promise<FileHandle | undefined> {

@@ -14,7 +14,7 @@ import type { StreamHub } from '../../../platform/streams/hub.js';
 import { StreamLogRepository } from '../../../platform/streams/stream-log.repository.js';
 import { cloneDatabase, type TestDatabase } from '../../../../test/support/database.js';
 import { DEEP } from '../../../../test/support/depth.js';
-import { plansOf } from '../../../../test/support/plans.js';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { registerCity } from '../../../../test/support/registry.js';
 import { CityEventsRepository } from './city-events.repository.js';
 import { CityEventsService } from './city-events.service.js';
@@ -449,6 +449,32 @@ it.each([{}, { type: 'x.one' }])('reads no more of many streams at once than a s
   } finally {
     stretch.mockRestore();
   }
+});
+
+// Guards: all that a city has done since would be read to find what is left of one kind, of each of a thousand cities.
+it('reads of many streams no event of another kind than it is asked for', async () => {
+  const scope = { cities: CITIES, since: undefined, until: undefined, filter: toFilter({ type: 'x.seldom' }) };
+  const seldom = (stream: string) => ({ stream, type: 'x.seldom', actor: 'eve', payload: {} });
+  const others = CITIES.flatMap((stream) => Array.from({ length: 50 }, () => ({ stream, type: 'x.one', actor: 'ann', payload: {} })));
+  // The first is the one that a stretch of three leaves out, and where it ends.
+  for (const stream of CITIES) await append([seldom(stream)]);
+  await append(others);
+  await append(CITIES.slice(1).map(seldom));
+  const nodes = await plansOf(
+    pool,
+    async (asking) => {
+      const repository = new SupervisorEventsRepository(asking);
+      const streams = (await repository.streams(scope, undefined, 3))!;
+      const found = await repository.stretch(streams, scope, wholePage(10), 2 ** 40, 3);
+      expect(found.items.map(({ json }) => (JSON.parse(json) as Item).city)).toEqual(['delta', 'gamma', 'beta', 'delta', 'gamma', 'beta']);
+      expect(found.left.filter(({ upto, after }) => upto > after)).toHaveLength(1);
+    },
+    'only',
+  );
+  expect(rowsRead(nodes, 'events')).toBeLessThan(40);
+  const whole = new SupervisorEventsRepository(db);
+  const streams = (await whole.streams(scope, undefined, 3))!;
+  expect(await whole.stretch(streams, scope, wholePage(2), 2 ** 40, 3)).toMatchObject({ more: true, left: [] });
 });
 
 it('asks the index by time for what a list of all cities is bounded by', async () => {

@@ -23,7 +23,7 @@ export interface Left {
   readonly after: number;
   readonly upto: number;
 }
-/** Events of a stretch, what of the streams is older than it, and the newest event in that; undefined where nothing is left. */
+/** Events of a stretch, what of the streams is older than it, where the stretch has no more itself, and the newest event in that; undefined where nothing is left. */
 export interface Stretch extends TaggedPart {
   readonly left: readonly Left[];
   readonly end: Place | undefined;
@@ -219,16 +219,16 @@ export class SupervisorEventsRepository {
       ${NEWEST} limit ${room.rows + 1}`,
       room,
     );
-    return { ...part, left: end === undefined ? [] : await this.#below(streams, looked, end), end };
+    return { ...part, left: end === undefined || part.more ? [] : await this.#below(streams, looked, end, ofType), end };
   }
 
-  /** What a stretch has left of the streams, of which it has looked at these down to `end`. */
-  async #below(streams: readonly Left[], looked: readonly Left[], end: Place): Promise<Left[]> {
+  /** What a stretch has left of the streams, of which it has looked at these down to `end`. Of what is of another type nothing is left, nor read. */
+  async #below(streams: readonly Left[], looked: readonly Left[], end: Place, ofType: RawBuilder<unknown>): Promise<Left[]> {
     const { rows } = await sql<{ id: number; seq: number | null }>`
       select w.id, (
         select e.seq from events e
         where e.stream_id = w.id and e.seq > w.after and e.seq <= w.upto
-          and ${atOrBefore(end)} order by e.seq desc limit 1) as seq
+          and ${atOrBefore(end)} and ${ofType} order by e.seq desc limit 1) as seq
       from ${lefts(looked)}`.execute(this.db);
     const reached = new Map(looked.map(({ id, after }) => [id, after]));
     for (const { id, seq } of rows) if (seq !== null) reached.set(id, seq);
