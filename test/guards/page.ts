@@ -560,4 +560,25 @@ export const PAGE: readonly Guard[] = [
     replace: "status !== '' &&",
     test: 'ui/src/lib/run-end.spec.ts',
   },
+  {
+    guard: 'A transcript on the page has its entries in their order, and not in that of their changes.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'moved ||= known === undefined && place < this.#last;',
+    replace: 'moved ||= known === undefined && place < 0;',
+    test: TRANSCRIPT,
+  },
+  {
+    guard: 'What ends late in a transcript is not shown as its newest entry.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'this.#before === undefined || place >= this.#first',
+    replace: 'this.#before === undefined || place >= 0',
+    test: TRANSCRIPT,
+  },
+  {
+    guard: 'A page of a transcript is put before the entry that it was asked for by, or nowhere.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'if (asked !== this.#before) return;',
+    replace: "if (asked === '') return;",
+    test: TRANSCRIPT,
+  },
 ];

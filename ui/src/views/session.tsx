@@ -57,15 +57,20 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const queue = useQueue(city, id);
   const agents = useSubAgents(city, id);
   const older = async (): Promise<void> => {
+    const asked = told.before;
     try {
       const page = await get<Schemas['SessionTranscriptGetResponse']>(inCity(city, `session/${part(id)}/transcript`), {
-        query: { format: 'structured', before: told.before, limit: OLDER, ...(thinking ? { include_thinking: true } : {}) },
+        query: { format: 'structured', before: asked, limit: OLDER, ...(thinking ? { include_thinking: true } : {}) },
       });
       const { structured_messages = [], pagination } = page as {
         structured_messages?: Schemas['SessionStructuredMessage'][];
         pagination?: Schemas['PaginationInfo'];
       };
-      transcript.prepend(structured_messages, pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined);
+      transcript.prepend(
+        asked,
+        structured_messages,
+        pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined,
+      );
     } catch (refused) {
       setError(refused);
     }
