@@ -581,4 +581,11 @@ export const PAGE: readonly Guard[] = [
     replace: "if (asked === '') return;",
     test: TRANSCRIPT,
   },
+  {
+    guard: 'A log of the page that is paused looks at each event once.',
+    file: 'ui/src/views/events/filter.ts',
+    find: '!known.has(id(event))',
+    replace: 'known.size > 0 && !paused.some((one) => id(one) === id(event))',
+    test: 'ui/src/views/events/filter.spec.ts',
+  },
 ];
