@@ -18,8 +18,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A key that was remembered does not take the place of the one that other tabs use.',
     file: 'ui/src/api/which-key.ts',
-    find: 'shared ?? stored ?? given',
-    replace: 'stored ?? shared ?? given',
+    find: 'usable(shared) ?? usable(stored)',
+    replace: 'usable(stored) ?? usable(shared)',
+    test: 'ui/src/api/which-key.spec.ts',
+  },
+  {
+    guard: 'A key that no browser can send keeps nobody out of the page.',
+    file: 'ui/src/api/which-key.ts',
+    find: 'key !== null && strangeIn(key) === undefined',
+    replace: 'key !== null',
     test: 'ui/src/api/which-key.spec.ts',
   },
   {
