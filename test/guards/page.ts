@@ -595,4 +595,18 @@ export const PAGE: readonly Guard[] = [
     replace: 'known.size > 0 && !paused.some((one) => id(one) === id(event))',
     test: 'ui/src/views/events/filter.spec.ts',
   },
+  {
+    guard: 'A question that takes the place of another is not answered by a press that was meant for that.',
+    file: 'ui/src/lib/moves.ts',
+    find: 'ids[i] !== id',
+    replace: 'i < 0 && ids[i] !== id',
+    test: 'ui/src/lib/moves.spec.ts',
+  },
+  {
+    guard: 'A question that is moved by one that grows is not answered by a click that was meant for what was there.',
+    file: 'ui/src/lib/moves.ts',
+    find: '[...moved, ...come]',
+    replace: 'come',
+    test: 'ui/src/lib/moves.spec.ts',
+  },
 ];
