@@ -609,4 +609,18 @@ export const PAGE: readonly Guard[] = [
     replace: 'come',
     test: 'ui/src/lib/moves.spec.ts',
   },
+  {
+    guard: 'What somebody has left in a tab is told apart from what is his who signs in.',
+    file: 'ui/src/api/whose.ts',
+    find: 'before !== null && before !== who',
+    replace: 'before !== null && before === null',
+    test: 'ui/src/api/whose.spec.ts',
+  },
+  {
+    guard: 'Drafts of one who was signed in are gone for the next.',
+    file: 'ui/src/api/whose.ts',
+    find: "name?.startsWith('svc.') === true",
+    replace: "name?.startsWith('svc.operations') === true",
+    test: 'ui/src/api/whose.spec.ts',
+  },
 ];
