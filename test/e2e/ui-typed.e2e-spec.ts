@@ -95,6 +95,23 @@ described('what somebody has typed', () => {
     watched.forgive(/ERR_CONNECTION_RESET/);
   });
 
+  it('is another wish when it was changed after its answer was lost', async () => {
+    const page = await open('/providers?new=1');
+    const dialog = page.locator('dialog[open]');
+    await page.route('**/providers', (route) => (route.request().method() === 'POST' ? loseAnswer(route) : route.continue()), { times: 1 });
+    await dialog.getByLabel('Name', { exact: true }).fill('first');
+    await dialog.getByLabel('Program', { exact: true }).fill('/bin/echo');
+    const create = dialog.getByRole('button', { name: 'Create the provider' });
+    await create.click();
+    await dialog.getByText('the service cannot be reached').waitFor();
+    await dialog.getByLabel('Name', { exact: true }).fill('second');
+    await create.click();
+    await dialog.waitFor({ state: 'detached' });
+    for (const name of ['first', 'second']) expect(outcome(await a.get(`${city}/provider/${name}`))).toBe(200);
+    await page.context().close();
+    watched.forgive(/ERR_CONNECTION_RESET/);
+  });
+
   it('begins one session of an agent, however often its key is pressed, and when its answer was lost', async () => {
     expect(outcome(await a.post(`${city}/agents`, { name: 'once', provider: 'loopback' }))).toBe(201);
     const page = await open('/agents/once');

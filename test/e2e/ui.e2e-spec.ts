@@ -99,6 +99,7 @@ described("the operator's page", () => {
     expect((await read(asset, { 'accept-encoding': 'gzip, br' })).headers.get('content-encoding')).toBe('br');
     for (const path of ['/ui/assets/gone.js', '/ui/gone.css', '/ui/assets/%2e%2e/%2e%2e/package.json'])
       expect({ path, status: (await read(path)).status }).toEqual({ path, status: 404 });
+    expect((await read('/ui/c/node.js')).headers.get('content-type')).toContain('text/html');
   });
 
   it('loads little: 170 KB compressed in eight requests, a view at most 60 more', async () => {

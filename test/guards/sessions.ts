@@ -79,6 +79,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'feeds only the new one',
   },
   {
+    guard: 'A structured stream says where an entry stands.',
+    file: 'src/modules/sessions/transcripts/structured.ts',
+    find: 'seq: place',
+    replace: 'rev: place',
+    test: 'src/modules/sessions/transcripts/session-streams.db-spec.ts',
+    name: 'where it stands',
+  },
+  {
     guard: 'Streams of a session end where an epoch begins.',
     file: 'src/modules/sessions/transcripts/session-feed.ts',
     find: 'if (beginsEpoch(this.position, upto)) return this.#endEpoch(upto);',

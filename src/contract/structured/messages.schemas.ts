@@ -62,6 +62,9 @@ export const UserPrompt = contract(
 );
 
 const entryId = z.string().describe('Names the entry in the transcript: the same id again replaces it.');
+const place = int64
+  .optional()
+  .describe('Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order.');
 
 export const MessageUnknown = contract(
   'SessionStructuredMessageUnknown',
@@ -69,6 +72,7 @@ export const MessageUnknown = contract(
     role: z.literal('unknown'),
     blocks: z.array(Block),
     id: entryId,
+    place,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -89,6 +93,7 @@ export const MessageUser = contract(
     role: z.literal('user'),
     blocks: z.array(Block),
     id: entryId,
+    place,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -105,6 +110,7 @@ export const MessageAssistant = contract(
     role: z.literal('assistant'),
     blocks: z.array(Block),
     id: entryId,
+    place,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -123,6 +129,7 @@ export const MessageSystem = contract(
     role: z.literal('system'),
     blocks: z.array(Block),
     id: entryId,
+    place,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),
@@ -139,6 +146,7 @@ export const MessageTool = contract(
     role: z.literal('tool'),
     blocks: z.array(Block),
     id: entryId,
+    place,
     status: z
       .enum(['unknown', 'final', 'partial', 'superseded'])
       .describe('`partial` while it grows; `superseded` when it is to be forgotten.'),

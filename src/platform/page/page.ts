@@ -60,8 +60,9 @@ export function servePage(app: NestFastifyApplication, read: typeof readPage = r
     if (files === undefined) throw problem('not_found', 'the page is not built here: npm run build');
     const path = pathOf(request.url).slice(PREFIX.length);
     const asked = files.get(path);
-    // Views are addresses of the page; a file that is not there is not one, or an old page would take the new one for its script.
-    if (asked === undefined && (path.startsWith('assets/') || /\.(js|css|svg|map)$/.test(path)))
+    // Views are addresses of the page; a file that is not there is not one, or an old page would take the new one for its script. Names in
+    // addresses of views have dots as well.
+    if (asked === undefined && (path.startsWith('assets/') || /^[^/]*\.(js|css|svg|map)$/.test(path)))
       throw problem('not_found', 'no such file of the page');
     send(request, reply, asked ?? files.get(SHELL)!, path.startsWith('assets/'));
   };

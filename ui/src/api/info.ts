@@ -1,8 +1,9 @@
 import { useSyncExternalStore } from 'react';
 import { hub } from '../live/hub.js';
 import { get, onUnauthorized, Refusal } from './client.js';
-import { onKeyChange } from './key.js';
+import { keyNow, onKeyChange } from './key.js';
 import type { Info } from './types.js';
+import { forgetKept, isAnothers, leave } from './whose.js';
 
 /** Who calls, and what he may: what the page shows as possible. The service stays the judge. */
 export type Signing =
@@ -14,18 +15,34 @@ export type Signing =
 let signing: Signing = { kind: 'asking' };
 const listeners = new Set<() => void>();
 let round = 0;
+/** The release that this page is of, as far as is known. */
+let version: string | undefined;
+let under: Promise<void> = Promise.resolve();
 
 function set(next: Signing): void {
   signing = next;
   for (const tell of listeners) tell();
 }
 
-export async function ask(): Promise<void> {
+export const ask = (): Promise<void> => (under = look());
+
+/** Where nobody is signed in, also by what is on its way. */
+export async function askUnlessIn(): Promise<void> {
+  await under;
+  if (signing.kind !== 'in') await ask();
+}
+
+/** Who somebody is to this page: he may have several keys of one name. */
+export const whoOf = ({ caller }: Info): string => JSON.stringify(caller.kind === 'key' ? caller.name : null);
+
+async function look(): Promise<void> {
   const mine = ++round;
   try {
     const info = await get<Info>('/v0/info');
     if (mine !== round) return;
     hub.useHeartbeat(info.heartbeat_ms);
+    version ??= info.version;
+    if (isAnothers(whoOf(info))) return beginAnew();
     set({ kind: 'in', info });
   } catch (error) {
     if (mine !== round) return;
@@ -34,9 +51,19 @@ export async function ask(): Promise<void> {
   }
 }
 
+/** For somebody else: nothing that the page has in memory is his, and there is much of it. What is still on its way may write as the page goes. */
+function beginAnew(): void {
+  forgetKept();
+  addEventListener('pagehide', () => forgetKept());
+  location.reload();
+}
+
 export function watchSigning(): void {
   onUnauthorized(() => set({ kind: 'out', why: 'the key is not accepted' }));
-  onKeyChange(() => void ask());
+  onKeyChange(() => {
+    if (keyNow() === null) leave();
+    void ask();
+  });
   addEventListener('online', () => void ask());
 }
 
@@ -48,6 +75,9 @@ export const useSigning = (): Signing =>
     },
     () => signing,
   );
+
+/** Whether the service is of another release by now than it was when this page was opened. */
+export const isNewer = (now: Signing): boolean => now.kind === 'in' && version !== undefined && now.info.version !== version;
 
 type Right = Info['caller']['rights'][number];
 

@@ -1,7 +1,7 @@
 import { Link, Outlet, useNavigate, useParams, useRouter, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
 import { forgetKey, keyNow } from '../api/key.js';
-import { ask, useSigning } from '../api/info.js';
+import { ask, isNewer, useSigning, whoOf } from '../api/info.js';
 import { Leaving, useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { countWords } from '../lib/waiting.js';
@@ -54,7 +54,7 @@ export function Shell(): ReactNode {
 
   // Who was signed in when the key was refused finds all as it was; who signs out, or is somebody else, does not.
   const who = useRef<string>(undefined);
-  if (signing.kind === 'in') who.current = JSON.stringify(signing.info.caller.kind === 'key' ? signing.info.caller.name : null);
+  if (signing.kind === 'in') who.current = whoOf(signing.info);
   else if (signing.kind === 'out' && keyNow() === null) who.current = undefined;
   if (signing.kind === 'out' && who.current === undefined) return <SignIn why={signing.why} />;
   return (
@@ -69,6 +69,12 @@ export function Shell(): ReactNode {
           <div className="p-3">
             <Problem error={signing.error} onRetry={() => void ask()} />
           </div>
+        )}
+        {isNewer(signing) && (
+          <p role="status" className="flex flex-wrap items-center gap-3 border-b border-line bg-tint px-4 py-1.5 text-sm">
+            The service has a new version: reload the page when it suits you.
+            <Button onClick={() => location.reload()}>Reload</Button>
+          </p>
         )}
         <main id="main" tabIndex={-1} className="relative min-h-0 flex-1 overflow-hidden outline-none">
           <Going />

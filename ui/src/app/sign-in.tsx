@@ -1,26 +1,31 @@
 import { useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 import { ask } from '../api/info.js';
 import { keyNow, useKey } from '../api/key.js';
+import { strangeIn } from '../api/which-key.js';
 import { blockKeys } from '../lib/keys.js';
 import { Button, Field } from '../parts/basics.js';
 
 export function SignIn({ why }: { why: string }): ReactNode {
   const [key, setKey] = useState('');
   const [remember, setRemember] = useState(false);
+  const [strange, setStrange] = useState<string>();
   return (
     <div className="flex min-h-full items-center justify-center p-4">
       <form
         className="flex w-full max-w-sm flex-col gap-4 rounded-xl border border-line bg-panel p-6"
         onSubmit={(event) => {
           event.preventDefault();
+          const found = strangeIn(key.trim());
+          setStrange(found);
+          if (found !== undefined) return;
           useKey(key.trim(), remember);
           void ask();
         }}
       >
         <h1 className="text-lg font-semibold">Sign in</h1>
-        {keyNow() !== null && (
+        {(strange !== undefined || keyNow() !== null) && (
           <p role="alert" className="text-sm text-bad">
-            {why}
+            {strange === undefined ? why : `This is no key: it has the character ${strange}. Copy the key alone, once more.`}
           </p>
         )}
         <Field label="API key" hint="Of the administrator it is in admin.key of the data directory. `svc ui` opens this page signed in.">

@@ -1,4 +1,4 @@
-import { ask } from '../api/info.js';
+import { ask, askUnlessIn } from '../api/info.js';
 import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
 import { againOf } from './again.js';
@@ -84,7 +84,7 @@ export function followSupervisor(): void {
     {
       live: (gap) => {
         // What this key may, and how often a stream says something, may be other than before.
-        if (joined) void ask();
+        void (joined ? ask() : askUnlessIn());
         joined = true;
         if (gap) asks.doubt();
         if (!gap && isKnown(asks.snapshot()) && isKnown(cities.snapshot())) return;

@@ -7,6 +7,7 @@ const message = (id: string, text: string, status = 'final') => ({
   status,
   blocks: text === '' ? [] : [{ type: 'text', text }],
 });
+const placed = (place: number, text: string) => ({ ...message(`e${place}`, text), place });
 const structured = (operation: string, ...structured_messages: object[]) => ({
   event: 'structured',
   id: '1',
@@ -28,7 +29,7 @@ describe('a transcript', () => {
     expect(textsOf(transcript)).toEqual(['2 bb']);
     transcript.apply(structured('reset', message('9', 'z')));
     expect(textsOf(transcript)).toEqual(['9 z']);
-    transcript.prepend([message('8', 'y')] as never, undefined);
+    transcript.prepend(undefined, [message('8', 'y')] as never, undefined);
     expect(textsOf(transcript)).toEqual(['8 y', '9 z']);
   });
 
@@ -40,7 +41,7 @@ describe('a transcript', () => {
     };
     const before = (): unknown => transcript.snapshot().before;
     transcript.apply(snapshot(message('3', 'c'), message('4', 'd')) as never);
-    transcript.prepend([message('1', 'a'), message('2', 'b')] as never, '1');
+    transcript.prepend('3', [message('1', 'a'), message('2', 'b')] as never, '1');
     transcript.apply(snapshot(message('3', 'cc'), message('5', 'e')) as never);
     expect([textsOf(transcript), before()]).toEqual([['1 a', '2 b', '3 cc', '5 e'], '1']);
     transcript.apply(snapshot(message('7', 'g')) as never);
@@ -60,7 +61,7 @@ describe('a transcript', () => {
     transcript.apply(structured('snapshot', ...entries(1_000, 2_000)));
     transcript.apply(structured('upsert', ...entries(3_000, 1)));
     expect(said()).toEqual(['1001', 2_000]);
-    transcript.prepend(entries(801, 200) as never, '801');
+    transcript.prepend('1001', entries(801, 200) as never, '801');
     transcript.apply(structured('upsert', ...entries(3_000, 1)));
     expect(said()).toEqual(['801', 2_200]);
     transcript.apply(structured('upsert', ...entries(3_001, 1)));
@@ -68,6 +69,47 @@ describe('a transcript', () => {
     transcript.atEnd();
     transcript.apply(structured('upsert', ...entries(3_002, 1)));
     expect([said(), transcript.snapshot().before]).toEqual([['1003', 2_000], '1003']);
+  });
+
+  it('has entries in the order of their places, whatever the order of their changes', () => {
+    const transcript = new Transcript(() => undefined);
+    transcript.apply(structured('snapshot', placed(9, 'user')));
+    transcript.apply(structured('upsert', placed(11, 'B'), placed(10, 'A'), placed(12, 'C')));
+    expect(textsOf(transcript)).toEqual(['e9 user', 'e10 A', 'e11 B', 'e12 C']);
+    // In two frames, and one that shows nothing before its end.
+    transcript.apply(structured('upsert', placed(13, ''), placed(14, 'D')));
+    transcript.apply(structured('upsert', placed(13, 'late')));
+    expect(textsOf(transcript).slice(-2)).toEqual(['e13 late', 'e14 D']);
+    transcript.apply(structured('upsert', message('of an older release', 'E'), placed(15, 'F')));
+    transcript.apply(structured('upsert', placed(8, 'first')));
+    expect(textsOf(transcript).map((text) => text.split(' ').at(-1))).toEqual(['first', 'user', 'A', 'B', 'C', 'late', 'D', 'E', 'F']);
+  });
+
+  it('leaves a change of what stands before its first entry to whoever pages back to it', () => {
+    const transcript = new Transcript(() => undefined);
+    const { data, ...rest } = structured('snapshot', placed(501, ''), placed(502, 'b'));
+    const pagination = { has_older_messages: true, truncated_before_message: 'e501' };
+    transcript.apply({ ...rest, data: { ...data, pagination } });
+    transcript.apply(structured('upsert', placed(7, 'of long ago'), placed(503, 'c'), placed(501, 'a')));
+    expect(textsOf(transcript)).toEqual(['e501 a', 'e502 b', 'e503 c']);
+    transcript.prepend('e501', [placed(500, 'z')] as never, 'e500');
+    transcript.apply(structured('upsert', placed(7, 'of long ago')));
+    expect(textsOf(transcript)[0]).toBe('e500 z');
+    transcript.prepend('e500', [placed(7, 'of long ago')] as never, undefined);
+    transcript.apply(structured('upsert', placed(3, 'of longer ago')));
+    expect(textsOf(transcript).slice(0, 3)).toEqual(['e3 of longer ago', 'e7 of long ago', 'e500 z']);
+  });
+
+  it('takes no page before an entry that has gone since it was asked for', () => {
+    const transcript = new Transcript(() => undefined);
+    transcript.apply(structured('snapshot', ...Array.from({ length: 2_000 }, (_, n) => placed(1_000 + n, 'a'))));
+    transcript.apply(structured('upsert', placed(3_000, 'a')));
+    transcript.apply(structured('upsert', placed(3_001, 'a')));
+    transcript.prepend('e1001', [placed(999, 'a'), placed(1_000, 'a')] as never, 'e999');
+    transcript.apply(structured('upsert', placed(1_000, 'b')));
+    transcript.flush();
+    const { messages, before } = transcript.snapshot();
+    expect([messages[0]!.id, before]).toEqual(['e1002', 'e1002']);
   });
 
   it('knows what is asked until it is answered, or the stream begins anew without it', () => {

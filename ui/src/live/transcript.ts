@@ -26,6 +26,9 @@ export class Transcript {
   #activity = '';
   #begun = false;
   #before: string | undefined;
+  /** The place from which on all is here: what stands before it comes when somebody pages back to it. */
+  #first = 0;
+  #last = 0;
   /** How many entries somebody has paged back to, and may be reading. */
   #paged = 0;
   #snapshot = EMPTY;
@@ -49,8 +52,10 @@ export class Transcript {
     this.changed();
   }
 
-  /** Older entries, in their order, before those that are there. */
-  prepend(messages: readonly Message[], before: string | undefined): void {
+  /** Older entries, in their order, before the one they were `asked` for by. Where that one has gone meanwhile, others would be missing in between. */
+  prepend(asked: string | undefined, messages: readonly Message[], before: string | undefined): void {
+    if (asked !== this.#before) return;
+    this.#first = messages[0]?.place ?? this.#first;
     const older = new Map(messages.filter(isShown).map((message) => [message.id, message]));
     for (const [id, message] of this.#messages) older.set(id, message);
     this.#paged = Math.min(MOST_PAGED, this.#paged + older.size - this.#messages.size);
@@ -73,18 +78,36 @@ export class Transcript {
       this.#questions.clear();
       if (kept.length === 0) {
         this.#paged = 0;
+        this.#first = structured_messages[0]?.place ?? 0;
+        this.#last = 0;
         this.#before = pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined;
       }
     }
-    for (const message of structured_messages) {
-      if (isShown(message)) this.#messages.set(message.id, message);
-      else this.#messages.delete(message.id);
-    }
+    this.#put(structured_messages);
     for (const id of this.#messages.keys()) {
       if (this.#messages.size <= MOST + this.#paged) break;
       this.#messages.delete(id);
-      this.#before = this.#messages.keys().next().value;
+      const first = this.#messages.values().next().value!;
+      this.#before = first.id;
+      this.#first = first.place ?? 0;
     }
+  }
+
+  /** Entries come in the order of their changes, and stand in that of their places. */
+  #put(messages: readonly Message[]): void {
+    let moved = false;
+    for (const message of messages) {
+      const known = this.#messages.get(message.id);
+      // A release before this one tells no places: there an entry stands where it came first.
+      const place = message.place ?? known?.place ?? this.#last;
+      if (!isShown(message)) this.#messages.delete(message.id);
+      else if (known !== undefined || this.#before === undefined || place >= this.#first) {
+        this.#messages.set(message.id, { ...message, place });
+        moved ||= known === undefined && place < this.#last;
+        this.#last = Math.max(this.#last, place);
+      }
+    }
+    if (moved) this.#messages = new Map([...this.#messages].sort(([, a], [, b]) => (a.place ?? 0) - (b.place ?? 0)));
   }
 
   /**

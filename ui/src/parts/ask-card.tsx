@@ -6,6 +6,8 @@ import type { Ask } from '../api/types.js';
 import { onceMore, whyUntold, type Call } from '../lib/approve.js';
 import { isTooSoon } from '../lib/held.js';
 import { useKeys } from '../lib/keys.js';
+import type { Moves } from '../lib/moves.js';
+import { idOf } from '../lib/mutes.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
@@ -13,9 +15,6 @@ import { ToolTold } from './tool.js';
 import { readCall } from './tool-use.js';
 
 type Detail = { kind: 'reading' } | { kind: 'known'; call: Call | undefined } | { kind: 'failed'; error: unknown };
-
-/** Clicks this soon after something has moved were meant for what was there before. */
-const SETTLED_MS = 250;
 
 /** What the transcript says that the tool would do, where the question names a call. */
 function useCall(ask: Ask): { detail: Detail; again: () => void } {
@@ -54,8 +53,8 @@ interface CardProps {
   /** Its keys are the ones that count. */
   readonly focused: boolean;
   readonly onFocus?: () => void;
-  /** When the list moved last. */
-  readonly movedAt?: { readonly current: number };
+  /** How it and its neighbours move. */
+  readonly moves?: Moves;
   /** Within the session itself its name is known. */
   readonly bare?: boolean;
   /** What else is done about it, beside its answers. */
@@ -63,7 +62,7 @@ interface CardProps {
 }
 
 /** One question of an agent: exactly what is approved, and one button for each answer. */
-export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: CardProps): ReactNode {
+export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: CardProps): ReactNode {
   const { detail, again } = useCall(ask);
   const [sent, setSent] = useState<string>();
   const [armed, setArmed] = useState<{ readonly action: string; readonly why: string; readonly at: number }>();
@@ -84,7 +83,7 @@ export function AskCard({ ask, focused, onFocus, movedAt, bare = false, also }: 
 
   const answer = (action: string, kind = ''): void => {
     if (not !== undefined || sent !== undefined || action === '') return;
-    if (movedAt !== undefined && performance.now() - movedAt.current < SETTLED_MS) return;
+    if (moves?.isSettled(idOf(ask), performance.now()) === false) return;
     const why = onceMore(kind, untold !== undefined);
     if (why !== undefined && armed?.action !== action) return setArmed({ action, why, at: performance.now() });
     if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;

@@ -5,6 +5,7 @@ import { useForbidden } from '../api/info.js';
 import type { Ask, InboxItem } from '../api/types.js';
 import { alike } from '../lib/alike.js';
 import { useKeys } from '../lib/keys.js';
+import { useMoves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
 import { countWords } from '../lib/waiting.js';
 import { loading } from '../lib/part.js';
@@ -51,10 +52,9 @@ export function Inbox(): ReactNode {
   const beads = useMemo(() => waiting.items.filter((item) => item.kind === 'bead' && here(item, 'bead')), [waiting, city, kind]);
   const mail = useMemo(() => waiting.items.filter((item) => item.kind === 'mail' && here(item, 'mail')), [waiting, city, kind]);
   const [chosen, choose] = useState<string>();
-  const movedAt = useRef(0);
-  const before = useRef<readonly string[]>([]);
   const all: readonly (Ask | InboxItem)[] = useMemo(() => [...rows, ...beads, ...mail], [rows, beads, mail]);
   const order = all.map(idOf);
+  const { moves, list: column } = useMoves(order.slice(0, rows.length), 'top');
   // Whatever was answered elsewhere leaves; what follows it is focused.
   const place = useRef(0);
   const at = Math.max(
@@ -62,8 +62,6 @@ export function Inbox(): ReactNode {
     chosen !== undefined && order.includes(chosen) ? order.indexOf(chosen) : Math.min(place.current, order.length - 1),
   );
   useLayoutEffect(() => {
-    if (before.current.some((id, i) => order[i] !== id)) movedAt.current = performance.now();
-    before.current = order;
     place.current = at;
   });
   const move = (by: number) => (): void => {
@@ -140,7 +138,7 @@ export function Inbox(): ReactNode {
   const list = { at: focusedItem === undefined ? undefined : idOf(focusedItem), not, onOpen: opened, onEnd: end };
   return (
     <div className="h-full overflow-auto">
-      <div className="mx-auto flex max-w-3xl flex-col gap-3 p-4 md:p-8">
+      <div ref={column} className="mx-auto flex max-w-3xl flex-col gap-3 p-4 md:p-8">
         <header className="flex flex-wrap items-center gap-x-3 gap-y-2">
           <h1 className="text-lg font-semibold">Inbox</h1>
           {known && waiting.count > 0 && (
@@ -168,7 +166,7 @@ export function Inbox(): ReactNode {
               key={idOf(ask)}
               ask={ask}
               focused={i === at}
-              movedAt={movedAt}
+              moves={moves}
               onFocus={() => choose(idOf(ask))}
               also={
                 <>

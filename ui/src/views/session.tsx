@@ -5,6 +5,8 @@ import { useForbidden } from '../api/info.js';
 import type { Schemas, Session } from '../api/types.js';
 import { useStreamState, wordsOf } from '../app/connection.js';
 import { useKeys } from '../lib/keys.js';
+import { useMoves } from '../lib/moves.js';
+import { idOf } from '../lib/mutes.js';
 import { visible } from '../lib/text.js';
 import { onFrame } from '../live/frame.js';
 import { hub } from '../live/hub.js';
@@ -57,15 +59,20 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const queue = useQueue(city, id);
   const agents = useSubAgents(city, id);
   const older = async (): Promise<void> => {
+    const asked = told.before;
     try {
       const page = await get<Schemas['SessionTranscriptGetResponse']>(inCity(city, `session/${part(id)}/transcript`), {
-        query: { format: 'structured', before: told.before, limit: OLDER, ...(thinking ? { include_thinking: true } : {}) },
+        query: { format: 'structured', before: asked, limit: OLDER, ...(thinking ? { include_thinking: true } : {}) },
       });
       const { structured_messages = [], pagination } = page as {
         structured_messages?: Schemas['SessionStructuredMessage'][];
         pagination?: Schemas['PaginationInfo'];
       };
-      transcript.prepend(structured_messages, pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined);
+      transcript.prepend(
+        asked,
+        structured_messages,
+        pagination?.has_older_messages === true ? pagination.truncated_before_message : undefined,
+      );
     } catch (refused) {
       setError(refused);
     }
@@ -81,6 +88,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
       })),
     [told.questions, id, city],
   );
+  const { moves, list: foot } = useMoves(questions.map(idOf), 'bottom');
   const go = useCallback(
     (next: { readonly entry?: string | undefined; readonly find?: string | undefined }): void =>
       void navigate({ search: (before) => ({ ...before, ...next }), replace: true }),
@@ -143,7 +151,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
           )}
         </TranscriptList>
         <div className="border-t border-line bg-panel px-4 py-3">
-          <div className="mx-auto flex max-w-3xl flex-col gap-3">
+          <div ref={foot} className="mx-auto flex max-w-3xl flex-col gap-3">
             {told.activity === 'in-turn' && (
               <p role="status" className="text-sm">
                 <State tone="accent">the agent works</State>
@@ -157,7 +165,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
             )}
             <Queue city={city} id={id} queue={queue} />
             {questions.map((ask, i) => (
-              <AskCard key={ask.request_id} ask={ask} focused={i === 0} bare />
+              <AskCard key={ask.request_id} ask={ask} focused={i === 0} moves={moves} bare />
             ))}
             {error !== undefined && <Problem error={error} />}
             {session?.state === 'closed' ? (

@@ -260,6 +260,26 @@ describe('streams of sessions on two replicas', () => {
     expect([first!.id, activity!.id, pending!.id]).toEqual([undefined, undefined, '7']);
   });
 
+  // Guard: a structured stream says where an entry stands.
+  it('says of each entry where it stands, in the order of changes', async () => {
+    const s = await session();
+    const call = (id: string, status: 'partial' | 'final'): EntryWrite => said(id, status, { status });
+    for (const entries of [
+      [said('1.0', 'hello')],
+      [call('1.A', 'partial')],
+      [call('1.B', 'partial')],
+      [call('1.B', 'final')],
+      [call('1.A', 'final')],
+    ])
+      await a.log.append(write(s, entries));
+    const placesOf = async (path: string): Promise<unknown> => {
+      const { data } = await (await open(b, `/s/${s.pk}?format=structured${path}`)).until((f) => f.event === 'structured');
+      return data.structured_messages.map(({ id, place }: { id: string; place: number }) => [id, place]);
+    };
+    expect(await placesOf('&after_cursor=1')).toEqual([['1.B', 3], ['1.A', 2]]); // prettier-ignore
+    expect(await placesOf('')).toEqual([['1.0', 1], ['1.A', 2], ['1.B', 3]]); // prettier-ignore
+  });
+
   it('has the frames of raw entries, and says which entry each belongs to', async () => {
     const s = await session();
     await a.log.append(write(s, [said('1.1', 'hello'), said('1.2', 'x', { kind: 'tool', role: 'tool', raw: [{ f: 1 }, { f: 2 }] })]));

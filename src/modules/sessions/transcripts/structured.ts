@@ -10,12 +10,13 @@ export function messageOf(entry: EntryRow, provider: string, thinking: boolean):
   if (entry.kind === 'thought' && !thinking) return undefined;
   const blocks = thinking ? entry.blocks : entry.blocks.filter(({ type }) => type !== 'thinking');
   if (blocks.length === 0 && entry.blocks.length > 0) return undefined;
-  const { role, id, status } = entry;
+  const { role, id, seq: place, status } = entry;
   const event = role === 'system' || role === 'unknown' ? systemEvent(entry) : undefined;
   const model = role === 'assistant' || role === 'unknown' ? entry.model : null;
   return {
     role,
     id,
+    place,
     status,
     blocks,
     provider,

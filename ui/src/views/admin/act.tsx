@@ -9,10 +9,10 @@ export interface Acting {
   readonly error: unknown;
   readonly said: Said | undefined;
   /**
-   * Carries a wish out: `name` is the wish, and what is tried again under it has the same key, so that the service does it once.
-   * What it gives is told, with a button that takes it back where there is one.
+   * Carries a wish out: `name` and the `values` that it is made with are the wish, and what is tried again under them has the same key, so that
+   * the service does it once. What it gives is told, with a button that takes it back where there is one.
    */
-  readonly run: (name: string, work: (key: string) => Promise<Said | string | void>) => Promise<boolean>;
+  readonly run: (name: string, work: (key: string) => Promise<Said | string | void>, values?: unknown) => Promise<boolean>;
   readonly clear: () => void;
 }
 
@@ -30,19 +30,20 @@ export function useAct(): Acting {
     setError(undefined);
     say(undefined);
   };
-  const run: Acting['run'] = async (name, work) => {
+  const run: Acting['run'] = async (name, work, values) => {
+    const wish = JSON.stringify([name, values]);
     clear();
     setBusy(name);
     try {
-      const key = keys.current.get(name) ?? newKey();
-      keys.current.set(name, key);
+      const key = keys.current.get(wish) ?? newKey();
+      keys.current.set(wish, key);
       const told = await work(key);
-      keys.current.delete(name);
+      keys.current.delete(wish);
       if (told !== undefined) say(typeof told === 'string' ? { text: told } : told);
       return true;
     } catch (refused) {
       // What was decided is asked under another key; what nobody knows the end of is not.
-      if (isDecided(refused)) keys.current.delete(name);
+      if (isDecided(refused)) keys.current.delete(wish);
       setError(refused);
       return false;
     } finally {

@@ -67,9 +67,13 @@ export function FormDialog({ title, inputs, start = {}, revision, action, not, o
   const act = useAct();
   const save = (over: boolean): void =>
     void act
-      .run('save', async (key) => {
-        await onSave(values, key, over ? { ...opened, ifMatch: undefined } : opened);
-      })
+      .run(
+        'save',
+        async (key) => {
+          await onSave(values, key, over ? { ...opened, ifMatch: undefined } : opened);
+        },
+        values,
+      )
       .then((done) => done && onClose());
   const stale = isStale(act.error);
   return (

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LoggedEvent } from '../../api/types.js';
-import { fits, idOf, isKind, queryOf, says } from './filter.js';
+import { fits, freshOf, idOf, isKind, queryOf, says } from './filter.js';
 
 const event: LoggedEvent = {
   seq: 7,
@@ -17,6 +17,16 @@ describe('an event', () => {
   it('is another one than that of the supervisor about the same city with the same number', () => {
     expect(idOf({ ...event, stream: 'demo' })).not.toBe(idOf({ ...event, stream: '__supervisor__' }));
     expect(idOf({ ...event, stream: 'demo' })).not.toBe(idOf({ ...event, stream: 'demo', seq: 8 }));
+  });
+});
+
+describe('a log that is paused', () => {
+  it('counts what has come since, and looks at each event once', () => {
+    const rows = Array.from({ length: 1_000 }, (_, n) => ({ ...event, seq: 1_000 - n }));
+    let looks = 0;
+    const id = (one: LoggedEvent): string => `${++looks} ${idOf(one)}`.split(' ')[1]!;
+    expect(freshOf(rows.slice(3), rows.slice(0, -2), id)).toBe(3);
+    expect(looks).toBe(997 + 998);
   });
 });
 

@@ -18,6 +18,12 @@ export interface EventFilter {
 /** Events of all cities are told apart by their log and number there: those of the supervisor are about cities, too. */
 export const idOf = ({ stream, seq }: LoggedEvent): string => (stream === undefined ? String(seq) : `${stream}:${seq}`);
 
+/** How many have come since a log was paused; each is looked at once, as there may be thousands of both. */
+export function freshOf(paused: readonly LoggedEvent[], rows: readonly LoggedEvent[], id = idOf): number {
+  const known = new Set(paused.map(id));
+  return rows.filter((event) => !known.has(id(event))).length;
+}
+
 /** `bead.created` is a kind, `bead` and `bead.` are how kinds begin: only the first can be asked of the service. */
 export const isKind = (type: string): boolean => /^\w+(\.\w+)+$/.test(type);
 

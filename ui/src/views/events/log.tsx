@@ -8,7 +8,7 @@ import { hub } from '../../live/hub.js';
 import { Age, Button, Empty, Problem, State } from '../../parts/basics.js';
 import { CityStopped } from '../../parts/city-stopped.js';
 import { Copy } from '../admin/forms.js';
-import { idOf, says, type EventFilter } from './filter.js';
+import { freshOf, idOf, says, type EventFilter } from './filter.js';
 import { Histogram } from './histogram.js';
 import { useTail } from './tail.js';
 import { Tree } from './tree.js';
@@ -63,7 +63,7 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
     );
   const all = paused ?? snapshot.rows;
   const rows = useMemo(() => all.filter((event) => says(event, filter.q ?? '')), [all, filter.q]);
-  const fresh = paused === undefined ? 0 : snapshot.rows.filter((event) => !paused.some((one) => idOf(one) === idOf(event))).length;
+  const fresh = useMemo(() => (paused === undefined ? 0 : freshOf(paused, snapshot.rows)), [paused, snapshot.rows]);
   const filtered = Object.values(filter).some((value) => value !== undefined);
   if (city !== undefined && state?.kind === 'missing')
     return (

@@ -105,21 +105,18 @@ function Said({ city, reference }: { city: string; reference: Reference }): Reac
   const not = useForbidden('operate');
   const [text, setText] = useState('');
   const [who, setWho] = useState('');
-  const send = (): void =>
-    void act
-      .run('send', async (key) => {
-        const { Receipt, DeliveryID } = await post<Schemas['OutboundResult']>(inCity(city, 'extmsg/outbound'), {
-          conversation: reference,
-          session_id: who.trim(),
-          text,
-          idempotency_key: key,
-        });
-        reading.again();
-        return Receipt.Delivered
-          ? 'Published'
-          : `Not published yet${Receipt.Error === undefined ? '' : `: ${Receipt.Error}`} (${DeliveryID ?? ''})`;
-      })
-      .then((done) => done && setText(''));
+  const publish = async (key: string): Promise<string> => {
+    const { Receipt, DeliveryID } = await post<Schemas['OutboundResult']>(inCity(city, 'extmsg/outbound'), {
+      conversation: reference,
+      session_id: who.trim(),
+      text,
+      idempotency_key: key,
+    });
+    reading.again();
+    if (Receipt.Delivered) return 'Published';
+    return `Not published yet${Receipt.Error === undefined ? '' : `: ${Receipt.Error}`} (${DeliveryID ?? ''})`;
+  };
+  const send = (): void => void act.run('send', publish, [text, who]).then((done) => done && setText(''));
   return (
     <Section title={titleOf(reference)}>
       <Shown of={reading}>

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
+import { startStack, type Stack } from '../support/app.js';
+import { CHROMIUM, Watched } from '../support/browser.js';
+import { api, outcome, type Api } from '../support/http.js';
+import { Ledger } from '../support/ledger.js';
+import { pageIsBuilt } from '../support/page.js';
+import { eventually } from '../support/sse.js';
+
+const described = CHROMIUM === undefined ? describe.skip : describe;
+
+described('who is signed in on the page', () => {
+  let stack: Stack;
+  let a: Api;
+  let watched: Watched;
+  /** Takes keys; of the other replica everybody may do everything. */
+  let guarded: string;
+  const city = '/v0/city/alpha';
+
+  beforeAll(async () => {
+    await pageIsBuilt();
+    stack = await startStack({ apis: 1, workers: 1 });
+    a = api(stack.urls[0]!);
+    const ledger = await Ledger.open(stack);
+    await ledger.succeeded(await a.post('/v0/city', { dir: 'alpha', provider: 'loopback' }), 'request.result.city.create');
+    await ledger.stream.close();
+    guarded = (await stack.add('api', { auth: 'keys' })).url;
+    watched = await Watched.start();
+  });
+  afterAll(async () => {
+    await watched?.stop();
+    await stack?.stop();
+  });
+
+  const make = async (name: string): Promise<{ id: string; key: string }> => {
+    const made = await a.post('/v0/keys', { name, rights: ['operate'] });
+    expect(outcome(made)).toBe(201);
+    return made.body as { id: string; key: string };
+  };
+  const start = async (context: BrowserContext, path: string): Promise<Page> => {
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    await page.goto(`${guarded}/ui/${path}`);
+    return page;
+  };
+  const signIn = async (page: Page, key: string): Promise<void> => {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+  const signedInAs = (page: Page, name: string): Promise<void> => page.getByTitle(name, { exact: true }).waitFor();
+
+  it('is told why a key is none, and asked again, where a character came along with it', async () => {
+    const { key } = await make('copied');
+    const context = await watched.context();
+    const page = await start(context, 'settings');
+    await signIn(page, `${key.slice(0, 9)}\u200b${key.slice(9)}`);
+    await page.getByRole('alert').getByText('U+200B').waitFor();
+    await page.evaluate(`localStorage.setItem('svc.key', ${JSON.stringify(`${key}\u200b`)})`);
+    await page.reload();
+    await signIn(page, key);
+    await signedInAs(page, 'copied');
+    await context.close();
+  });
+
+  it('is known once the service answers', async () => {
+    const { key } = await make('late');
+    const context = await watched.context();
+    const page = await context.newPage();
+    let asked = 0;
+    await page.route('**/v0/info', (route) => (++asked === 1 ? route.abort() : route.continue()));
+    await page.goto(`${guarded}/ui/settings#key=${key}`);
+    await signedInAs(page, 'late');
+    expect(asked).toBe(2);
+    await context.close();
+  });
+
+  it('finds nothing that another one has left, and all of his own', async () => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', message: 'hello' });
+    expect(outcome(made)).toBe(202);
+    const [first, other] = [await make('ann'), await make('bob')];
+    const context = await watched.context();
+    const page = await start(context, `c/alpha/sessions/${made.body.session_id as string}#key=${first.key}`);
+    const box = page.getByRole('textbox', { name: 'Message' });
+    const written = async (): Promise<string> => {
+      await box.waitFor();
+      return box.inputValue();
+    };
+    await signedInAs(page, 'ann');
+    await box.fill('of ann alone');
+    expect(outcome(await a.send('DELETE', `/v0/keys/${first.id}`))).toBe(200);
+    const second = await make('ann');
+    await signIn(page, second.key);
+    await page.getByLabel('API key').waitFor({ state: 'detached' });
+    expect(await written()).toBe('of ann alone');
+    expect(outcome(await a.send('DELETE', `/v0/keys/${second.id}`))).toBe(200);
+    await signIn(page, other.key);
+    await signedInAs(page, 'bob');
+    expect(await written()).toBe('');
+    // Who signs out leaves nothing either, to whom ever.
+    await box.fill('of bob alone');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await signIn(page, other.key);
+    await signedInAs(page, 'bob');
+    expect(await written()).toBe('');
+    expect(await page.evaluate("Object.keys(sessionStorage).filter((name) => name.startsWith('svc.draft.'))")).toEqual([]);
+    await context.close();
+  });
+
+  it('is told of a new version of the service, and goes on until he reloads', async () => {
+    const { key } = await make('before');
+    const context = await watched.context();
+    const page = await start(context, `settings#key=${key}`);
+    await signedInAs(page, 'before');
+    const bar = page.getByText('The service has a new version');
+    expect(await bar.count()).toBe(0);
+    await page.route('**/v0/info', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), version: '999.0.0' } });
+    });
+    await page.evaluate("void dispatchEvent(new Event('online'))");
+    await bar.waitFor();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    await eventually(async () => (await bar.count()) === 0 || undefined);
+    await signedInAs(page, 'before');
+    await context.close();
+  });
+});
