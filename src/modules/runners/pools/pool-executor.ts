@@ -131,7 +131,7 @@ export class PoolExecutor {
   async #mended({ changes }: Carrying, row: SessionRow): Promise<Carried> {
     const set = {
       ...{ not_before: null, quarantined_until: null, circuit_until: null, crashes: [], restarts: [], churns: 0 },
-      ...{ failed_starts: 0, failure: null, tried_hash: null },
+      ...{ failed_starts: 0, losses: null, failure: null, tried_hash: null },
     };
     if (row.state === 'quarantined' || row.state === 'failed-create') {
       await changes.move(row, 'wake', { reason: null, set });
