@@ -580,6 +580,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'a sandbox without a network',
   },
   {
+    guard: 'Namespaces that are all used up are not taken for namespaces of which there may be none, as bubblewrap says it.',
+    file: 'src/platform/isolation/bubblewrap.ts',
+    find: 'if (NO_SPACE.test(said)) return',
+    replace: "if (NO_SPACE.test(said) && !said.endsWith('(ENOSPC)')) return",
+    test: 'src/platform/isolation/bubblewrap.spec.ts',
+    name: 'a sandbox without a network',
+  },
+  {
     guard: 'Git that calls nobody has no network.',
     file: 'src/platform/git/git-runner.ts',
     find: "isAlone ? 'none' : undefined",

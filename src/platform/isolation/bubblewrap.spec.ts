@@ -62,6 +62,11 @@ describe('a sandbox without a network', () => {
       'is not to be had while all are used up',
       undefined,
     ],
+    [
+      'echo "bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)" >&2; exit 1',
+      'is not to be had while bubblewrap says that all are used up',
+      undefined,
+    ],
     ['kill -9 $$', 'is not to be had where nobody says why', undefined],
   ])('%s: it %s', async (says, _, expected) => {
     await writeFile(path.join(root, 'bwrap'), FAKE, { mode: 0o755 });

@@ -20,8 +20,8 @@ const FOLDERS = ['/usr/bin', '/bin', '/usr/local/bin'];
 const TOOLS = ['bwrap', 'prlimit', 'nice', 'env'] as const;
 type Tools = Readonly<Record<(typeof TOOLS)[number], string>>;
 const MOST_NETWORKS = '/proc/sys/user/max_net_namespaces';
-/** As the system says it of namespaces that are used up, and of those of which there may be none. */
-const NO_SPACE = 'No space left on device';
+/** As bubblewrap and the system say it of namespaces that are used up, and of those of which there may be none. */
+const NO_SPACE = /(\(ENOSPC\)|No space left on device)$/;
 const PASSING = /(Resource temporarily unavailable|Cannot allocate memory|Too many open files( in system)?)$/;
 const SIGNALS = 'HUP,INT,QUIT,TERM';
 /**
@@ -179,7 +179,7 @@ function sameFolders(mounts: readonly Mount[]): string {
 /** Whether bubblewrap says that the host allows no namespace for the network, and not that it is out of something. */
 async function isRefusal(said: string): Promise<boolean> {
   if (!said.startsWith('bwrap: ')) return false;
-  if (said.endsWith(NO_SPACE)) return (await readFile(MOST_NETWORKS, 'utf8').catch(() => '')).trim() === '0';
+  if (NO_SPACE.test(said)) return (await readFile(MOST_NETWORKS, 'utf8').catch(() => '')).trim() === '0';
   return !PASSING.test(said);
 }
 
