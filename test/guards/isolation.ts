@@ -389,6 +389,14 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/host-lock.spec.ts',
   },
   {
+    guard: 'A lock of a host is let go only once others can have it.',
+    file: 'src/platform/isolation/host-lock.ts',
+    find: '    return gone;\n',
+    replace: '    return Promise.race([gone, undefined]);\n',
+    test: 'src/platform/isolation/host-lock.spec.ts',
+    name: 'is let go once others can have it',
+  },
+  {
     guard: 'A file of one provider keeps no other from being published.',
     file: 'src/modules/hosts/providers/provider-prober.ts',
     find: 'storableText(detail.slice(0, MAX_DETAIL))',

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdir, mkdtemp, rm, stat } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { eventually } from '../../../test/support/sse.js';
@@ -23,20 +23,31 @@ describe('a lock of a host', () => {
     expect(unlock).toBeDefined();
     expect(await hostLock(FLOCK, '1', folder)).toBeUndefined();
     const other = await hostLock(FLOCK, '2', folder);
-    other!();
-    unlock!();
-    await eventually(async () => {
-      const again = await hostLock(FLOCK, '1', folder);
-      again?.();
-      return again !== undefined;
-    });
+    await other!();
+    await unlock!();
+    const again = await hostLock(FLOCK, '1', folder);
+    expect(again).toBeDefined();
+    await again!();
+  });
+
+  it('is let go once others can have it', async () => {
+    const slow = path.join(base, 'flock');
+    await writeFile(slow, '#!/bin/sh\nexec 9>>"$3"; /usr/bin/flock --nonblock 9 || exit 1; "$4"; /bin/sleep 0.3\n', { mode: 0o755 });
+    const unlock = await hostLock(slow, '1', folder);
+    expect(await hostLock(FLOCK, '1', folder)).toBeUndefined();
+    await unlock!();
+    const again = await hostLock(FLOCK, '1', folder);
+    expect(again).toBeDefined();
+    await again!();
+    // Also where its child has gone long before.
+    await again!();
   });
 
   it('is nobody else’s to come near', async () => {
     // As a volume is mounted.
     await mkdir(folder, { mode: 0o777 });
     await chmod(folder, 0o777);
-    (await hostLock(FLOCK, '1', folder))!();
+    await (await hostLock(FLOCK, '1', folder))!();
     expect((await stat(folder)).mode & 0o777).toBe(0o700);
   });
 
@@ -50,7 +61,7 @@ describe('a lock of a host', () => {
     holder.kill('SIGKILL');
     await eventually(async () => {
       const mine = await hostLock(FLOCK, '1', folder);
-      mine?.();
+      await mine?.();
       return mine !== undefined;
     });
   });

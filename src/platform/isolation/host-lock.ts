@@ -7,11 +7,11 @@ const FOLDER = '/run/svc-lent';
 
 /**
  * Takes a lock that the processes of this host have among each other: a child holds it, which ends with its input. Answers how to let
- * go of it, and undefined where another process has it.
+ * go of it, which is done once others can have it, and undefined where another process has it.
  *
  * @throws Error when the folder of the locks cannot be made, or `flock` not be started
  */
-export async function hostLock(flock: string, name: string, folder = FOLDER): Promise<(() => void) | undefined> {
+export async function hostLock(flock: string, name: string, folder = FOLDER): Promise<(() => Promise<void>) | undefined> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chmod(folder, 0o700);
   // In a session of its own: a Ctrl-C is not for it.
@@ -19,6 +19,7 @@ export async function hostLock(flock: string, name: string, folder = FOLDER): Pr
     ...{ cwd: '/', env: {}, detached: true },
     stdio: ['pipe', 'pipe', 'ignore'],
   });
+  const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const taken = await new Promise<boolean>((resolve, reject) => {
     child.once('error', reject);
     // Without pipes, where there is no file descriptor left: the event says so.
@@ -32,5 +33,10 @@ export async function hostLock(flock: string, name: string, folder = FOLDER): Pr
   if (!taken) return undefined;
   child.stdin.on('error', () => undefined);
   for (const handle of [child, child.stdin, child.stdout] as { unref?: () => void }[]) handle.unref?.();
-  return () => child.stdin.end();
+  return () => {
+    // Somebody waits for it now.
+    child.ref();
+    child.stdin.end();
+    return gone;
+  };
 }

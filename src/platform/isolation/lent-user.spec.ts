@@ -29,7 +29,7 @@ class Stuck {
 
   readonly users = {
     lentTo: () => [FIRST, SECOND],
-    lock: async (user: number) => (this.locked.add(user), () => void this.locked.delete(user)),
+    lock: async (user: number) => (this.locked.add(user), async () => void this.locked.delete(user)),
     end: (user: number) => this.#end(user),
     sandbox: ({ user }: { user: number }) => ({ user }),
   } as unknown as Users;

@@ -54,7 +54,7 @@ export async function asLentUser<T>(
     const results = await Promise.allSettled(undo.map((each) => each()));
     // What cannot be removed keeps the next one from being lent this user.
     await removeLeft(user).catch(() => undefined);
-    giveBack();
+    await giveBack();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   };
@@ -84,7 +84,7 @@ export async function asLentUser<T>(
 const lent = new Set<number>();
 
 /** Among the processes of the host a lock says who has one: it ends with its process. Nothing runs as the one who is lent. */
-async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => void }> {
+async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => Promise<void> }> {
   const until = performance.now() + WAIT_MS;
   for (let pause = AGAIN_MS.first; performance.now() < until; pause = Math.min(2 * pause, AGAIN_MS.most)) {
     for (const user of users.lentTo(what)) {
@@ -94,8 +94,11 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
         lent.delete(user);
         throw error;
       });
-      const giveBack = (): void => (lent.delete(user), unlock?.());
-      if (unlock === undefined) giveBack();
+      const giveBack = async (): Promise<void> => {
+        await unlock?.();
+        lent.delete(user);
+      };
+      if (unlock === undefined) await giveBack();
       else if (await isFree(users, user, giveBack)) return { user, giveBack };
     }
     await sleep(pause);
@@ -107,7 +110,7 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
  * Ends, and removes, what a process left that was killed: the number is the next city's. One of whom something cannot be ended is given back
  * later, and another one lent.
  */
-async function isFree(users: Users, user: number, giveBack: () => void): Promise<boolean> {
+async function isFree(users: Users, user: number, giveBack: () => Promise<void>): Promise<boolean> {
   try {
     await ended(users, user, giveBack);
   } catch (error) {
@@ -118,13 +121,13 @@ async function isFree(users: Users, user: number, giveBack: () => void): Promise
     await removeLeft(user);
     return true;
   } catch {
-    giveBack();
+    await giveBack();
     return false;
   }
 }
 
 /** Ends what runs as a user. One of whom something is left is nobody's until that has gone: `later` is called then. @throws UnconfirmedDead */
-async function ended(users: Users, user: number, later: () => void | Promise<void>): Promise<void> {
+async function ended(users: Users, user: number, later: () => Promise<void>): Promise<void> {
   try {
     await users.end(user);
   } catch (error) {

@@ -89,7 +89,7 @@ export class Users {
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
     const stdout = await answered(() => promisify(execFile)(command, args, options));
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
-    (await users.lock(user))?.();
+    await (await users.lock(user))?.();
     return users;
   }
 
@@ -119,7 +119,7 @@ export class Users {
   }
 
   /** Undefined when another process of the host has it. */
-  lock(user: number): Promise<(() => void) | undefined> {
+  lock(user: number): Promise<(() => Promise<void>) | undefined> {
     return hostLock(this.tools.flock, String(user));
   }
 
