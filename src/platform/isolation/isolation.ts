@@ -31,6 +31,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
   #way: CityWay | undefined;
   #found: Promise<Found> | undefined;
   #toldOfNetwork = false;
+  readonly #toldOf = new Set<string>();
 
   constructor(
     private readonly config: AppConfig,
@@ -95,10 +96,17 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
    * Runs what belongs to no session: where users are the walls, as one whom nobody else has meanwhile. Elsewhere without a sandbox of its
    * own. @throws StartError as `asLentUser`
    */
-  async lent<T>(lent: Omit<LentWork, 'below'>, work: (sandbox: Sandbox | undefined, home?: string) => Promise<T>): Promise<T> {
+  async lent<T>(lent: Omit<LentWork, 'below' | 'full'>, work: (sandbox: Sandbox | undefined, home?: string) => Promise<T>): Promise<T> {
     const { users } = await this.found();
     if (users === undefined) return work(undefined);
-    return asLentUser(users, { ...lent, below: await realpath(this.config.citiesRoot) }, work);
+    return asLentUser(users, { ...lent, below: await realpath(this.config.citiesRoot), full: (folder) => this.#isFull(folder) }, work);
+  }
+
+  /** Once for each folder: each command would say it again. */
+  #isFull(folder: string): void {
+    if (this.#toldOf.has(folder)) return;
+    this.#toldOf.add(folder);
+    this.log.warn({ folder }, 'too much lies in a folder for everybody: what commands have left there may stay, and be read by later ones');
   }
 
   /** The city whose users share this place: its group, where users are the walls and it has been opened for them. */

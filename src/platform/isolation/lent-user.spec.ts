@@ -24,12 +24,20 @@ afterEach(() => rm(below, { recursive: true, force: true }));
 class Stuck {
   readonly locked = new Set<number>();
   readonly stuck = new Set<number>();
+  readonly notes = new Map<number, string>();
   #freed = Promise.withResolvers<void>();
   #tries = new Map<number, number>();
 
   readonly users = {
     lentTo: () => [FIRST, SECOND],
-    lock: async (user: number) => (this.locked.add(user), async () => void this.locked.delete(user)),
+    lock: async (user: number) => {
+      this.locked.add(user);
+      return {
+        noted: this.notes.get(user) ?? '',
+        note: async (text: string) => void this.notes.set(user, text),
+        release: async () => void this.locked.delete(user),
+      };
+    },
     end: (user: number) => this.#end(user),
     sandbox: ({ user }: { user: number }) => ({ user }),
   } as unknown as Users;
@@ -63,7 +71,7 @@ class Stuck {
     expect(await lentTo(host)).toBe(FIRST);
   });
 
-  it('leaves nothing where everybody may write, also not what a process that was killed has kept of it', async () => {
+  it('leaves nothing where everybody may write to the next one, also not what a process that was killed has kept of it', async () => {
     const host = new Stuck();
     const kept = await mkdtemp(path.join(tmpdir(), 'svc-lent-'));
     await writeFile(path.join(kept, 'secret'), '');
@@ -78,8 +86,26 @@ class Stuck {
       chownSync(left, FIRST, FIRST);
     });
     expect(await work).toBe(FIRST);
+    expect(await lentTo(host)).toBe(FIRST);
     expect([existsSync(left), existsSync(others)]).toEqual([false, true]);
     await rm(others);
+  });
+
+  it('has nothing of a home that a process which was killed has kept, wherever that is', async () => {
+    const host = new Stuck();
+    // Nobody would find it by a look at what lies where everybody may write.
+    const kept = path.join(below, 'svc-lent-kept');
+    await mkdir(kept);
+    host.notes.set(FIRST, kept);
+    host.notes.set(SECOND, folder);
+    const homes: [unknown, string][] = [];
+    expect(await lentTo(host, (home) => homes.push([host.notes.get(FIRST), home]))).toBe(FIRST);
+    expect([existsSync(kept), homes[0]![0], host.notes.get(FIRST)]).toEqual([false, homes[0]![1], '']);
+    // What is no home stays, whatever is noted.
+    host.stuck.add(FIRST);
+    expect([await lentTo(host), existsSync(folder)]).toEqual([SECOND, true]);
+    host.free();
+    await eventually(() => host.locked.size === 0);
   });
 
   it('is kept, with what it was given, until nothing runs as it any more', async () => {

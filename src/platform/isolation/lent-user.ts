@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { HostBusy, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
 import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
+import type { HostLock } from './host-lock.js';
 import { removeLeft } from './left-files.js';
 import { give, pass, regain } from './shared-folders.js';
 import type { LentFor, Users } from './users.js';
@@ -20,6 +21,8 @@ const MAX_SIZE = 1024 * 1024;
 
 /** Where in its home the copy of a folder is. */
 export const COPY = 'copy';
+/** Begins the names of homes. */
+const HOME = 'svc-lent-';
 
 export interface LentWork {
   /** Empty folders of the service's that are the user's meanwhile, and the folder from which on the way to them is opened. */
@@ -33,34 +36,39 @@ export interface LentWork {
   readonly group?: number;
   /** `host` unless given. */
   readonly what?: LentFor;
+  /** Is told of a folder for everybody that has too much in it to look for what the last one has left there. */
+  readonly full?: (folder: string) => void;
 }
 
 /**
  * Runs something as a user whom nobody else on this host has meanwhile: it reaches the folders that it is given, a home of its own and what
- * everybody may. Afterwards nothing runs as that user any more, what it has left where everybody may write is gone, and the folders are the
- * service's again.
+ * everybody may. Afterwards nothing runs as that user any more, its home is gone, and the folders are the service's again. What
+ * it has left elsewhere where everybody may write goes before somebody else is lent that user.
  *
  * @throws HostBusy when too many others are at it; StartError unsupported when a folder is a link; UnconfirmedDead when something of it cannot be
  * ended: the folders are the service's once it has gone; what `work` throws
  */
 export async function asLentUser<T>(
   users: Users,
-  { folders, below, files = [], tree, group, what = 'host' }: LentWork,
+  { folders, below, files = [], tree, group, what = 'host', full = () => undefined }: LentWork,
   work: (sandbox: Sandbox, home: string) => Promise<T>,
 ): Promise<T> {
-  const { user, giveBack } = await lend(users, what);
+  const { user, lock, giveBack } = await lend(users, what, full);
   const undo: (() => Promise<void>)[] = [];
   const leave = async (): Promise<void> => {
     const results = await Promise.allSettled(undo.map((each) => each()));
-    // What cannot be removed keeps the next one from being lent this user.
-    await removeLeft(user).catch(() => undefined);
     await giveBack();
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   };
   try {
-    const home = await mkdtemp(path.join(await realpath(tmpdir()), 'svc-lent-'));
-    undo.push(() => removeTree(home));
+    const home = await mkdtemp(path.join(await realpath(tmpdir()), HOME));
+    undo.push(async () => {
+      await removeTree(home);
+      await lock.note('').catch(() => undefined);
+    });
+    // Before anything is in there: whoever has this user next finds it without a look at what others have left beside it.
+    await lock.note(home);
     const count = { left: MAX_COPIED };
     for (const file of files) await copied(path.join(homedir(), file), path.join(home, file), count);
     if (tree !== undefined) await copyTree(tree.from, path.join(home, COPY), tree.limits);
@@ -83,23 +91,29 @@ export async function asLentUser<T>(
 /** Those that this process has: it need not ask for their locks. */
 const lent = new Set<number>();
 
+interface Lent {
+  readonly user: number;
+  readonly lock: HostLock;
+  readonly giveBack: () => Promise<void>;
+}
+
 /** Among the processes of the host a lock says who has one: it ends with its process. Nothing runs as the one who is lent. */
-async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBack: () => Promise<void> }> {
+async function lend(users: Users, what: LentFor, full: (folder: string) => void): Promise<Lent> {
   const until = performance.now() + WAIT_MS;
   for (let pause = AGAIN_MS.first; performance.now() < until; pause = Math.min(2 * pause, AGAIN_MS.most)) {
     for (const user of users.lentTo(what)) {
       if (lent.has(user) || performance.now() > until) continue;
       lent.add(user);
-      const unlock = await users.lock(user).catch((error: unknown) => {
+      const lock = await users.lock(user).catch((error: unknown) => {
         lent.delete(user);
         throw error;
       });
       const giveBack = async (): Promise<void> => {
-        await unlock?.();
+        await lock?.release();
         lent.delete(user);
       };
-      if (unlock === undefined) await giveBack();
-      else if (await isFree(users, user, giveBack)) return { user, giveBack };
+      if (lock === undefined) await giveBack();
+      else if (await isFree(users, { user, lock, giveBack }, full)) return { user, lock, giveBack };
     }
     await sleep(pause);
   }
@@ -110,7 +124,7 @@ async function lend(users: Users, what: LentFor): Promise<{ user: number; giveBa
  * Ends, and removes, what a process left that was killed: the number is the next city's. One of whom something cannot be ended is given back
  * later, and another one lent.
  */
-async function isFree(users: Users, user: number, giveBack: () => Promise<void>): Promise<boolean> {
+async function isFree(users: Users, { user, lock, giveBack }: Lent, full: (folder: string) => void): Promise<boolean> {
   try {
     await ended(users, user, giveBack);
   } catch (error) {
@@ -118,7 +132,8 @@ async function isFree(users: Users, user: number, giveBack: () => Promise<void>)
     throw error;
   }
   try {
-    await removeLeft(user);
+    if (path.basename(lock.noted).startsWith(HOME)) await removeTree(lock.noted);
+    await removeLeft(user, full);
     return true;
   } catch {
     await giveBack();

@@ -8,7 +8,7 @@ import { listProcesses, type TableEntry } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules, Range } from './host-file.js';
-import { hostLock } from './host-lock.js';
+import { hostLock, type HostLock } from './host-lock.js';
 import { limitsBy, sayStarved, type LimitsBy } from './limits-by.js';
 import { ProcessGroups } from './process-groups.js';
 import { closedFor, type Identity } from './reach.js';
@@ -89,7 +89,7 @@ export class Users {
     const options = { timeout: PROBE_MS, killSignal: 'SIGTERM', env, cwd: '/' } as const;
     const stdout = await answered(() => promisify(execFile)(command, args, options));
     if (stdout !== `${user}\n${group}\n`) throw new Error('programs do not become the user that they are to be');
-    await (await users.lock(user))?.();
+    await (await users.lock(user))?.release();
     return users;
   }
 
@@ -119,7 +119,7 @@ export class Users {
   }
 
   /** Undefined when another process of the host has it. */
-  lock(user: number): Promise<(() => Promise<void>) | undefined> {
+  lock(user: number): Promise<HostLock | undefined> {
     return hostLock(this.tools.flock, String(user));
   }
 
