@@ -257,6 +257,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'there is no script for the moment',
   },
   {
+    guard: 'A script that is there but does not answer for a moment ends no session for good.',
+    file: 'src/platform/runtime/exec/exec-runtime.ts',
+    find: "return untold !== undefined && isMissing(untold) ? 'not_found' : 'died';",
+    replace: "return untold === undefined || !isMissing(untold) ? 'not_found' : 'not_found';",
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'may be tried again where the script',
+  },
+  {
     guard: 'Nothing is stopped under a name while nobody can say whose it is.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
     find: '      if (isSucceeded === undefined) continue;\n',

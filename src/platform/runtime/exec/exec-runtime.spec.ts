@@ -505,6 +505,21 @@ describe('a start', () => {
     expect(await second.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
   });
 
+  it.each([
+    ['is cut off', undefined],
+    ['finds the host out of descriptors', Object.assign(new Error('no room'), { code: 'EMFILE' })],
+  ])('may be tried again where the script %s as it asks whose a name is', async (_, untold) => {
+    const agent = await start({}, undefined, unwatched);
+    const { run } = Script.prototype;
+    jest.spyOn(Script.prototype, 'run').mockImplementation(async function (this: Script, operation, options) {
+      if (operation !== 'get-meta') return run.call(this, operation, options);
+      return { code: undefined, stdout: '', stderr: '', ...(untold && { untold }) };
+    });
+    expect(await failing({ env: { ...spec().env, SVC_SESSION_ID: 'c-2' } })).toMatchObject({ failure: 'died' });
+    jest.restoreAllMocks();
+    expect(await agent.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
   it('takes no name for free when there is no script for the moment in which it asks whose it is', async () => {
     const agent = await start({}, undefined, unwatched);
     missingFor('is-running', 'get-meta');

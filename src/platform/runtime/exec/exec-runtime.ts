@@ -71,7 +71,7 @@ export class ExecRuntime implements AgentRuntime {
     const running = await script.isRunning(signal);
     if (running === false) return;
     const owner = await script.getMeta(OWNER).catch((cause: unknown) => {
-      throw new StartError('not_found', messageOf(cause), '', { cause });
+      throw new StartError(whyUntold(cause instanceof OperationFailed ? cause.answer.untold : undefined), messageOf(cause), '', { cause });
     });
     // A script that cannot tell may still know whose it is: that one is not taken for gone.
     if (running === undefined && owner === '') return;
@@ -88,12 +88,17 @@ export class ExecRuntime implements AgentRuntime {
 async function handshake(script: Script, limit: AbortSignal, signal: AbortSignal): Promise<string[]> {
   const { code, stdout, stderr, untold } = await script.run('protocol', { signal: limit });
   if (limit.aborted) throw stopped(signal);
-  if (untold !== undefined) throw new StartError(isMissing(untold) ? 'not_found' : 'died', stderr, '', { cause: untold });
+  if (untold !== undefined) throw new StartError(whyUntold(untold), stderr, '', { cause: untold });
   if (code !== 0 || stdout.trim() === '') return [];
   const { version, capabilities } = parse(stdout);
   if (version !== PROTOCOL)
     throw new StartError('protocol', `the script speaks version ${String(version)} of the protocol, not ${PROTOCOL}`);
   return Array.isArray(capabilities) ? capabilities.filter((name): name is string => typeof name === 'string') : [];
+}
+
+/** A script that is there may be asked again: it took too long, or the host was short of something. */
+function whyUntold(untold: NodeJS.ErrnoException | undefined): 'not_found' | 'died' {
+  return untold !== undefined && isMissing(untold) ? 'not_found' : 'died';
 }
 
 function parse(answer: string): { version?: unknown; capabilities?: unknown } {
