@@ -453,6 +453,14 @@ export const ISOLATION: readonly Guard[] = [
     name: 'had no turn once',
   },
   {
+    guard: 'A moment without file descriptors does not say that no program is installed.',
+    file: 'src/modules/hosts/providers/probes/host.ts',
+    find: '      if (isOfAMoment(error)) this.#isUnheard = true;\n      return [];\n',
+    replace: '      if (isOfAMoment(error)) return [];\n      return [];\n',
+    test: 'src/modules/hosts/providers/probes/probes.spec.ts',
+    name: 'nobody could look for once',
+  },
+  {
     guard: 'Probes run as nobody of the service where users are the walls.',
     file: 'src/modules/hosts/providers/probes/host.ts',
     find: 'return this.#started(await sandbox.enter({',

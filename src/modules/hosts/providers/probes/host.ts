@@ -150,7 +150,10 @@ export class ProbeHost {
   /** Where programs are looked for, first to last: an agent that is started with this as its PATH finds what was found here. */
   async searchPath(): Promise<string[]> {
     const nvm = path.join(this.home, '.nvm/versions/node');
-    const versions = await readdir(nvm).catch((): string[] => []);
+    const versions = await readdir(nvm).catch((error: unknown): string[] => {
+      if (isOfAMoment(error)) this.#isUnheard = true;
+      return [];
+    });
     return [
       ...USER_DIRS.map((dir) => path.join(this.home, dir)),
       ...versions

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import promises, { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { hasBubblewrap } from '../../../../../test/support/bubblewrap.js';
 import { USER_NUMBERS, USERS_OF_HOST } from '../../../../../test/support/user-numbers.js';
 import type { Isolation } from '../../../../platform/isolation/isolation.js';
@@ -199,6 +200,23 @@ describe('probes', () => {
     expect(await found()).toEqual([undefined, undefined, 'not_installed']);
     busy = new StartError('unsupported', 'a link');
     expect(await found()).toEqual(['probe_error', 'probe_error', 'not_installed']);
+    expect(unheard.size).toBe(0);
+  });
+
+  it('say nothing of programs that nobody could look for once', async () => {
+    await put('.nvm/versions/node/v24.0.0/bin/codex', '#!/bin/sh\n');
+    await chmod(path.join(home, '.nvm/versions/node/v24.0.0/bin/codex'), 0o755);
+    const unheard = new Set<string>();
+    const found = async (): Promise<unknown> => (await probeAll(host, unheard)).get('codex')?.status;
+    const readdir = jest.spyOn(promises, 'readdir').mockRejectedValue(Object.assign(new Error('no room'), { code: 'EMFILE' }));
+    syncBuiltinESMExports();
+    try {
+      expect(await found()).toBeUndefined();
+    } finally {
+      readdir.mockRestore();
+      syncBuiltinESMExports();
+    }
+    expect(await found()).toBe('needs_auth');
     expect(unheard.size).toBe(0);
   });
 
