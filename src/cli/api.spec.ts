@@ -63,11 +63,27 @@ describe('a change whose answer is lost', () => {
     const detail = said.replace('; a try before it had no answer', '');
     const other = await testServer({ '/v0/city/alpha/beads': (_request, response) => problem(response, status, detail) });
     const io = fakeIo();
-    await runCli([...CREATE, '--city', 'alpha', '--api', `${server.url},${other.url}`], io);
+    expect(await runCli([...CREATE, '--city', 'alpha', '--api', `${server.url},${other.url}`], io)).toBe(5);
     await other.close();
     const keys = [server, other].map(({ requests }) => requests[0]!.headers['idempotency-key'] as string);
     expect(io.stderr).toBe(`svc bead create: ${said}: it may have been done; repeat it with \`--idempotency-key ${keys[0]}\`\n`);
     expect(keys[1]).toBe(keys[0]);
+  });
+
+  it('is told by the service itself, which does not know, with the key', async () => {
+    const unknown = 'unavailable: it is not known whether it was done';
+    const io = await run((_request, response) => problem(response, 503, `${unknown}; repeat it with the same Idempotency-Key`), ...CREATE);
+    const key = server.requests[0]!.headers['idempotency-key'] as string;
+    expect([io.code, io.stderr]).toEqual([5, `svc bead create: ${unknown}; repeat it with \`--idempotency-key ${key}\`\n`]);
+  });
+
+  it('is a refusal where another address has one that each would have said', async () => {
+    server = await testServer({ '/v0/city/alpha/beads': lost });
+    const other = await testServer({ '/v0/city/alpha/beads': (_request, response) => problem(response, 422, 'validation-failed: no') });
+    const io = fakeIo();
+    expect(await runCli([...CREATE, '--city', 'alpha', '--api', `${server.url},${other.url}`], io)).toBe(4);
+    await other.close();
+    expect(io.stderr).toBe('svc bead create: validation-failed: no\n');
   });
 
   it('is told so by the only address, whose work under the key goes on', async () => {
@@ -87,6 +103,17 @@ describe('a change whose answer is lost', () => {
     const io = fakeIo();
     await runCli(['sling', 'mayor', 'a-1', '--city', 'alpha', '--api', server.url], io);
     expect(io.stderr).toMatch(/: it may have been done; see `svc bead show a-1`; repeat it with `--idempotency-key \w+`\n$/);
+  });
+
+  it('goes on with what to do where an order is disabled', async () => {
+    const ORDER = '/v0/city/alpha/order/nightly/run';
+    server = await testServer({ [ORDER]: lost });
+    const other = await testServer({ [ORDER]: (_request, response) => problem(response, 409, 'conflict: order "nightly" is disabled') });
+    const io = fakeIo();
+    expect(await runCli(['order', 'run', 'nightly', '--city', 'alpha', '--api', `${server.url},${other.url}`], io)).toBe(5);
+    await other.close();
+    const said = 'order "nightly" is disabled; a try before it had no answer: it may have been done';
+    expect(io.stderr).toContain(`${said}; \`svc order enable nightly\` lets it come; repeat it with \`--idempotency-key `);
   });
 
   it('names no key where the command takes none', async () => {

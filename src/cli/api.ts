@@ -1,7 +1,7 @@
 import type { Schemas } from '../client/calls.js';
 import { Client, type ConnectOptions } from '../client/client.js';
 import { Limit } from '../client/limit.js';
-import { ApiProblem, ConnectionError, IN_FLIGHT, problemOf, ProtocolError, reason } from '../client/problems.js';
+import { AGAIN, ApiProblem, ConnectionError, IN_FLIGHT, problemOf, ProtocolError, reason } from '../client/problems.js';
 import { ApiError, CliError, InterruptedError, TimedOutError, UnreachableError } from './errors.js';
 import type { Target } from './target.js';
 import { distrust } from './trust.js';
@@ -88,9 +88,16 @@ function unknown<T extends CliError>(error: T, key: string | undefined): T {
 function refusal(problem: ApiProblem, limit?: Limit): ApiError {
   const error = refused(problem);
   if (!problem.mayHaveHappened) return error;
+  error.isOpen = problem.code !== IN_FLIGHT || limit?.wrote?.mayHaveHappened === true;
+  if (error.message.includes(AGAIN)) {
+    // It says so itself, and with which key is told in words of this client.
+    error.message = error.message.replace(`; ${AGAIN}`, '');
+    error.sentKey = problem.idempotencyKey;
+    return error;
+  }
   // What the service says of one try, such as that nothing was changed, says nothing of one before it.
   if (problem.code !== undefined && problem.code !== IN_FLIGHT) error.message += '; a try before it had no answer';
-  return unknown(error, limit?.wrote?.key);
+  return unknown(error, problem.idempotencyKey);
 }
 
 /** A failure of the library as a `CliError`; others stay what they are. @param limit of the call, if it was one */

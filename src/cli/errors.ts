@@ -19,6 +19,9 @@ export class UnreachableError extends CliError {}
 
 /** The API refused. */
 export class ApiError extends CliError {
+  /** Whether it says nothing of a try before it, which had no answer: to a script that is as if nobody had answered. */
+  isOpen = false;
+
   constructor(
     message: string,
     readonly status: number,
@@ -34,6 +37,7 @@ export class ApiError extends CliError {
   saying(message: string): ApiError {
     const same = new ApiError(message, this.status, this.code, this.retryAfterMs, { cause: this.cause });
     same.sentKey = this.sentKey;
+    same.isOpen = this.isOpen;
     return same;
   }
 }

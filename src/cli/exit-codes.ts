@@ -22,14 +22,14 @@ const MISSING: ReadonlySet<string> = new Set(['sling-missing-bead']);
 /** `asked`: whether anything was sent before it failed. What fails before that is wrong with the command line, or with a file it names. */
 export function exitCodeOf(error: unknown, asked: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : EXIT.usage;
-  if (error instanceof ApiError) return error.code !== undefined && MISSING.has(error.code) ? EXIT.notFound : statusCode(error.status);
+  if (error instanceof ApiError) return error.isOpen ? EXIT.unreachable : refusalCode(error);
   if (error instanceof UnreachableError) return EXIT.unreachable;
   if (!(error instanceof CliError)) return EXIT.failed;
   return error.exitCode ?? (asked ? EXIT.failed : EXIT.usage);
 }
 
-function statusCode(status: number): number {
-  if (status === 404) return EXIT.notFound;
+function refusalCode({ status, code }: ApiError): number {
+  if (status === 404 || (code !== undefined && MISSING.has(code))) return EXIT.notFound;
   if (status < 500) return EXIT.refused;
   return [502, 503, 504].includes(status) ? EXIT.unreachable : EXIT.failed;
 }

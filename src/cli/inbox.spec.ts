@@ -110,7 +110,7 @@ describe('svc inbox', () => {
       '/v0/cities': () => void (shown = io.stdout),
     });
     expect(await runCli(['search', 'login', '--api', server.url], io)).toBe(0);
-    expect([shown, io.stderr]).toEqual([expect.stringContaining('al-1'), '']);
+    expect([shown, io.stderr]).toEqual([expect.stringContaining('al-1'), 'which cities do not run is not known: see `svc city list`\n']);
     expect(limits).toEqual([30_000, 2_000]);
   });
 });

@@ -18,9 +18,10 @@ const DATA_DIR = '.svc';
 /**
  * The server of the data directory that is named, else of the nearest `.svc` upwards. Whoever may write to a folder may lay a file there that
  * looks like a server's: one that came with a repository, or that an agent has written in its city, is none. One that is named is its owner's,
- * whose server may listen at a name (`SVC_HOST`) that nobody can tell from another machine's.
+ * whose server may listen at a name (`SVC_HOST`) that nobody can tell from another machine's; but with `isSure` alone, since a name that counts
+ * from the working directory is that of any repository, too.
  */
-export function localServer(cwd: string, named: string | undefined): LocalServer {
+export function localServer(cwd: string, named: string | undefined, isSure: boolean): LocalServer {
   let passed: string | undefined;
   let gone = false;
   for (const dataDir of named === undefined ? upwards(cwd).map((dir) => join(dir, DATA_DIR)) : [named]) {
@@ -33,7 +34,7 @@ export function localServer(cwd: string, named: string | undefined): LocalServer
       passed ??= `${file} is not used, it lies in the directory of a city, where agents write`;
     else {
       const url = URL.parse(said.url);
-      if (url !== null && (named !== undefined || isOfThisMachine(url)))
+      if (url !== null && ((named !== undefined && isSure) || isOfThisMachine(url)))
         return { found: { url, dataDir, file }, ...(passed === undefined ? {} : { passed }) };
       passed ??= `${file} is not used, it leads to another machine`;
     }

@@ -107,6 +107,10 @@ it('finds the server of a data directory that is named also by a name, whose fir
   const found = { url: 'http://svc.test:4711', key: undefined, source: `found in ${file}` };
   expect(target(dir, { SVC_DATA_DIR: data })).toMatchObject(found);
   expect(target(dir, { SVC_DATA_DIR: data, SVC_API_KEY: 'svc_own' })).toMatchObject({ ...found, key: 'svc_own' });
+  // A name that counts from the working directory is one of any repository, too.
+  const passed = { url: DEFAULT, source: `the default; ${file} is not used, it leads to another machine` };
+  expect(target(dir, { SVC_DATA_DIR: '.svc', SVC_API_KEY: 'svc_own' })).toMatchObject({ ...passed, key: 'svc_own' });
+  expect(target(dir, { SVC_DATA_DIR: '.svc' })).toMatchObject({ ...passed, key: undefined });
 });
 
 describe('the first key of a data directory', () => {

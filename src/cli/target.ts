@@ -74,7 +74,7 @@ function addressOf(options: TargetOptions, io: Io): Address {
     return { url, source: `from context ${context.name}`, dataDir: local(url), context };
   }
   const named = io.env.SVC_DATA_DIR ? dataDir : undefined;
-  const { found, passed, gone } = localServer(io.cwd, named);
+  const { found, passed, gone } = localServer(io.cwd, named, isAbsolute(io.env.SVC_DATA_DIR ?? ''));
   if (found !== undefined) {
     const url = parse(found.url.href, found.file);
     const own = isLoopback(url) ? found.dataDir : undefined;

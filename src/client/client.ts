@@ -165,8 +165,10 @@ export class Client implements Caller {
     try {
       answer = await request(method, path, init);
     } catch (error) {
-      if (limit.over)
-        throw new ConnectionError(`no answer from ${limit.asked ?? this.url} within ${limit.ms / 1_000} s`, true, { cause: error });
+      if (limit.over) {
+        const told = { cause: error, idempotencyKey: limit.wrote?.key };
+        throw new ConnectionError(`no answer from ${limit.asked ?? this.url} within ${limit.ms / 1_000} s`, true, told);
+      }
       if (error instanceof SyntaxError) throw new ProtocolError(`what answers at ${this.url} is not a supervisor: ${error.message}`);
       throw error;
     }

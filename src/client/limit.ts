@@ -5,7 +5,7 @@ const limits = new WeakMap<AbortSignal, Limit>();
 /** What was sent that may change something. */
 export interface Wrote {
   readonly key: string | undefined;
-  /** Whether a try had no answer of the service: then it may have been carried out, whatever a later one was told. */
+  /** Whether a try had no answer of the service, or one that leaves it open: then it may have been carried out, whatever a later one was told. */
   mayHaveHappened: boolean;
 }
 

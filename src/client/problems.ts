@@ -6,6 +6,12 @@ export type Problem = components['schemas']['ErrorModel'];
 const SECONDS = /^\d{1,9}$/;
 /** Another request is at work under the same key. */
 export const IN_FLIGHT = 'idempotency-in-flight';
+/** With what the service itself says of a change that it does not know what has become of it. */
+export const AGAIN = 'repeat it with the same Idempotency-Key';
+/** Of these no try has done anything: each replica would have said the same. */
+const PROOFS: ReadonlySet<number> = new Set([400, 401, 403, 413, 422]);
+/** But that one says of its own address. */
+const READ_ONLY = 'read-only';
 
 /** The API refused, with a problem of RFC 9457. Programs decide by `code`, or by `status`. */
 export class ApiProblem extends Error {
@@ -21,9 +27,11 @@ export class ApiProblem extends Error {
   readonly retryAfterMs: number | undefined;
   /**
    * Whether the service may have carried it out all the same, or goes on with it: a try before this answer had none, this one comes from a
-   * proxy, or says that the work under its key goes on. Under the same key it is carried out once.
+   * proxy, or says that the work under its key goes on, or that nobody knows. Under the same key it is carried out once.
    */
   readonly mayHaveHappened: boolean;
+  /** Under which a change was sent, also where the program has given none. */
+  readonly idempotencyKey: string | undefined;
 
   /** @param wrote of what may change something */
   constructor(response: Response, body: unknown, wrote?: Wrote) {
@@ -32,11 +40,15 @@ export class ApiProblem extends Error {
     super(detail);
     this.status = response.status;
     this.code = problem.code;
-    this.detail = detail;
+    // A string, whatever came.
+    this.detail = this.message;
     this.errors = problem.errors ?? [];
     this.requestId = response.headers.get('x-svc-request-id') ?? undefined;
     this.retryAfterMs = retryAfter(response);
-    this.mayHaveHappened = wrote !== undefined && (wrote.mayHaveHappened || this.code === IN_FLIGHT || isOfProxy(response));
+    this.idempotencyKey = wrote?.key;
+    const isOpen = this.code === IN_FLIGHT || isOfProxy(response) || leavesOpen(response, this.detail);
+    const isProof = PROOFS.has(this.status) && this.code !== undefined && this.code !== READ_ONLY;
+    this.mayHaveHappened = wrote !== undefined && !isProof && (wrote.mayHaveHappened || isOpen);
   }
 }
 
@@ -61,14 +73,17 @@ export class PositionGone extends ApiProblem {
 /** Nobody answers at any of the addresses, or the connection broke. `cause` is what the platform says. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
+  /** Under which a change was sent, also where the program has given none. */
+  readonly idempotencyKey: string | undefined;
 
   constructor(
     message: string,
     /** Whether the service may have got the request, and carried it out. */
     readonly mayHaveHappened: boolean,
-    options?: ErrorOptions,
+    options?: ErrorOptions & { readonly idempotencyKey?: string | undefined },
   ) {
     super(message, options);
+    this.idempotencyKey = options?.idempotencyKey;
   }
 }
 
@@ -81,8 +96,13 @@ export function problemOf(response: Response, body: unknown, wrote?: Wrote): Api
   return response.status === 410 ? new PositionGone(response, body, wrote) : new ApiProblem(response, body, wrote);
 }
 
+/** Whether the service says that it does not know whether a change was made, as where it lost its database at the commit. */
+export function leavesOpen({ status }: Response, said: string): boolean {
+  return status === 503 && said.includes(AGAIN);
+}
+
 /** What says that the service has not answered, which may go on with it. */
-function isOfProxy({ status, headers }: Response): boolean {
+export function isOfProxy({ status, headers }: Response): boolean {
   return [502, 503, 504].includes(status) && headers.get('content-type')?.startsWith('application/problem+json') !== true;
 }
 

@@ -22,6 +22,10 @@ const claim = (url: string | readonly string[]) => client(url).post('/v0/city/{c
 /** Half of an answer. */
 const begin = (response: ServerResponse, then?: () => void): void =>
   void response.writeHead(200, { 'content-type': 'application/json', 'content-length': '100' }).write('{"id":', then);
+/** What the service says where it has lost its database at the commit. */
+const UNKNOWN = 'service-unavailable: it is not known whether it was done; repeat it with the same Idempotency-Key';
+const aggregate = (code: string, ...failures: [code: string, syscall: string][]): object =>
+  Object.assign(new AggregateError(failures.map(([one, syscall]) => Object.assign(new Error('no'), { code: one, syscall }))), { code });
 const keys = ({ requests }: TestServer) => requests.map(({ headers }) => headers['idempotency-key']);
 
 afterEach(async () => {
@@ -120,9 +124,40 @@ describe('a write whose last try nobody has got', () => {
       false,
       (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '1' }),
     ],
+    [
+      'may have been carried out by the replica before, which does not know',
+      true,
+      (_request, response) => problem(response, 503, UNKNOWN, { 'retry-after': '1' }),
+    ],
   ])('%s', async (_what, mayHaveHappened, first) => {
     expect(await after(first)).toMatchObject({ name: 'ConnectionError', message: `no answer from ${last}: ECONNREFUSED`, mayHaveHappened });
   });
+});
+
+it.each<[string, boolean, object]>([
+  ['none of the addresses of a name was reached', false, aggregate('ETIMEDOUT', ['ETIMEDOUT', 'connect'], ['ENETUNREACH', 'connect'])],
+  ['the name was not found', false, Object.assign(new Error('no'), { code: 'EAI_FAIL', syscall: 'getaddrinfo' })],
+  ['the connection timed out on its way', false, Object.assign(new Error('no'), { code: 'ETIMEDOUT', syscall: 'connect' })],
+  ['it timed out later', true, Object.assign(new Error('no'), { code: 'ETIMEDOUT', syscall: 'read' })],
+  ['one of the addresses was reached', true, aggregate('ECONNREFUSED', ['ECONNREFUSED', 'connect'], ['ECONNRESET', 'read'])],
+])('a lost write says whether it was sent: where %s', async (_what, mayHaveHappened, cause) => {
+  const fetch = () => Promise.reject(new TypeError('fetch failed', { cause }));
+  await expect(create('http://svc.test', { retryMs: 0, fetch })).rejects.toMatchObject({ name: 'ConnectionError', mayHaveHappened });
+});
+
+it('a failed write says under which key it was sent, also where the program has given none', async () => {
+  const [gone, busy] = [
+    await serve({ [BEADS]: (_request, response) => void response.destroy() }),
+    await serve({ [BEADS]: (_request, response) => problem(response, 409, 'conflict: no') }),
+  ];
+  for (const server of [gone, busy]) {
+    const failed = await create(server.url, { retryMs: 0 }).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ idempotencyKey: keys(server)[0] });
+    expect(keys(server)[0]).toMatch(/^[0-9a-f]{32}$/);
+  }
+  const silent = await serve({ [BEADS]: () => undefined });
+  const late = await create(silent.url, { timeoutMs: 200 }).catch((error: unknown) => error);
+  expect(late).toMatchObject({ name: 'ConnectionError', idempotencyKey: keys(silent)[0] });
 });
 
 it.each<[string, boolean, Handler, Handler]>([
@@ -150,9 +185,45 @@ it.each<[string, boolean, Handler, Handler]>([
     (_request, response) => problem(response, 503, 'unavailable: no', { 'retry-after': '1' }),
     (_request, response) => problem(response, 409, 'conflict: no'),
   ],
+  [
+    'the service does not know',
+    true,
+    (_request, response) => problem(response, 503, UNKNOWN),
+    (_request, response) => problem(response, 404, 'not_found: never asked'),
+  ],
+  [
+    'one replica does not know, and another has refused it',
+    true,
+    (_request, response) => problem(response, 503, UNKNOWN, { 'retry-after': '1' }),
+    (_request, response) => problem(response, 429, 'rate_limited: no'),
+  ],
+  [
+    'another replica would have said the same',
+    false,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 422, 'validation-failed: no title'),
+  ],
+  [
+    'another replica takes no writes at its address',
+    true,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 403, 'read-only: no'),
+  ],
+  [
+    'a proxy before another replica refuses it',
+    true,
+    (_request, response) => response.destroy(),
+    (_request, response) => void response.writeHead(403).end('<html>'),
+  ],
 ])('a refusal says whether it may have been carried out: where %s', async (_what, mayHaveHappened, first, second) => {
   const [one, other] = [await serve({ [BEADS]: first }), await serve({ [BEADS]: second })];
   await expect(create([one.url, other.url], { retryMs: 0 })).rejects.toMatchObject({ name: 'ApiProblem', mayHaveHappened });
+});
+
+it('a 502 of the service itself leaves nothing open, neither by the first try nor by the last', async () => {
+  const server = await serve({ [BEADS]: (_request, response) => problem(response, 502, 'bad-gateway: no', { 'retry-after': '0' }) });
+  await expect(create(server.url, { retryMs: 150 })).rejects.toMatchObject({ status: 502, mayHaveHappened: false });
+  expect(server.requests.length).toBeGreaterThan(1);
 });
 
 it('a refusal of a read changes nothing, whatever became of it', async () => {

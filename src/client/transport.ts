@@ -1,5 +1,5 @@
 import { timedOut, type Limit, type Wrote } from './limit.js';
-import { ConnectionError, reason, retryAfter } from './problems.js';
+import { ConnectionError, isOfProxy, leavesOpen, reason, retryAfter } from './problems.js';
 import { LONGEST_MS, orAborted, sleep } from './sleep.js';
 
 export interface TransportOptions {
@@ -15,6 +15,8 @@ const LAST_PAUSE_MS = 2_000;
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Of these nothing has left this machine. A browser does not tell. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
+/** Where it was only on its way there, whatever the code: one for several addresses of a name is that of the first. */
+const ON_THE_WAY = new Set(['connect', 'getaddrinfo']);
 /** What another try does not mend. */
 const FOR_GOOD = /CERT|SIGNATURE|SSL|TLS/;
 
@@ -73,8 +75,8 @@ export class Transport {
         wait = elsewhere ? 0 : retryAfter(response) || pause;
         const isLast = !mayBeAskedAgain(response, repeatable) || (!elsewhere && Date.now() + wait > until);
         if (isLast) return await this.#whole(response, url, request.signal);
+        if (!safe && (await isOpen(response, request.signal))) sending.mayHaveHappened = true;
         await response.body?.cancel().catch(() => undefined);
-        sending.mayHaveHappened ||= isOfProxy(response);
         if (response.status !== 429) this.leave(url);
       } catch (error) {
         if (request.signal.aborted) {
@@ -82,9 +84,10 @@ export class Transport {
           throw error;
         }
         const code = codeOf(error);
-        const sent = !NOT_SENT.has(code);
+        const sent = !isUnsent(error);
         sending.mayHaveHappened ||= sent;
-        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sending.mayHaveHappened, { cause: error });
+        const told = { cause: error, idempotencyKey: sending.key };
+        const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sending.mayHaveHappened, told);
         if ((sent && !repeatable) || FOR_GOOD.test(code)) throw failure;
         this.leave(url);
         // All addresses are asked before anybody waits.
@@ -148,14 +151,13 @@ function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
   if (status === 429) return asked;
   if (!repeatable) return false;
   // The service says itself when it is final; a proxy in front of replicas, all of which have gone, says nothing of it.
-  return isOfProxy(response) || (status === 503 && asked);
+  return status === 502 || status === 504 || isOfProxy(response) || (status === 503 && asked);
 }
 
-/** What says that the service has not answered, which may go on with it. */
-function isOfProxy({ status, headers }: Response): boolean {
-  return (
-    status === 502 || status === 504 || (status === 503 && headers.get('content-type')?.startsWith('application/problem+json') !== true)
-  );
+/** Whether what a refused try was to change may be changed all the same. */
+async function isOpen(response: Response, signal: AbortSignal): Promise<boolean> {
+  if (response.status !== 503 || isOfProxy(response)) return isOfProxy(response);
+  return leavesOpen(response, await orAborted(response.text(), signal));
 }
 
 const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;
@@ -163,6 +165,18 @@ const isStream = ({ headers }: Response): boolean => headers.get('content-type')
 function codeOf(error: unknown): string {
   const { code } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: unknown };
   return typeof code === 'string' ? code : '';
+}
+
+/** Whether nothing has left this machine: none of the addresses of the name was reached. */
+function isUnsent(error: unknown): boolean {
+  const { cause } = (error ?? {}) as { cause?: { errors?: unknown } };
+  const failures = (Array.isArray(cause?.errors) && cause.errors.length > 0 ? cause.errors : [cause ?? {}]) as Partial<Failure>[];
+  return failures.every(({ code, syscall }) => NOT_SENT.has(code ?? '') || ON_THE_WAY.has(syscall ?? ''));
+}
+
+interface Failure {
+  readonly code: string;
+  readonly syscall: string;
 }
 
 /** A key that nobody else makes. */

@@ -1,5 +1,5 @@
 import { ask, type Api } from '../api.js';
-import { InterruptedError } from '../errors.js';
+import { InterruptedError, TimedOutError } from '../errors.js';
 import type { Io } from '../io.js';
 import { plain } from '../table.js';
 
@@ -20,5 +20,7 @@ export async function tellNotRunning(api: Api, io: Io, only: readonly string[] |
     io.err(`${count}, and nothing of ${all.length === 1 ? 'it' : 'theirs'} is here: ${names.join(', ')}${more}; see \`svc city list\`\n`);
   } catch (error) {
     if (error instanceof InterruptedError) throw error;
+    // Without a word it would seem that all of them run.
+    if (error instanceof TimedOutError) io.err('which cities do not run is not known: see `svc city list`\n');
   }
 }

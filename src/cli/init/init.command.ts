@@ -51,14 +51,17 @@ export function addInit(program: Command, io: Io): void {
           return (await ask(api, (signal) => api.http.POST('/v0/cities/register', { params, body, signal }))).data;
         } catch (error) {
           // What the server does not take is no city: nothing of it stays. Where it is not known whether it has, all of it does.
-          if (error instanceof ApiError && error.status < 500 && error.sentKey === undefined) await written.undo();
-          else if (error instanceof CliError) {
+          if (error instanceof ApiError && error.status < 500 && error.sentKey === undefined) {
+            await written.undo();
+            throw elsewhere(error, name, flags.template);
+          }
+          if (error instanceof CliError) {
             const stays = `the files stay: \`${registration(folder, name, error.sentKey)}\` tries it again`;
             error.message = `${error.message || 'interrupted'}; ${stays}`;
             // With it this command would be no way: its files are there.
             error.sentKey = undefined;
           }
-          throw elsewhere(error, name, flags.template);
+          throw error;
         }
       },
     });
@@ -108,8 +111,8 @@ const isBelow = (root: string, folder: string): boolean => folder.startsWith(roo
 const inShell = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`);
 
 /** A directory that the server may not use: it says where cities may lie. */
-function elsewhere(error: unknown, name: string, template: Template): unknown {
-  const root = error instanceof ApiError ? /it must lie inside (\S+)/.exec(error.message)?.[1] : undefined;
+function elsewhere(error: ApiError, name: string, template: Template): CliError {
+  const root = /it must lie inside (\S+)/.exec(error.message)?.[1];
   if (root === undefined) return error;
   return new CliError(
     `cities of this server lie in ${root}: svc init ${root}/${name} --template ${template}    # or start it with SVC_CITIES_ROOT`,

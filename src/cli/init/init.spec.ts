@@ -130,14 +130,18 @@ describe('svc init', () => {
     }),
   );
 
-  it.each([409, 503])('keeps them where one that may have taken it breaks off, and another answers %i', async (status) =>
+  it.each<[number, string]>([
+    [409, 'conflict: no'],
+    [503, 'unavailable: no'],
+    [409, 'conflict: it must lie inside /srv'],
+  ])('keeps them where one that may have taken it breaks off, and another answers %i with %s', async (status, detail) =>
     inFolder(async (folder) => {
       const register = '/v0/cities/register';
       const first = await testServer({
         '/health': (_request, response) => json(response, { status: 'ok' }),
         [register]: (request) => request.socket.destroy(),
       });
-      const other = await testServer({ [register]: (_request, response) => problem(response, status, 'conflict: no') });
+      const other = await testServer({ [register]: (_request, response) => problem(response, status, detail) });
       const io = fakeIo({ cwd: folder });
       await runCli(['init', 'works', '--api', `${first.url},${other.url}`], io);
       const key = first.requests.at(-1)!.headers['idempotency-key'] as string;

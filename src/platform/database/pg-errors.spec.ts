@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
+import { ApiProblem } from '../../client/problems.js';
 import { ProblemError } from '../../contract/problems.js';
 import { AuditedRequest, onBehalfOf, type AuditEntry } from '../audit/audited-request.js';
 import { createDb, createPool } from './database.js';
@@ -74,4 +75,19 @@ describe('a commit that has failed', () => {
   ])('%s', (_, error, isUnknown) => {
     expect(ofCommit(error) instanceof CommitUnknown).toBe(isUnknown);
   });
+});
+
+// Guard: the client takes what it does not recognise for a refusal, and shows no key to repeat it with.
+it('what the service does not know is told by its client as that', () => {
+  const told = (error: unknown): ApiProblem => {
+    const { kind, detail } = toProblem(error) as ProblemError;
+    const response = new Response(null, { status: kind.status, headers: { 'content-type': 'application/problem+json' } });
+    return new ApiProblem(response, { code: kind.code, detail }, { key: 'k1', mayHaveHappened: false });
+  };
+  const lost = Object.assign(new Error('no'), { code: '57P01' });
+  const request = new AuditedRequest({} as AuditEntry);
+  request.recorded = true;
+  expect(told(new CommitUnknown(lost)).mayHaveHappened).toBe(true);
+  expect(onBehalfOf(request, () => told(lost)).mayHaveHappened).toBe(true);
+  expect(told(lost).mayHaveHappened).toBe(false);
 });
