@@ -4,6 +4,7 @@ import { startStack, type Stack } from '../support/app.js';
 import { CHROMIUM, Watched } from '../support/browser.js';
 import { api, outcome, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
+import { choose } from '../support/operator-page.js';
 import { pageIsBuilt } from '../support/page.js';
 import { COMMAND, Served } from '../support/served.js';
 import { serveSoon } from '../support/stack-timings.js';
@@ -65,7 +66,7 @@ described('the page in browsers', () => {
     const context = await watched.context();
     await context.addInitScript(PLAIN);
     const page = await watched.open(`${base}/ui/c/alpha/sessions/${id}`, { context });
-    await page.locator('[data-ask]').getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
+    await choose(page, 'Deny');
     await page.locator('[data-transcript]').getByText('chosen: deny').waitFor();
     await page.goto(`${base}/ui/c/alpha/beads?new=1`);
     await page.getByLabel('Title').fill('Written without a secret');

@@ -4,11 +4,35 @@ import type { Page } from 'playwright-core';
 import { startStack, type Stack } from '../support/app.js';
 import { CHROMIUM, Watched } from '../support/browser.js';
 import { api, type Api } from '../support/http.js';
+import { adminAt } from '../support/database.js';
 import { Ledger } from '../support/ledger.js';
 import { pageIsBuilt } from '../support/page.js';
 import { eventually } from '../support/sse.js';
 
 const described = CHROMIUM === undefined ? describe.skip : describe;
+
+/** A session asks once more, while the question before waits. */
+const TWICE = `
+  insert into session_interactions (stream_id, session_pk, request_id, generation, kind, prompt, options, metadata, opened_rev)
+    select stream_id, session_pk, request_id || '-2', generation, kind, prompt, options, metadata, opened_rev
+    from session_interactions where request_id = $1
+`;
+/** Where a question leaves, `1` is pressed as by somebody who has not seen that. A browser that stood still meanwhile presses nothing. */
+const pressOnce = (question: string): string => `
+  globalThis.isPressed = new Promise((tell) => {
+    const watch = new MutationObserver(() => {
+      if (document.querySelector('[data-ask="${question}"]') !== null) return;
+      watch.disconnect();
+      const gone = performance.now();
+      setTimeout(() => {
+        if (performance.now() - gone < 150) document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '1', bubbles: true }));
+        tell(true);
+      }, 30);
+    });
+    watch.observe(document.body, { childList: true, subtree: true });
+  });
+  undefined;
+`;
 
 /** What people do most, without a pointer: nothing here clicks. */
 described('the keyboard alone', () => {
@@ -135,6 +159,32 @@ described('the keyboard alone', () => {
     await cards.waitFor({ state: 'detached' });
     for (const { id } of (await a.get(`${city}/sessions`)).body.items.filter(({ title }: { title: string }) => titles.includes(title)))
       await eventually(async () => (await a.get(`${city}/session/${id}/transcript`)).text.includes('chosen: deny') || undefined);
+  });
+
+  it('answers no question by a key that comes as the one before it leaves, in the inbox and in its session', async () => {
+    const made = await a.post(`${city}/sessions`, { kind: 'provider', name: 'loopback', title: 'Asks twice', message: 'ask' });
+    expect(made.status).toBe(202);
+    const session = made.body.session_id as string;
+    const first = await eventually(async () => {
+      const { items } = (await a.get('/v0/pending')).body as { items: { session_id: string; request_id: string }[] };
+      return items.find(({ session_id }) => session_id === session)?.request_id;
+    });
+    await adminAt(stack.databaseUrl, TWICE, [first]);
+    const answers: string[] = [];
+    const views = await Promise.all(['', `c/alpha/sessions/${session}`].map((path) => watched.open(`${stack.urls[0]!}/ui/${path}`)));
+    for (const view of views) {
+      view.on('request', (request) => void (request.url().endsWith('/respond') && answers.push(request.url())));
+      const allowed = view.locator('[data-ask]').getByRole('button', { name: 'Allow', exact: true }).and(view.locator(':enabled'));
+      await allowed.nth(1).waitFor();
+      await view.evaluate(pressOnce(first));
+    }
+    expect((await a.post(`${city}/session/${session}/respond`, { action: 'deny', request_id: first })).status).toBe(202);
+    for (const view of views) await view.evaluate('globalThis.isPressed');
+    await sleep(300);
+    expect(answers).toEqual([]);
+    for (const view of views) await view.context().close();
+    expect((await a.post(`${city}/session/${session}/close`)).status).toBe(200);
+    await page.locator('[data-ask]').waitFor({ state: 'detached' });
   });
 
   it('reads the files of the city again, and looks where a value is written', async () => {

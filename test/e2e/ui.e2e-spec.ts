@@ -8,6 +8,7 @@ import { putKey } from '../support/callers.js';
 import { DEEP } from '../support/depth.js';
 import { api, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
+import { choose } from '../support/operator-page.js';
 import { PAGE_DIR, pageIsBuilt } from '../support/page.js';
 import { eventually } from '../support/sse.js';
 
@@ -149,7 +150,7 @@ described("the operator's page", () => {
     const session = await ask();
     const page = await open('/ui/');
     const card = page.locator('[data-ask]');
-    await card.getByRole('button', { name: 'Always allow' }).and(page.locator(':enabled')).click();
+    await choose(page, 'Always allow');
     await card.getByRole('button', { name: /^Again, it lasts/ }).waitFor();
     expect(await waiting()).toHaveLength(1);
     await page.route('**/respond', async (route) => {
@@ -171,7 +172,7 @@ described("the operator's page", () => {
     const card = page.locator('[data-ask]');
     await card.locator('[data-change]').getByText('all of it anew').waitFor();
     await card.getByText('File: notes.md').waitFor();
-    await card.getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
+    await choose(page, 'Deny');
     await card.waitFor({ state: 'detached' });
     await close(page);
   });
@@ -195,7 +196,7 @@ described("the operator's page", () => {
     expect(await log.locator('[data-entry]').count()).toBe(said.length);
     await page.getByRole('textbox', { name: 'Message' }).fill('ask');
     await page.keyboard.press('Control+Enter');
-    await page.locator('[data-ask]').getByRole('button', { name: 'Deny' }).and(page.locator(':enabled')).click();
+    await choose(page, 'Deny');
     await log.getByText('chosen: deny').waitFor();
     await close(page);
   });

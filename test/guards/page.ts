@@ -605,8 +605,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A question that is moved by one that grows is not answered by a click that was meant for what was there.',
     file: 'ui/src/lib/moves.ts',
-    find: '[...moved, ...come]',
-    replace: 'come',
+    find: '(this.#places.get(id) ?? place) !== place',
+    replace: 'place < 0',
+    test: 'ui/src/lib/moves.spec.ts',
+  },
+  {
+    guard: 'A question that comes is not answered by a click that was meant for what was there.',
+    file: 'ui/src/lib/moves.ts',
+    find: 'if (!old.has(id))',
+    replace: 'if (id !== id.trim())',
     test: 'ui/src/lib/moves.spec.ts',
   },
   {

@@ -6,6 +6,14 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 if (CHROMIUM === undefined && process.env.CI === 'true') throw new Error('CI needs a Chromium');
 
+/** Answers a question as somebody who has read it: what has just come takes no click. */
+export async function choose(page: Page, name: string): Promise<void> {
+  const button = page.locator('[data-ask]').getByRole('button', { name }).and(page.locator(':enabled'));
+  await button.waitFor();
+  await page.waitForTimeout(400);
+  await button.click();
+}
+
 /** Only where there is a browser. */
 export const withBrowser = CHROMIUM === undefined ? describe.skip : describe;
 

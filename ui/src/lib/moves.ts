@@ -5,28 +5,35 @@ const SETTLED_MS = 250;
 
 /** When each of some things that stand below one another has moved last, by its own doing or by that of others. */
 export class Moves {
-  #order: readonly string[] = [];
+  #order: readonly string[] | undefined;
   #places: ReadonlyMap<string, number> = new Map();
   #allAt = Number.NEGATIVE_INFINITY;
   readonly #at = new Map<string, number>();
 
-  /** Where one has gone, or stands between others now, keys are for another one. */
+  /**
+   * Where one has gone, or stands between others now, keys are for another one. One that comes later than the first look is drawn where something
+   * else was, of whatever kind.
+   */
   order(ids: readonly string[], now: number): void {
-    if (this.#order.some((id, i) => ids[i] !== id)) this.#allAt = now;
+    const before = this.#order ?? ids;
     this.#order = ids;
+    if (before.some((id, i) => ids[i] !== id)) this.#allAt = now;
+    else if (before.length === ids.length) return;
+    const [old, all] = [new Set(before), new Set(ids)];
+    for (const id of ids) if (!old.has(id)) this.#at.set(id, now);
+    for (const id of this.#at.keys()) if (!all.has(id)) this.#at.delete(id);
   }
 
-  /** Where they are drawn: one that grows moves those beside it, and one that comes with that may be where another was. */
+  /** Where they are drawn: one that grows moves those beside it. */
   places(places: ReadonlyMap<string, number>, now: number): void {
-    const moved = [...places].filter(([id, place]) => (this.#places.get(id) ?? place) !== place);
-    const come = moved.length === 0 ? [] : [...places].filter(([id]) => !this.#places.has(id));
-    for (const id of this.#at.keys()) if (!places.has(id)) this.#at.delete(id);
-    for (const [id] of [...moved, ...come]) this.#at.set(id, now);
+    for (const [id, place] of places) if ((this.#places.get(id) ?? place) !== place) this.#at.set(id, now);
     this.#places = places;
   }
 
-  isSettled(id: string, now: number): boolean {
-    return now - Math.max(this.#allAt, this.#at.get(id) ?? this.#allAt) >= SETTLED_MS;
+  /** A key is for the one that has the focus, wherever that is drawn. */
+  isSettled(id: string, now: number, by: 'key' | 'pointer'): boolean {
+    const own = by === 'key' ? undefined : this.#at.get(id);
+    return now - Math.max(this.#allAt, own ?? this.#allAt) >= SETTLED_MS;
   }
 }
 

@@ -81,9 +81,9 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
     if (focused && !bare) card.current?.scrollIntoView({ block: 'nearest' });
   }, [focused, bare]);
 
-  const answer = (action: string, kind = ''): void => {
+  const answer = (action: string, kind = '', by: 'key' | 'pointer' = 'pointer'): void => {
     if (not !== undefined || sent !== undefined || action === '') return;
-    if (moves?.isSettled(idOf(ask), performance.now()) === false) return;
+    if (moves?.isSettled(idOf(ask), performance.now(), by) === false) return;
     const why = onceMore(kind, untold !== undefined);
     if (why !== undefined && armed?.action !== action) return setArmed({ action, why, at: performance.now() });
     if (why !== undefined && armed !== undefined && isTooSoon(armed.at, performance.now())) return;
@@ -98,7 +98,9 @@ export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: Ca
   };
   useKeys(
     'The question',
-    focused ? choices.slice(0, 9).map(({ id, label, kind }, i) => ({ keys: String(i + 1), label, run: () => answer(id, kind) })) : [],
+    focused
+      ? choices.slice(0, 9).map(({ id, label, kind }, i) => ({ keys: String(i + 1), label, run: () => answer(id, kind, 'key') }))
+      : [],
   );
 
   const name = askerOf(ask);
