@@ -589,6 +589,20 @@ export const PAGE: readonly Guard[] = [
     test: TRANSCRIPT,
   },
   {
+    guard: 'An entry of a transcript stays while a page is on its way to it.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'this.#held > 0 || ',
+    replace: '',
+    test: TRANSCRIPT,
+  },
+  {
+    guard: 'What was told without a place stands after what is older.',
+    file: 'ui/src/live/transcript.ts',
+    find: 'Math.max(message.place ?? 0, last)',
+    replace: '(message.place ?? 0)',
+    test: TRANSCRIPT,
+  },
+  {
     guard: 'A log of the page that is paused looks at each event once.',
     file: 'ui/src/views/events/filter.ts',
     find: '!known.has(id(event))',

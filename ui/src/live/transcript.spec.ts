@@ -100,6 +100,34 @@ describe('a transcript', () => {
     expect(textsOf(transcript).slice(0, 3)).toEqual(['e3 of longer ago', 'e7 of long ago', 'e500 z']);
   });
 
+  it('lets nothing go while a page is on its way to it', () => {
+    const transcript = new Transcript(() => undefined);
+    const said = (): [string, number, string | undefined] => {
+      transcript.flush();
+      const { messages, before } = transcript.snapshot();
+      return [messages[0]!.id, messages.length, before];
+    };
+    transcript.apply(structured('snapshot', ...Array.from({ length: 2_001 }, (_, n) => placed(1_000 + n, 'a'))));
+    const [come, another] = [transcript.hold(), transcript.hold()];
+    another();
+    transcript.apply(structured('upsert', placed(3_001, 'a')));
+    expect(said()).toEqual(['e1001', 2_001, 'e1001']);
+    transcript.prepend('e1001', [placed(999, 'a'), placed(1_000, 'a')] as never, 'e999');
+    expect(said()).toEqual(['e999', 2_003, 'e999']);
+    come();
+    expect(said()).toEqual(['e1000', 2_002, 'e1000']);
+  });
+
+  it('has what was told without places after what is older, and where it came', () => {
+    const transcript = new Transcript(() => undefined);
+    const { data, ...rest } = structured('snapshot', message('x', '1'), message('y', '2'));
+    transcript.apply({ ...rest, data: { ...data, pagination: { has_older_messages: true, truncated_before_message: 'x' } } } as never);
+    transcript.prepend('x', [placed(300, 'a'), placed(499, 'b')] as never, 'e300');
+    transcript.apply(structured('upsert', { ...placed(500, '1'), id: 'x' }, placed(503, 'd'), placed(502, 'c'), message('z', '3')));
+    transcript.apply(structured('upsert', placed(400, 'late')));
+    expect(textsOf(transcript)).toEqual(['e300 a', 'e400 late', 'e499 b', 'x 1', 'y 2', 'e502 c', 'e503 d', 'z 3']);
+  });
+
   it('takes no page before an entry that has gone since it was asked for', () => {
     const transcript = new Transcript(() => undefined);
     transcript.apply(structured('snapshot', ...Array.from({ length: 2_000 }, (_, n) => placed(1_000 + n, 'a'))));

@@ -31,6 +31,8 @@ export class Transcript {
   #last = 0;
   /** How many entries somebody has paged back to, and may be reading. */
   #paged = 0;
+  /** How many pages are on their way. */
+  #held = 0;
   #snapshot = EMPTY;
   #scheduled = false;
   readonly #listeners = new Set<() => void>();
@@ -56,12 +58,29 @@ export class Transcript {
   prepend(asked: string | undefined, messages: readonly Message[], before: string | undefined): void {
     if (asked !== this.#before) return;
     this.#first = messages[0]?.place ?? this.#first;
-    const older = new Map(messages.filter(isShown).map((message) => [message.id, message]));
-    for (const [id, message] of this.#messages) older.set(id, message);
+    const older = new Map<string, Message>();
+    let last = 0;
+    for (const message of messages) {
+      last = message.place ?? last;
+      if (isShown(message)) older.set(message.id, { ...message, place: last });
+    }
+    // What a release told that tells no places stands after all that is older.
+    for (const [id, message] of this.#messages) older.set(id, { ...message, place: Math.max(message.place ?? 0, last) });
+    this.#last = Math.max(this.#last, last);
     this.#paged = Math.min(MOST_PAGED, this.#paged + older.size - this.#messages.size);
     this.#messages = older;
     this.#before = before;
     this.changed();
+  }
+
+  /** While an older page is on its way nothing goes: it would have no place any more. Gives what says that it has come. */
+  hold(): () => void {
+    this.#held++;
+    return () => {
+      this.#held--;
+      this.#trim();
+      this.changed();
+    };
   }
 
   /** Whoever has paged back reads at the end again: what he left may go. */
@@ -84,8 +103,12 @@ export class Transcript {
       }
     }
     this.#put(structured_messages);
+    this.#trim();
+  }
+
+  #trim(): void {
     for (const id of this.#messages.keys()) {
-      if (this.#messages.size <= MOST + this.#paged) break;
+      if (this.#held > 0 || this.#messages.size <= MOST + this.#paged) break;
       this.#messages.delete(id);
       const first = this.#messages.values().next().value!;
       this.#before = first.id;
@@ -98,8 +121,8 @@ export class Transcript {
     let moved = false;
     for (const message of messages) {
       const known = this.#messages.get(message.id);
-      // A release before this one tells no places: there an entry stands where it came first.
-      const place = message.place ?? known?.place ?? this.#last;
+      // A release before this one tells no places: there an entry stands where it came first, also once another release has changed it.
+      const place = known?.place ?? message.place ?? this.#last;
       if (!isShown(message)) this.#messages.delete(message.id);
       else if (known !== undefined || this.#before === undefined || place >= this.#first) {
         this.#messages.set(message.id, { ...message, place });

@@ -60,6 +60,7 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
   const agents = useSubAgents(city, id);
   const older = async (): Promise<void> => {
     const asked = told.before;
+    const come = transcript.hold();
     try {
       const page = await get<Schemas['SessionTranscriptGetResponse']>(inCity(city, `session/${part(id)}/transcript`), {
         query: { format: 'structured', before: asked, limit: OLDER, ...(thinking ? { include_thinking: true } : {}) },
@@ -75,6 +76,8 @@ function Talk({ city, id, thinking }: TalkProps): ReactNode {
       );
     } catch (refused) {
       setError(refused);
+    } finally {
+      come();
     }
   };
   const questions = useMemo(
