@@ -633,8 +633,15 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'What somebody has left in a tab is told apart from what is his who signs in.',
     file: 'ui/src/api/whose.ts',
-    find: 'before !== null && before !== who',
-    replace: 'before !== null && before === null',
+    find: 'before !== null && !maybeSame(before, who)',
+    replace: 'before !== null && before.length < 0',
+    test: 'ui/src/api/whose.spec.ts',
+  },
+  {
+    guard: 'What somebody has written before a key was asked for is still his.',
+    file: 'ui/src/api/whose.ts',
+    find: 'before === who || before === ANYBODY',
+    replace: 'before === who',
     test: 'ui/src/api/whose.spec.ts',
   },
   {

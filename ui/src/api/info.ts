@@ -3,7 +3,7 @@ import { hub } from '../live/hub.js';
 import { get, onUnauthorized, Refusal } from './client.js';
 import { keyNow, onKeyChange } from './key.js';
 import type { Info } from './types.js';
-import { forgetKept, isAnothers, leave } from './whose.js';
+import { forgetKept, isAnothers, leave, whoOf } from './whose.js';
 
 /** Who calls, and what he may: what the page shows as possible. The service stays the judge. */
 export type Signing =
@@ -31,9 +31,6 @@ export async function askUnlessIn(): Promise<void> {
   await under;
   if (signing.kind !== 'in') await ask();
 }
-
-/** Who somebody is to this page: he may have several keys of one name. */
-export const whoOf = ({ caller }: Info): string => JSON.stringify(caller.kind === 'key' ? caller.name : null);
 
 async function look(): Promise<void> {
   const mine = ++round;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { forgetKept, isAnothers, leave, type TabStorage } from './whose.js';
+import { forgetKept, isAnothers, leave, nextOf, whoOf, type Person, type TabStorage } from './whose.js';
 
 describe('what a tab keeps', () => {
   let kept: Map<string, string>;
@@ -26,6 +26,24 @@ describe('what a tab keeps', () => {
 
   it('is of whoever signs in again, and of nobody else', () => {
     expect(['ann', 'ann', 'bob', 'bob', 'ann'].map((who) => isAnothers(who, () => tab))).toEqual([false, false, true, false, true]);
+  });
+
+  it('is of whoever came without a key, where one is needed since, and again where none is', () => {
+    const another = (...names: readonly string[]): boolean[] => names.map((who) => isAnothers(who, () => tab));
+    expect(another('null', 'null', 'ann', 'null', 'ann', 'null', 'bob')).toEqual([false, false, false, false, false, false, true]);
+    leave(() => tab);
+    expect(another('null', 'null', 'ann')).toEqual([true, false, false]);
+    let person: Person | undefined;
+    const turns = ['null', 'ann', 'null', 'ann', 'bob', 'null', 'ann'].map((who) => (person = nextOf(person, who)).nth);
+    expect(turns).toEqual([0, 0, 0, 0, 1, 1, 2]);
+  });
+
+  it('is of whoever may read the file of the first key, also once there is another one in it', () => {
+    const named = (name: string): string => whoOf({ caller: { kind: 'key', name } });
+    expect(named('admin-0123456789ab')).toBe(named('admin-ba9876543210'));
+    expect([named('admin-ann'), named('null')]).toEqual(['"admin-ann"', '"null"']);
+    expect(whoOf({ caller: { kind: 'session', name: 'null' } })).toBe('session null');
+    expect(whoOf({ caller: { kind: 'anybody', name: 'ann' } })).toBe('null');
   });
 
   it('is gone when somebody signs out, and whoever comes then is another one', () => {

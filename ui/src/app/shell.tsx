@@ -1,7 +1,8 @@
 import { Link, Outlet, useNavigate, useParams, useRouter, useRouterState } from '@tanstack/react-router';
 import { useCallback, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from 'react';
+import { ask, isNewer, useSigning } from '../api/info.js';
 import { forgetKey, keyNow } from '../api/key.js';
-import { ask, isNewer, useSigning, whoOf } from '../api/info.js';
+import { nextOf, whoOf, type Person } from '../api/whose.js';
 import { Leaving, useKeys } from '../lib/keys.js';
 import { toggleTheme, useDark } from '../lib/theme.js';
 import { countWords } from '../lib/waiting.js';
@@ -53,12 +54,12 @@ export function Shell(): ReactNode {
   ]);
 
   // Who was signed in when the key was refused finds all as it was; who signs out, or is somebody else, does not.
-  const who = useRef<string>(undefined);
-  if (signing.kind === 'in') who.current = whoOf(signing.info);
+  const who = useRef<Person>(undefined);
+  if (signing.kind === 'in') who.current = nextOf(who.current, whoOf(signing.info));
   else if (signing.kind === 'out' && keyNow() === null) who.current = undefined;
   if (signing.kind === 'out' && who.current === undefined) return <SignIn why={signing.why} />;
   return (
-    <div key={who.current} className="flex h-full flex-col md:flex-row">
+    <div key={who.current?.nth} className="flex h-full flex-col md:flex-row">
       <a href="#main" className="sr-only focus:not-sr-only focus:absolute focus:z-50 focus:m-2 focus:rounded focus:bg-panel focus:p-2">
         Skip to the view
       </a>
