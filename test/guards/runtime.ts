@@ -185,6 +185,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'where it has too many members',
   },
   {
+    guard: 'Of a line whose lists have no commas between them no list is kept.',
+    file: `${ACP}/measure.ts`,
+    find: 'own > MAX_OWN || inner.length > MAX_ENDS ?',
+    replace: 'own > MAX_OWN || inner.length > MAX_ENDS * 1e6 ?',
+    test: BOUNDS,
+    name: 'is left out where no commas',
+  },
+  {
     guard: 'A message of an agent counts for the memory that its members take.',
     file: `${ACP}/wire.ts`,
     find: 'bytes: line.length + members * MEMBER_BYTES',

@@ -15,7 +15,7 @@ import {
 import type { RuntimeEvent } from '../port.js';
 import { accepted, endAll, failed, start } from '../testing/acp-agents.js';
 import { readEvents, scripted } from '../testing/scripted-agent.js';
-import { MAX_MEMBERS } from './measure.js';
+import { MAX_MEMBERS, measured } from './measure.js';
 import { LiveOptions } from './options.js';
 import { Permissions } from './permissions.js';
 import { PermissionRequest } from './schemas.js';
@@ -296,6 +296,17 @@ describe('a message', () => {
     expect(seen.map(({ message }) => message.method)).toEqual(['_own/words']);
     expect(answers).toEqual([{ jsonrpc: '2.0', id: 'q', error: { code: -32_600, message: `it has more than ${MAX_MEMBERS} members` } }]);
     expect(badLines).toBe(3);
+  });
+
+  // Guard: it takes as long, and a gigabyte, where nothing is between its members.
+  it('is left out where no commas are between its lists', async () => {
+    const line = `{"jsonrpc":"2.0","method":"_own/x","id":1,"params":${'[]'.repeat(MAX_MEMBERS + 1)}}`;
+    expect(await looked(line)).toEqual([]);
+    expect([badLines, answers]).toEqual([1, []]);
+    expect(measured(Buffer.from(line)).head()).toBeUndefined();
+    const own = (n: number): Buffer => Buffer.from(`{${Array.from({ length: n }, (_, at) => `"m${at}":[[{}],{}]`).join(',')}}`);
+    expect(JSON.parse(measured(own(101)).head()!)).toMatchObject({ m0: null, m100: null });
+    expect(measured(own(102)).head()).toBeUndefined();
   });
 
   it('counts for the memory that its members take', async () => {

@@ -6,6 +6,8 @@ export const MAX_MEMBERS = 50_000;
 export const MEMBER_BYTES = 32;
 /** Members of the message itself: the protocol has four. */
 const MAX_OWN = 100;
+/** Where lists and objects among them begin and end. Without commas between them there may be millions in a line, which is no message then. */
+const MAX_ENDS = 2 * (MAX_OWN + 1);
 
 const [QUOTE, COMMA, BACKSLASH] = [0x22, 0x2c, 0x5c];
 const [LIST, LIST_END, OBJECT, OBJECT_END] = [0x5b, 0x5d, 0x7b, 0x7d];
@@ -15,7 +17,7 @@ const NOTHING = Buffer.from('null');
 export interface Measure {
   readonly depth: number;
   readonly members: number;
-  /** The message with `null` for each list and object in it; undefined where there are too many of its own members. */
+  /** The message with `null` for each list and object in it; undefined where there are too many of its own. */
   readonly head: () => string | undefined;
 }
 
@@ -35,17 +37,17 @@ export function measured(line: Buffer): Measure {
       case LIST:
       case OBJECT:
         members++;
-        if (level++ === 1 && own <= MAX_OWN) inner.push(at);
+        if (level++ === 1 && inner.length <= MAX_ENDS) inner.push(at);
         if (level > depth) depth = level;
         break;
       case LIST_END:
       case OBJECT_END:
-        if (--level === 1 && own <= MAX_OWN) inner.push(at + 1);
+        if (--level === 1 && inner.length <= MAX_ENDS) inner.push(at + 1);
         break;
       default:
     }
   }
-  return { depth, members, head: () => (own > MAX_OWN ? undefined : without(line, inner)) };
+  return { depth, members, head: () => (own > MAX_OWN || inner.length > MAX_ENDS ? undefined : without(line, inner)) };
 }
 
 /** Where the quote is that ends a text. */
