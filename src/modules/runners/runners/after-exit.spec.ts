@@ -155,7 +155,7 @@ describe('a start that has failed', () => {
 describe('a lost runner', () => {
   it.each([
     ['creating', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW, losses: [NOW] } }],
-    ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW, losses: [NOW] } }],
+    ['active', { to: 'asleep', reason: 'runner-lost', set: { wake_request: 'failover', wake_requested_at: NOW } }],
     ['draining', { to: 'asleep', reason: 'runner-lost', set: {} }],
     ['suspended', { to: 'same', set: {} }],
   ] as const)('leaves one that is %s', (state, expected) => {
@@ -163,34 +163,50 @@ describe('a lost runner', () => {
   });
 
   // Guard: what takes a worker's memory would take that of all others, one after the other.
-  it('lets a session that loses one after the other wait longer and longer, and quarantines it', () => {
-    let lost = row();
-    const waits: unknown[] = [];
-    for (const seconds of [0, 60, 120, 180, 240, 2_100]) {
-      const now = inSeconds(seconds);
-      const decision = afterLoss(lost, { queued: false, now });
-      const { not_before, quarantined_until, failure, ...set } = decision.to === 'closed' ? never(decision) : decision.set;
-      const until = not_before ?? quarantined_until ?? now;
-      waits.push([decision.to, (until.getTime() - now.getTime()) / 1000, failure?.match(/\d+ times/)?.[0]]);
-      expect(set.wake_request).toBe('failover');
-      lost = row({ losses: set.losses! });
+  it('lets a session that loses one after the other wait longer and longer, and keeps it', () => {
+    for (const state of ['active', 'creating'] as const) {
+      let lost = row({ state });
+      const waits: unknown[] = [];
+      for (const seconds of [0, 60, 120, 180, 240, 1_000, 2_400]) {
+        const now = inSeconds(seconds);
+        const decision = afterLoss(lost, { queued: false, inTurn: state === 'active', now });
+        const { not_before, failure, losses, wake_request } = decision.to === 'closed' ? never(decision) : decision.set;
+        const wait = ((not_before ?? now).getTime() - now.getTime()) / 1000;
+        const pause = [600, 300, 60, 15, 0].find((least) => wait >= least)!;
+        expect(wait).toBeLessThanOrEqual(2 * pause);
+        waits.push([decision.to, pause, failure?.match(/\d+ times/)?.[0], wake_request]);
+        lost = row({ state, losses: losses! });
+      }
+      expect(waits).toEqual([
+        ['asleep', 0, undefined, 'failover'],
+        ['asleep', 0, undefined, 'failover'],
+        ['asleep', 15, '3 times', 'failover'],
+        ['asleep', 60, '4 times', 'failover'],
+        ['asleep', 300, '5 times', 'failover'],
+        ['asleep', 600, '6 times', 'failover'],
+        ['asleep', 600, '7 times', 'failover'],
+      ]);
     }
-    expect(waits).toEqual([
-      ['asleep', 0, undefined],
-      ['asleep', 0, undefined],
-      ['asleep', 15, '3 times'],
-      ['asleep', 60, '4 times'],
-      ['quarantined', 1_800, '5 times'],
-      ['quarantined', 1_800, '6 times'],
-    ]);
+  });
+
+  // Guard: those that are lost with the one that does it would come back with it, each time.
+  it('gives each session a pause of its own', () => {
+    const losses = [ago(30), ago(20), ago(10)];
+    const pauses = ['gc-1', 'gc-2', 'gc-3'].map((id) => afterLoss(row({ id, losses }), facts({ inTurn: true })));
+    expect(new Set(pauses.map((decision) => JSON.stringify(decision))).size).toBe(3);
+  });
+
+  it('costs one nothing that does nothing, however often', () => {
+    const losses = [ago(50), ago(40), ago(30), ago(20), ago(10)];
+    expect(afterLoss(row({ losses }), facts())).toEqual(afterLoss(row(), facts()));
   });
 
   it('is forgotten after an hour, and counts for nobody who is to stop, or of whom nothing has run', () => {
     const losses = [ago(3_700), ago(3_600), ago(3_599), ago(1)];
-    expect(afterLoss(row({ losses }), facts())).toMatchObject({ to: 'asleep', set: { losses: [ago(3_599), ago(1), NOW] } });
+    expect(afterLoss(row({ losses }), facts({ inTurn: true }))).toMatchObject({ to: 'asleep', set: { losses: [ago(3_599), ago(1), NOW] } });
     for (const decision of [
-      afterLoss(row({ losses, stop_request: 'reset' }), facts()),
-      afterLoss(row({ losses, state: 'draining' }), facts()),
+      afterLoss(row({ losses, stop_request: 'reset' }), facts({ inTurn: true })),
+      afterLoss(row({ losses, state: 'draining' }), facts({ inTurn: true })),
       givenBack(row({ losses }), facts()),
     ]) {
       expect(decision).not.toHaveProperty('set.losses');

@@ -3,6 +3,7 @@ import { doubled } from '../../../platform/time/doubled.js';
 import { MAX_FAILED_STARTS } from '../../sessions/session-store/session-rest.js';
 import type { SessionPatch, SessionRow } from '../../sessions/session-store/session-row.js';
 import { CLOSE_CODES, type CloseCode, type SleepReason, type WakeRequest } from '../../sessions/session-store/session-states.js';
+import { share } from '../../sessions/session-store/settings.js';
 
 /** What becomes of a session whose process is confirmed dead. Pure: the transaction that applies it reads the facts under the row's lock. */
 export type Decision =
@@ -47,14 +48,13 @@ export const EXIT_SETTINGS: ExitSettings = {
 };
 
 /**
- * Workers are lost for many reasons, and all their sessions with them: two losses cost none of them a moment. One after all pauses is quarantined; it
- * may take down two workers an hour then.
+ * Workers are lost for many reasons, and all their sessions with them: two losses cost none of them a moment. After more of them one only waits: its
+ * messages are accepted, it keeps its work, and nobody has to help it. It may take down some six workers an hour then, a pool so many for each of its places.
  */
 const LOSSES = {
   windowMs: 3_600_000,
-  /** After the first, second, third … within the window. */
-  pausesMs: [0, 0, 15_000, 60_000] as readonly number[],
-  quarantineMs: 1_800_000,
+  /** After the first, second, third … within the window: this, or up to twice as long. */
+  pausesMs: [0, 0, 15_000, 60_000, 300_000, 600_000] as readonly number[],
 };
 
 const BACKOFF_MS = 1_000;
@@ -119,21 +119,21 @@ export function afterFailedStart(
 
 /**
  * After its runner is gone for good; what it ran is dead or is ended before the next start. What a session does may be what its runner was lost
- * for: one that has lost several in a row, and finished no turn between them, takes the next one down less and less often.
+ * for: one that has lost several in a row, and finished no turn between them, takes the next one down less and less often. One that did nothing at
+ * that moment is not what it was lost for.
  */
-export function afterLoss(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'now'>): Decision {
+export function afterLoss(row: SessionRow, facts: Pick<ExitFacts, 'queued' | 'inTurn' | 'now'>): Decision {
   const decision = givenBack(row, facts);
   const { now } = facts;
   if (row.stop_request !== null || decision.to !== 'asleep' || decision.set.wake_request !== 'failover') return decision;
+  if (row.state === 'active' && !facts.inTurn) return decision;
   const losses = [...(row.losses ?? []).filter((at) => at.getTime() > now.getTime() - LOSSES.windowMs), now];
-  const failure = `its worker was lost ${losses.length} times in a row, and it finished no turn between them`;
-  const pause = LOSSES.pausesMs[losses.length - 1];
+  const pause = LOSSES.pausesMs[losses.length - 1] ?? LOSSES.pausesMs.at(-1)!;
   if (pause === 0) return { ...decision, set: { ...decision.set, losses } };
-  const until = new Date(now.getTime() + (pause ?? LOSSES.quarantineMs));
-  const set = { ...decision.set, losses, failure };
-  return pause === undefined
-    ? { to: 'quarantined', reason: 'quarantine', set: { ...set, quarantined_until: until }, message: failure }
-    : { ...decision, set: { ...set, not_before: until } };
+  const failure = `its worker was lost ${losses.length} times in a row, and it finished no turn between them`;
+  // Each has a pause of its own: those that were lost with the one that does it come back without it, and finish a turn.
+  const not_before = new Date(now.getTime() + pause * (1 + share(`${row.id}.${row.generation}`)));
+  return { ...decision, set: { ...decision.set, losses, failure, not_before } };
 }
 
 /** After its runner has taken it and knows nothing of it: nothing has run. */

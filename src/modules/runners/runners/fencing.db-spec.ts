@@ -87,7 +87,9 @@ describe('a runner that is gone', () => {
     const { pk } = await a.create(fixture.city);
     await fixture.until(pk, 'active');
     await sql`update sessions set losses = array[now(), now()] where pk = ${pk}`.execute(fixture.db);
-    a.kill();
+    const killed = a.killAt('message.after_prompt');
+    await a.send(fixture.city, pk, 'what takes it down');
+    await killed;
     const b = await fixture.runner('b');
     const row = await fixture.when(pk, ({ not_before }) => not_before !== null);
     expect(row).toMatchObject({ state: 'asleep', wake_request: 'failover', failure: expect.stringContaining('lost 3 times in a row') });

@@ -5,6 +5,8 @@ export const NOW = new Date('2030-01-01T00:00:00Z');
 /** A session that runs, as far as its end looks at it. */
 export const running = (over: Partial<SessionRow> = {}): SessionRow =>
   ({
+    id: 'gc-1',
+    generation: 1,
     state: 'active',
     stop_request: null,
     stop_reason: null,
