@@ -143,6 +143,16 @@ describe('a start that has failed', () => {
     expect(afterFailedStart(creating({ stop_request: 'close' }), 'busy', facts()).to).toBe('closed');
   });
 
+  // Guard: while a database or a host has no room, all that is wanted would be tried every few seconds.
+  it.each([
+    [5, 10],
+    [20, 40],
+    [60, 60],
+  ])('is put off for twice as long each time in a row: after %d s for %d', (before, seconds) => {
+    const again = afterFailedStart(creating(), 'busy', facts(), undefined, before * 1_000);
+    expect(again).toMatchObject({ to: 'asleep', set: { not_before: inSeconds(seconds) } });
+  });
+
   it('is a handover when it was called off', () => {
     expect(afterFailedStart(creating(), 'aborted', facts())).toMatchObject({ to: 'asleep', set: { wake_request: 'handover' } });
   });

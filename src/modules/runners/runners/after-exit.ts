@@ -34,8 +34,9 @@ export interface ExitSettings {
   readonly rateLimitMs: number;
   /** Starts that fail in a row before the session has failed. */
   readonly maxFailedStarts: number;
-  /** Until a start is tried again that failed for the state of the host, or of the database: that counts as none. */
+  /** Until a start is tried again that failed for the state of the host, or of the database, which counts as none: twice as long each time in a row. */
   readonly busyMs: number;
+  readonly maxBusyMs: number;
 }
 
 export const EXIT_SETTINGS: ExitSettings = {
@@ -45,6 +46,7 @@ export const EXIT_SETTINGS: ExitSettings = {
   rateLimitMs: 1_800_000,
   maxFailedStarts: MAX_FAILED_STARTS,
   busyMs: 5_000,
+  maxBusyMs: 60_000,
 };
 
 /**
@@ -90,6 +92,8 @@ export function afterFailedStart(
   failure: Exclude<StartFailure, 'unconfirmed_dead'> | 'busy',
   facts: ExitFacts,
   settings = EXIT_SETTINGS,
+  /** How long the start before it was put off. */
+  putOffMs = 0,
 ): Decision {
   if (row.stop_request !== null) return asWished(row, facts);
   if (row.state !== 'creating') return { to: 'same', set: {} };
@@ -98,7 +102,10 @@ export function afterFailedStart(
     case 'aborted':
       return asleep(row, facts, 'handover', { wake: 'handover' });
     case 'busy':
-      return asleep(row, facts, 'handover', { wake: 'handover', inMs: settings.busyMs });
+      return asleep(row, facts, 'handover', {
+        wake: 'handover',
+        inMs: Math.min(Math.max(settings.busyMs, 2 * putOffMs), settings.maxBusyMs),
+      });
     case 'auth_required':
       return { to: 'failed-create', reason: 'auth-required', set: { failed_starts } };
     case 'not_found':

@@ -3,7 +3,7 @@ import { isHostShort } from '../../../platform/runtime/shortages.js';
 import { spanned } from '../../../platform/telemetry/spans.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
-import { isPassing } from '../../sessions/launch/passing.js';
+import { putsOff } from '../../sessions/launch/passing.js';
 import { createTarget } from '../../sessions/sessions/sessions.operations.js';
 import { AutoResetEvent } from '../../../platform/time/auto-reset-event.js';
 import type { InboxItem } from './inbox.repository.js';
@@ -116,7 +116,7 @@ export class SessionActor {
       if (error instanceof Fenced) return;
       if (error instanceof StartError) return await this.#startFailed(error).catch(this.#unexpected);
       this.#unexpected(error);
-      const failed = isPassing(error) ? new HostBusy(String(error), { cause: error }) : new StartError('died', String(error));
+      const failed = putsOff(error) ? new HostBusy(String(error), { cause: error }) : new StartError('died', String(error));
       await this.#startFailed(failed).catch(this.#unexpected);
     }
   }
@@ -143,9 +143,11 @@ export class SessionActor {
       await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
       return this.#settle({ decide: failedStart('died', this.claimed.breaker), how: 'start_failed', message });
     }
-    if (error instanceof HostBusy) {
-      if (isHostShort(error)) this.short();
-      return this.#settle({ decide: failedStart('busy', this.claimed.breaker), how: 'start_failed', message });
+    const isShort = isHostShort(error);
+    if (isShort) this.short();
+    if (isShort || error instanceof HostBusy) {
+      const decide = failedStart('busy', this.claimed.breaker, this.claimed.putOffMs);
+      return this.#settle({ decide, how: 'start_put_off', message });
     }
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
     await this.#recordFailure(stderrTail);

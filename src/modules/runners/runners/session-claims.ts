@@ -34,6 +34,8 @@ export interface Claimed {
   readonly restarted: 'reset' | 'fresh' | 'reconfigured' | undefined;
   /** Of its city; undefined: off. */
   readonly breaker: BreakerSettings | undefined;
+  /** How long its last start was put off for want of room; 0 when it was not. */
+  readonly putOffMs: number;
 }
 
 /** A city, and what somebody has found who has looked for what can be started there. */
@@ -219,11 +221,15 @@ export class SessionClaims {
     };
     const started = await changes.move(row, 'start', { reason: null, set });
     if (restarted !== undefined && restarted !== 'reset') await this.messages.goOn(changes, started, row.epoch);
-    return { city, row: started, token: minted.token, restarted };
+    return { city, row: started, token: minted.token, restarted, putOffMs: putOffMs(row) };
   }
 }
 
 class LeaseGone extends Error {}
+
+function putOffMs({ wake_request, not_before, state_at }: SessionRow): number {
+  return wake_request === 'handover' && not_before !== null ? not_before.getTime() - state_at.getTime() : 0;
+}
 
 /** As whoever asks whether the session could be started is told: by what its city runs, and not by what it was made with. */
 function presetOf(candidate: Candidate, { config, presets }: Asked): string | null {

@@ -23,11 +23,19 @@ export interface ProcessEnd {
 /** Starts that say nothing of what was started. */
 const BLAMELESS: ReadonlySet<string> = new Set(['aborted', 'busy', 'auth_required']);
 
-/** What becomes of a session whose process could not be started. */
-export function failedStart(failure: Parameters<typeof afterFailedStart>[1], breaker: BreakerSettings | undefined): Ended['decide'] {
+/**
+ * What becomes of a session whose process could not be started.
+ *
+ * @param putOffMs how long the start before it was put off
+ */
+export function failedStart(
+  failure: Parameters<typeof afterFailedStart>[1],
+  breaker: BreakerSettings | undefined,
+  putOffMs = 0,
+): Ended['decide'] {
   return (row, facts) => {
     const fruitless = row.stop_request === null && !BLAMELESS.has(failure);
-    const decision = afterFailedStart(row, failure, { ...facts, productive: false });
+    const decision = afterFailedStart(row, failure, { ...facts, productive: false }, EXIT_SETTINGS, putOffMs);
     return withBreaker(row, decision, { fruitless, now: facts.now }, breaker);
   };
 }

@@ -24,7 +24,7 @@ export interface Owned {
 export interface Ended {
   readonly decide: (row: SessionRow, facts: SessionFacts) => Decision;
   /** How its end is told instead of `session.stopped`. */
-  readonly how?: 'crashed' | 'start_failed' | 'start_timeout' | undefined;
+  readonly how?: 'crashed' | 'start_failed' | 'start_timeout' | 'start_put_off' | undefined;
   /** For people: what it said at its end. */
   readonly message?: string | undefined;
   readonly stderrTail?: string | undefined;
@@ -183,6 +183,7 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
           payload: { session_id: row.id, template: row.template, ...(reason === undefined ? {} : { reason }) },
         });
     case 'start_timeout':
+    case 'start_put_off':
     case 'start_failed': {
       const payload = {
         session_id: row.id,
@@ -190,8 +191,9 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
         to: decision.to,
         generation: row.generation,
         ...(reason === undefined ? {} : { reason }),
-        attempt: row.failed_starts + 1,
-        ...again(decision),
+        // One that was put off is none of those that are counted.
+        ...(how === 'start_put_off' ? {} : { attempt: row.failed_starts + 1 }),
+        ...again(decision, how === 'start_put_off' ? {} : { attempts: MAX_FAILED_STARTS }),
       };
       return (facts) => event(SessionStartFailed, { ...facts, payload });
     }
@@ -199,7 +201,7 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
 }
 
 /** When a start is tried again that has failed. */
-function again(decision: Decision): { readonly attempts?: number; readonly retry_at?: string } {
+function again(decision: Decision, counted: { readonly attempts?: number }): { readonly attempts?: number; readonly retry_at?: string } {
   const at = decision.to === 'asleep' ? decision.set.not_before : undefined;
-  return at === undefined || at === null ? {} : { attempts: MAX_FAILED_STARTS, retry_at: at.toISOString() };
+  return at === undefined || at === null ? {} : { ...counted, retry_at: at.toISOString() };
 }

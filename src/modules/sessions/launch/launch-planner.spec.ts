@@ -23,6 +23,8 @@ it.each([
 
 it.each([
   ['what nobody knows', new Error('what is this'), 'timeout', 'the start could not be prepared: what is this'],
+  ['a full disk', coded('ENOSPC'), 'timeout', 'the start could not be prepared: it says ENOSPC'],
+  ['a full disk, as a folder tells it', new StartError('died', 'it is full', '', { cause: coded('ENOSPC') }), 'died', 'it is full'],
   ['what is not there', new StartError('not_found', 'there is none'), 'not_found', 'there is none'],
 ])('what does not is a failed start: %s', async (_, error, failure, message) => {
   const thrown = await failed(error);

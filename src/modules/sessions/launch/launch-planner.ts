@@ -21,7 +21,7 @@ import { LaunchRepository } from './launch.repository.js';
 import { mcpServersOf } from './mcp-servers.js';
 import { fingerprintWithPlace, partsWithPlace } from './place-fingerprint.js';
 import { networkOf } from './network.js';
-import { isPassing } from './passing.js';
+import { putsOff } from './passing.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';
 import { promptOf } from './prompt.js';
 import { scriptDocument } from './script-document.js';
@@ -56,9 +56,9 @@ export class LaunchPlanner {
     try {
       return await this.#plan(city, row, token);
     } catch (error) {
-      if (error instanceof StartError && !isPassing(error.cause)) throw error;
+      if (error instanceof StartError && !putsOff(error.cause)) throw error;
       const why = `the start could not be prepared: ${error instanceof Error ? error.message : String(error)}`;
-      throw isPassing(error) ? new HostBusy(why, { cause: error }) : new StartError('timeout', why, '', { cause: error });
+      throw putsOff(error) ? new HostBusy(why, { cause: error }) : new StartError('timeout', why, '', { cause: error });
     }
   }
 
