@@ -35,10 +35,18 @@ export const RUNTIME: readonly Guard[] = [
   {
     guard: 'Frames of a tool call are kept as long as they are stored with it.',
     file: `${ACP}/tools.ts`,
-    find: 'if (this.#rawBytes > ENTRY_BYTES) this.#raw = undefined;',
-    replace: '',
+    find: 'this.#rawBytes > ENTRY_BYTES && ',
+    replace: 'this.#rawBytes < 0 && ',
     test: BOUNDS,
     name: 'keeps its frames as long as',
+  },
+  {
+    guard: 'Frames of a tool call count for what is stored of them, and not for their memory.',
+    file: `${ACP}/tools.ts`,
+    find: 'kept.size ??= sizeOf(kept.frame)',
+    replace: 'kept.size ??= kept.bytes',
+    test: BOUNDS,
+    name: 'keeps frames of many members',
   },
   {
     guard: 'A tool call that is too large is cut.',

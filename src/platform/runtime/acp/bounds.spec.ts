@@ -47,14 +47,23 @@ const CLEAN = 'a\ufffdb\ufffd';
 
 describe('a tool call', () => {
   it('keeps its frames as long as they are stored with it', () => {
-    tool('t', {}, ENTRY_BYTES / 2);
-    tool('t', {}, ENTRY_BYTES / 2);
+    const own = 'x'.repeat(ENTRY_BYTES / 2 - 100);
+    tool('t', { own }, ENTRY_BYTES / 2);
+    tool('t', { own }, ENTRY_BYTES / 2);
     expect(last().raw).toHaveLength(2);
-    tool('t', {}, 1);
+    tool('t', { own: own.slice(-200) }, 1);
     expect(last()).not.toHaveProperty('raw');
     tool('t', {}, 1);
     expect(last()).not.toHaveProperty('raw');
     expect(told.at(-1)!.bytes).toBeLessThan(100);
+  });
+
+  it('keeps frames of many members that take more memory than is stored of them', () => {
+    const rawInput = Array.from({ length: 10_000 }, () => ({ at: 1 }));
+    for (let n = 0; n < 4; n++) tool('t', { rawInput }, sizeOf(rawInput) + 20_000 * 32);
+    expect(last().raw).toHaveLength(4);
+    tool('t', { rawInput, own: 'x'.repeat(ENTRY_BYTES / 2) }, sizeOf(rawInput) + 20_000 * 32 + ENTRY_BYTES / 2);
+    expect(last()).not.toHaveProperty('raw');
   });
 
   it('that is too large keeps the beginning of its texts', () => {

@@ -3,13 +3,21 @@ import type { Block, EntryStatus, RuntimeEvent } from '../port.js';
 import { memberOf, textOf } from './content.js';
 import type { ToolCall } from './schemas.js';
 
+interface Frame {
+  readonly frame: unknown;
+  /** About how much memory it holds. */
+  readonly bytes: number;
+  /** What is stored of it: less, where it has many members. Measured once that counts. */
+  size?: number;
+}
+
 /** One tool call as it is so far: a call, and updates that replace what they name. */
 export class Tool {
   #call: ToolCall;
   /** At the most; measured when it is too much. */
   #callBytes = 0;
   /** Undefined once there is more of it than is stored with an entry. */
-  #raw: { readonly frame: unknown; readonly bytes: number }[] | undefined = [];
+  #raw: Frame[] | undefined = [];
 
   constructor(
     private readonly id: string,
@@ -42,7 +50,8 @@ export class Tool {
     // A tool that tells its progress for hours keeps its first frames and the last one.
     if (this.#raw.length >= MAX_RAW_FRAMES) this.#raw.pop();
     this.#raw.push({ frame, bytes });
-    if (this.#rawBytes > ENTRY_BYTES) this.#raw = undefined;
+    if (this.#rawBytes > ENTRY_BYTES && this.#raw.reduce((sum, kept) => sum + (kept.size ??= sizeOf(kept.frame)), 0) > ENTRY_BYTES)
+      this.#raw = undefined;
   }
 
   /** Of a call that is too large, what would be stored of it stays. */
