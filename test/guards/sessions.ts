@@ -329,7 +329,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Who waits for a session hears of each start that fails.',
     file: 'src/modules/runners/runners/session-exits.ts',
-    find: '...again(decision),',
+    find: '...again(decision, isCounted),',
     replace: '',
     test: 'test/e2e/cli-commands.e2e-spec.ts',
     name: 'which attempt it was',
@@ -1019,8 +1019,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A start that is put off is none of those that are counted.',
     file: 'src/modules/runners/runners/session-exits.ts',
-    find: "how === 'start_put_off' ? {} : { attempts: MAX_FAILED_STARTS }",
-    replace: "how === 'start_timeout' ? {} : { attempts: MAX_FAILED_STARTS }",
+    find: "how !== 'start_put_off'",
+    replace: "how !== 'start_timeout'",
     test: BUSY,
     name: 'its messages wait: HostBusy',
   },

@@ -185,15 +185,15 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
     case 'start_timeout':
     case 'start_put_off':
     case 'start_failed': {
+      const isCounted = how !== 'start_put_off';
       const payload = {
         session_id: row.id,
         from: row.state,
         to: decision.to,
         generation: row.generation,
         ...(reason === undefined ? {} : { reason }),
-        // One that was put off is none of those that are counted.
-        ...(how === 'start_put_off' ? {} : { attempt: row.failed_starts + 1 }),
-        ...again(decision, how === 'start_put_off' ? {} : { attempts: MAX_FAILED_STARTS }),
+        ...(isCounted ? { attempt: row.failed_starts + 1 } : {}),
+        ...again(decision, isCounted),
       };
       return (facts) => event(SessionStartFailed, { ...facts, payload });
     }
@@ -201,7 +201,7 @@ function eventOf(row: SessionRow, decision: Decision, { how }: Ended): ((facts: 
 }
 
 /** When a start is tried again that has failed. */
-function again(decision: Decision, counted: { readonly attempts?: number }): { readonly attempts?: number; readonly retry_at?: string } {
+function again(decision: Decision, isCounted: boolean): { readonly attempts?: number; readonly retry_at?: string } {
   const at = decision.to === 'asleep' ? decision.set.not_before : undefined;
-  return at === undefined || at === null ? {} : { ...counted, retry_at: at.toISOString() };
+  return at === undefined || at === null ? {} : { ...(isCounted ? { attempts: MAX_FAILED_STARTS } : {}), retry_at: at.toISOString() };
 }
