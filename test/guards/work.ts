@@ -744,8 +744,8 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A session neither begins nor closes a step that waits.',
     file: 'src/modules/work/work/held.ts',
-    find: "if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)",
-    replace: "if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 1)",
+    find: 'run === id || blockers === 0) return undefined;',
+    replace: 'run === id || blockers <= 1) return undefined;',
     test: OTHERS,
     name: 'is opened by no session',
   },

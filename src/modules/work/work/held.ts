@@ -48,8 +48,7 @@ export async function requireMayBecome(
     if (held === undefined) return;
     throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is being worked on by ${held.assignee}`);
   }
-  if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)
-    throw problem('forbidden', `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`);
+  if (status !== 'open') requireOnTurn({ session }, bead);
   if (status !== 'closed') return;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;
@@ -62,13 +61,30 @@ export async function requireMayBecome(
 }
 
 /** Of a run: a wait is a gate of none. */
-const isGate = ({ issue_type: type, run_id: run }: BeadRecord): boolean => type === WAIT_TYPE && run !== null;
+const isGate = ({ issue_type: type, run_id: run }: Pick<BeadRecord, 'issue_type' | 'run_id'>): boolean =>
+  type === WAIT_TYPE && run !== null;
+
+const leftToOthers = ({ id, run_id: run }: Pick<BeadRecord, 'id' | 'run_id'>): string =>
+  `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`;
 
 /** A gate of a run is opened by what its formula says, a human one by a person: sessions leave it as it is. @throws ProblemError forbidden */
 export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
-  const { id, run_id: run } = bead;
   if (session === undefined || !isGate(bead)) return;
-  throw problem('forbidden', `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`);
+  throw problem('forbidden', leftToOthers(bead));
+}
+
+/** Why no session begins or closes a bead, or has it closed by what it launches: it is a gate of a run, or a step of one that waits for others. */
+export function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open_blockers'>): string | undefined {
+  const { id, run_id: run, open_blockers: blockers } = bead;
+  if (isGate(bead)) return leftToOthers(bead);
+  if (run === null || run === id || blockers === 0) return undefined;
+  return `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`;
+}
+
+/** @throws ProblemError forbidden for a session that would begin or close what is not on its turn */
+export function requireOnTurn({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
+  const why = session && notOnTurn(bead);
+  if (why !== undefined) throw problem('forbidden', why);
 }
 
 /**
