@@ -69,9 +69,9 @@ export class ConvoysService {
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found; forbidden for a session where a step of a run would leave. */
+  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found; forbidden for a session where a step of a run would leave, or as `close` where that completes it. */
   remove(city: CityScope, id: string, body: ConvoyRemoveInputBody, caller: Principal): Promise<Done<Status>> {
-    return this.work.run(city, caller.actor, async (work) => {
+    return this.work.run(city, caller, async (work) => {
       await requireConvoy(work, id);
       const items = await this.#beads(work, body.items);
       const edges = await work.edges(id, 'down');

@@ -2,6 +2,7 @@ import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
 import { event } from '../../../platform/event-log/event.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
+import { requireMayBecome } from './held.js';
 import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
@@ -61,9 +62,10 @@ export async function closeUnblockedStep(work: Work, { id, issue_type: type, run
   if (type === 'convoy' && run !== null) await closeIfCompleted(work, id);
 }
 
-/** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. */
+/** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. @throws ProblemError forbidden for a session that may not close it itself */
 export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {
   if (!(await isConvoyCompleted(work.tx, work.city.streamId, id))) return false;
+  await requireMayBecome({ session: work.session }, work, await work.require(id), 'closed');
   await work.close(id, COMPLETED);
   return true;
 }

@@ -31,8 +31,10 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 }
 
 /**
- * What a session may not do to the status of a bead: open a gate of a run, begin or close a step that still waits, end a run at a gate or what others have
- * under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it. @throws ProblemError forbidden
+ * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits, end a
+ * run at a gate or what others have under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it.
+ *
+ * @throws ProblemError forbidden
  */
 export async function requireMayBecome(
   { session }: Pick<Principal, 'session'>,
@@ -42,16 +44,18 @@ export async function requireMayBecome(
 ): Promise<void> {
   if (session === undefined || status === undefined || status === bead.status) return;
   const { id, run_id: run } = bead;
+  requireNotHeld({ session }, bead);
   requireNoGate({ session }, bead);
   if (bead.status === 'closed') {
     const held = await work.heldBehind(id, session.names);
     if (held === undefined) return;
-    throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is being worked on by ${held.assignee}`);
+    const is = held.assignee === null ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
+    throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is ${is}`);
   }
   if (status !== 'open') requireOnTurn({ session }, bead);
   if (status !== 'closed') return;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
-  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;
+  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return;
   const held = await work.heldWithin(id, session.names);
   if (held === undefined) return;
   throw problem(

@@ -312,12 +312,17 @@ export class WorkRepository {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The first bead that others than `names` have under way and that `id` would block again. From what is under way, which is less than what depends on it. */
+  /** The first bead that others than `names` have under way, or gate that its run waits at, and that `id` would block again. From what is under way, which is less than what depends on it. */
   async heldBehind(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
     const { rows } = await sql<Held>`
-      select b.id, b.assignee from beads b
-      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[]) and exists (
-        select from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking)
+      select b.id, b.assignee from (
+        select o.id, o.assignee from beads o
+        where o.stream_id = ${streamId} and o.status = 'in_progress' and o.assignee <> all(${[...names]}::text[])
+        union all
+        select g.id, g.assignee from beads g join beads t on t.stream_id = g.stream_id and t.run_id = g.run_id
+        where t.stream_id = ${streamId} and t.id = ${id} and bead_is_gate(g)) b
+      where exists (
+        select from bead_dependencies d where d.stream_id = ${streamId} and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking)
       order by b.id limit 1`.execute(tx);
     return rows[0];
   }
