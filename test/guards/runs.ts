@@ -314,4 +314,20 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: SESSIONS,
     name: 'where that waits by its end',
   },
+  {
+    guard: 'A session adds no gate, and no step that waits, to a convoy that a run works on.',
+    file: 'src/modules/work/convoys/convoys.service.ts',
+    find: 'if (why === undefined || !(await',
+    replace: 'if (why === undefined || (await',
+    test: SESSIONS,
+    name: 'gets no gate of a run',
+  },
+  {
+    guard: 'A convoy that was made for the bead of a run is one that the run works on, too.',
+    file: 'src/modules/work/convoys/convoys.repository.ts',
+    find: 'and convoy_id = ${convoy} limit 1`',
+    replace: 'and source_id = ${convoy} limit 1`',
+    test: SESSIONS,
+    name: 'gets no gate of a run',
+  },
 ];

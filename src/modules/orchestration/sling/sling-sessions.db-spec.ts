@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
-import type { Principal } from '../../../contract/principal.js';
+import { ANYBODY, type Principal } from '../../../contract/principal.js';
+import { Idempotency } from '../../../platform/idempotency/idempotency.js';
+import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
+import { ConvoysRepository } from '../../work/convoys/convoys.repository.js';
+import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { launches, recipeOf, type Launches } from '../runs/testing/launches.js';
 import { hands, slings, type Slings } from './testing/slings.js';
 
@@ -13,6 +17,8 @@ let a: Slings;
 const HEAD = '[requires]\nformula_compiler = ">=2.0.0"\n[[steps]]\nid = "s"\ntitle = "S"\n';
 const GRAPH = `formula = "graph"\n${HEAD}`;
 const DRAIN = `formula = "drain"\n${HEAD}drain = { formula = "item", member_access = "exclusive" }\n`;
+/** Its drain is due once its first step is done. */
+const LATE = `formula = "late"\n${HEAD}[[steps]]\nid = "all"\ntitle = "All"\nneeds = ["s"]\ndrain = { formula = "item", member_access = "exclusive" }\n`;
 const ITEM = `formula = "item"\n${HEAD.replace('"S"', '"Weigh {{issue}}"')}`;
 const GATED = `formula = "gated"
 [[steps]]
@@ -29,7 +35,7 @@ beforeEach(async () => {
   fixture = await workFixture();
   runs = launches(fixture);
   h = hands(fixture);
-  a = slings(fixture, fixture.work, { texts: { graph: GRAPH, drain: DRAIN, item: ITEM } });
+  a = slings(fixture, fixture.work, { texts: { graph: GRAPH, drain: DRAIN, late: LATE, item: ITEM } });
 });
 afterEach(() => fixture.close());
 
@@ -65,6 +71,40 @@ const convoyOf = (...members: string[]): Promise<string> =>
     await work.putEdges(id, members, 'tracks');
     return id;
   });
+
+describe('a convoy that a run of a person works on', () => {
+  // Guards: a session has no gate, and no step that waits, ended by a drain that a person has launched and that is not due yet.
+  it('gets no gate of a run and no step that waits from a session', async () => {
+    const convoys = new ConvoysService(new ConvoysRepository(fixture.db), fixture.work, new Idempotency(new IdempotencyRepository()));
+    const add = (convoy: string, item: string, caller: Principal = session()) =>
+      convoys.add(fixture.city, convoy, { items: [item] }, caller);
+    const { run, a: first, b, gate } = await gated();
+    await h.close(first);
+    const [member, source] = [await h.create(), await h.create()];
+    const convoy = await convoyOf(member);
+    // What nothing works on follows what it likes.
+    for (const item of [gate, b]) await add(await convoyOf(member), item);
+    const drain = await launched('late', convoy);
+    const input = (await runs.run(await launched('late', source)))!.convoy_id!;
+    for (const on of [convoy, input])
+      for (const [item, why] of [
+        [gate, `bead ${gate} is a gate of run ${run}, which sessions leave to whoever opens it`],
+        [b, `bead ${b} is a step of run ${run} that waits for others: sessions neither begin nor close it`],
+      ] as const)
+        await expect(add(on, item)).rejects.toMatchObject({
+          ...{ problem: 'forbidden', detail: `forbidden: a run works on convoy ${on}, and may end what is added to it: ${why}` },
+        });
+    const free = await h.create();
+    await add(convoy, free);
+    await add(input, gate, ANYBODY);
+    const { rows } = await sql<{ id: string }>`select id from beads where run_id = ${drain} and ref like '%.s'`.execute(fixture.db);
+    await h.close(rows[0]!.id);
+    for (const id of [member, free]) expect((await h.bead(id)).labels).toHaveLength(1);
+    expect(await h.bead(gate)).toMatchObject({ status: 'open', labels: [] });
+    await h.close(drain);
+    await add(convoy, gate);
+  });
+});
 
 describe('a graph that a session launches', () => {
   // Guards: a session ends no gate, and no step that waits, by way of a run of its own.
