@@ -124,6 +124,27 @@ describe('a gate of a run', () => {
     expect((await changes.reopen(as(a))).bead.status).toBe('open');
   });
 
+  it('is blocked by no session by what is outside of its run, whoever it is assigned to, until that is over', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'gate-b', string>;
+    const outside = await h.create();
+    await dependencies.add(fixture.city, gate, { depends_on_id: outside, type: 'blocks' }, ANYBODY);
+    await changes.close(as(a), 'done');
+    await changes.close(as(outside), 'done');
+    await changes.update(as(gate, ANYBODY), { assignee: 'human' });
+    await refused(() => changes.reopen(as(outside)), `bead ${gate}, which waits for ${outside}, is a gate that its run waits at`);
+    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} waits at its gate ${gate}, which sessions do not end`);
+    await changes.close(as(run.id, ANYBODY), 'done');
+    expect((await changes.reopen(as(outside))).bead.status).toBe('open');
+  });
+
+  it('is blocked by no session where it is a step with that type', async () => {
+    const typed = `formula = "typed"\n${STEPS}type = "gate"\n`;
+    const { a, b } = (await stepsOf(await runs.launch({ recipe: recipeOf(typed) }))) as Record<'a' | 'b', string>;
+    await changes.close(as(a), 'done');
+    await refused(() => changes.reopen(as(a)), `bead ${b}, which waits for ${a}, is a gate that its run waits at`);
+  });
+
   it('is not opened by what is a convoy either', async () => {
     const run = await runs.launch({ recipe: recipeOf(GATED) });
     const { a, b, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'gate-b', string>;
@@ -335,7 +356,8 @@ describe('what another session has under way', () => {
 });
 
 describe('a convoy with a run in which another session has something under way', () => {
-  const closes = (id: string): string => `bead ${id} is being worked on by deacon`;
+  const closes = (convoy: string, id: string): string =>
+    `convoy ${convoy} would be completed by it: bead ${id} is being worked on by deacon`;
 
   // Guards: a session closes no convoy by what it takes out of it, or away from it, that it may not close itself.
   it('is completed by no session', async () => {
@@ -346,15 +368,15 @@ describe('a convoy with a run in which another session has something under way',
     const { a } = (await stepsOf(run)) as Record<'a', string>;
     await begin(a, 'deacon');
     await changes.close(as(done), 'done');
-    await refused(() => convoys.remove(city, convoy, { items: [open] }, session('mayor')), closes(a));
+    await refused(() => convoys.remove(city, convoy, { items: [open] }, session('mayor')), closes(convoy, a));
     await changes.update(as(child), { parent: convoy });
     await convoys.remove(city, convoy, { items: [open] }, session('mayor'));
-    await refused(() => changes.update(as(child), { parent: elsewhere }), closes(a));
-    await refused(() => convoys.remove(city, convoy, { items: [child] }, session('mayor')), closes(a));
+    await refused(() => changes.update(as(child), { parent: elsewhere }), closes(convoy, a));
+    await refused(() => convoys.remove(city, convoy, { items: [child] }, session('mayor')), closes(convoy, a));
     await changes.relabel(as(convoy), { addLabels: ['owned'] });
     await changes.update(as(child), { parent: elsewhere });
-    await refused(() => changes.relabel(as(convoy), { removeLabels: ['owned'] }), closes(a));
-    await refused(() => changes.update(as(convoy), { remove_labels: ['owned'] }), closes(a));
+    await refused(() => changes.relabel(as(convoy), { removeLabels: ['owned'] }), closes(convoy, a));
+    await refused(() => changes.update(as(convoy), { remove_labels: ['owned'] }), closes(convoy, a));
     expect(await runs.run(run.id)).toMatchObject({ outcome: null });
     await changes.relabel(as(convoy, session('deacon')), { removeLabels: ['owned'] });
     expect((await h.bead(convoy)).status).toBe('closed');
@@ -370,15 +392,15 @@ describe('a convoy with a run in which another session has something under way',
     const { city } = fixture;
     await dependencies.add(city, step, { depends_on_id: blocker, type: 'blocks' }, session('mayor'));
     await changes.close(as(await h.create({ parent: step })), 'done');
-    await refused(() => dependencies.remove(city, step, blocker, session('mayor')), closes(run.id));
-    await refused(() => dependencies.add(city, step, { depends_on_id: blocker, type: 'related' }, session('mayor')), closes(run.id));
+    await refused(() => dependencies.remove(city, step, blocker, session('mayor')), closes(step, run.id));
+    await refused(() => dependencies.add(city, step, { depends_on_id: blocker, type: 'related' }, session('mayor')), closes(step, run.id));
     await dependencies.remove(city, step, blocker, ANYBODY);
     expect((await h.bead(step)).status).toBe('closed');
   });
 });
 
 // Guard: a session closes nothing that another one has under way, convoys either.
-it('closes no convoy that another session has under way, in no way', async () => {
+it('closes no convoy that another session has under way', async () => {
   const { city } = fixture;
   const done = await h.create();
   const open = await h.create();
@@ -389,7 +411,10 @@ it('closes no convoy that another session has under way, in no way', async () =>
   await refused(() => convoys.close(city, convoy, undefined, session('mayor')), held);
   await refused(() => convoys.land(city, convoy, { force: true }, session('mayor')), held);
   await changes.relabel(as(convoy), { removeLabels: ['owned'] });
-  await refused(() => convoys.remove(city, convoy, { items: [open] }, session('mayor')), held);
+  await refused(
+    () => convoys.remove(city, convoy, { items: [open] }, session('mayor')),
+    `convoy ${convoy} would be completed by it: ${held}`,
+  );
   await convoys.close(city, convoy, undefined, session('deacon'));
   expect((await h.bead(convoy)).status).toBe('closed');
 });

@@ -1,8 +1,9 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
+import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
-import { requireMayBecome } from './held.js';
+import { whyNotBecome } from './held.js';
 import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
@@ -65,7 +66,8 @@ export async function closeUnblockedStep(work: Work, { id, issue_type: type, run
 /** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. @throws ProblemError forbidden for a session that may not close it itself */
 export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {
   if (!(await isConvoyCompleted(work.tx, work.city.streamId, id))) return false;
-  await requireMayBecome({ session: work.session }, work, await work.require(id), 'closed');
+  const why = work.session && (await whyNotBecome(work.session, work, await work.require(id), 'closed'));
+  if (why !== undefined) throw problem('forbidden', `convoy ${id} would be completed by it: ${why}`);
   await work.close(id, COMPLETED);
   return true;
 }

@@ -1,4 +1,4 @@
-import { heldFrom, type Principal } from '../../../contract/principal.js';
+import { heldFrom, type Principal, type SessionCaller } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { WAIT_TYPE } from './wait-states.js';
@@ -11,8 +11,12 @@ export const NO_WORK: readonly string[] = ['gc:session', 'gc:order-tracking', 'o
 export const isHold = (label: string): boolean => label.startsWith('hold:') || NO_WORK.includes(label);
 
 /** Why a session may not change a bead: somebody else has it under way. */
+const whyHeld = (session: SessionCaller, { id, status, assignee }: BeadRecord): string | undefined =>
+  status === 'in_progress' ? heldFrom(session, id, assignee) : undefined;
+
+/** The same, for whoever calls. */
 export function heldByOther({ session }: Pick<Principal, 'session'>, bead: BeadRecord): ProblemError | undefined {
-  const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
+  const why = session && whyHeld(session, bead);
   return why === undefined ? undefined : problem('forbidden', why);
 }
 
@@ -42,26 +46,31 @@ export async function requireMayBecome(
   bead: BeadRecord,
   status: string | undefined,
 ): Promise<void> {
-  if (session === undefined || status === undefined || status === bead.status) return;
+  const why = session && status && (await whyNotBecome(session, work, bead, status));
+  if (why) throw problem('forbidden', why);
+}
+
+/** Why a session may not give a bead a status; undefined where it may. */
+export async function whyNotBecome(session: SessionCaller, work: Work, bead: BeadRecord, status: string): Promise<string | undefined> {
+  if (status === bead.status) return undefined;
   const { id, run_id: run } = bead;
-  requireNotHeld({ session }, bead);
-  requireNoGate({ session }, bead);
+  const kept = whyHeld(session, bead) ?? (isGate(bead) ? leftToOthers(bead) : undefined);
+  if (kept !== undefined) return kept;
   if (bead.status === 'closed') {
     const held = await work.heldBehind(id, session.names);
-    if (held === undefined) return;
-    const is = held.assignee === null ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
-    throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is ${is}`);
+    if (held === undefined) return undefined;
+    const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
+    return `bead ${held.id}, which waits for ${id}, is ${is}`;
   }
-  if (status !== 'open') requireOnTurn({ session }, bead);
-  if (status !== 'closed') return;
+  const waits = status === 'open' ? undefined : notOnTurn(bead);
+  if (waits !== undefined || status !== 'closed') return waits;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
-  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return;
+  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
   const held = await work.heldWithin(id, session.names);
-  if (held === undefined) return;
-  throw problem(
-    'forbidden',
-    heldFrom(session, held.id, held.assignee) ?? `run ${id} waits at its gate ${held.id}, which sessions do not end`,
-  );
+  if (held === undefined) return undefined;
+  return held.gate
+    ? `run ${id} waits at its gate ${held.id}, which sessions do not end`
+    : `bead ${held.id} is being worked on by ${held.assignee}`;
 }
 
 /** Of a run: a wait is a gate of none. */
