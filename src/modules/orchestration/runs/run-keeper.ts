@@ -10,7 +10,7 @@ import type { Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
 import { RunEndings } from './run-endings.service.js';
 import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
-import { isOthers, type RunRow } from './run-row.js';
+import { whyLeft, type RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
@@ -175,7 +175,7 @@ export class RunKeeper implements OnModuleInit {
     return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
   }
 
-  /** A graph is done: its outcome, its root, and on success what it was launched for, unless that has become somebody else's than the session's that launched it. */
+  /** A graph is done: its outcome, its root, and on success what it was launched for, unless the session that launched it may not end that by now. */
   async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
     const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
     await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
@@ -184,7 +184,7 @@ export class RunKeeper implements OnModuleInit {
     const source = await work.find(run.source_id);
     if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
     if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    if (!isOthers(run, source)) await work.close(source.id, `workflow ${run.id} passed`);
+    if (whyLeft(run, source) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
     // It goes on by itself: who has it may give it back to the queue that does such work.
     else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }

@@ -1,4 +1,5 @@
 import type { BeadRecord } from '../../work/work/bead-record.js';
+import { notOnTurn } from '../../work/work/held.js';
 
 export type RunStatus = 'pending' | 'active' | 'waiting' | 'canceling' | 'completed' | 'failed' | 'canceled' | 'skipped';
 export type RunOutcome = 'pass' | 'fail' | 'skipped' | 'canceled';
@@ -59,7 +60,11 @@ export type NewRun = Pick<
   | 'gates'
 >;
 
-/** Whether a bead is somebody else's than the session's that has launched a run: the end of the run does not end it. */
-export function isOthers({ asked_by: names }: Pick<RunRow, 'asked_by'>, { assignee }: Pick<BeadRecord, 'assignee'>): boolean {
-  return names !== null && assignee !== null && !names.includes(assignee);
+type Ended = Pick<BeadRecord, 'id' | 'assignee' | 'issue_type' | 'run_id' | 'open_blockers'>;
+
+/** Why the end of a run that a session has launched does not end a bead: it is somebody else's, or the session may not close it itself. */
+export function whyLeft({ asked_by: names }: Pick<RunRow, 'asked_by'>, bead: Ended): string | undefined {
+  if (names === null) return undefined;
+  const { id, assignee } = bead;
+  return assignee !== null && !names.includes(assignee) ? `${id} is assigned to ${assignee}` : notOnTurn(bead);
 }

@@ -104,6 +104,47 @@ describe('a gate of a run', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 
+  // Guards: a gate that is blocked is one that its run does not wait at, which a session could end then.
+  it('is blocked by no session, by an edge or by opening a step again', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'gate-b', string>;
+    expect((await changes.close(as(a), 'done')).bead.status).toBe('closed');
+    expect((await changes.reopen(as(a, ANYBODY))).bead.status).toBe('open');
+    await changes.close(as(a), 'done');
+    const outside = await h.create();
+    const { city } = fixture;
+    const isGate = `bead ${gate} is a gate of run ${run.id}, which sessions leave to whoever opens it`;
+    await refused(() => dependencies.add(city, gate, { depends_on_id: outside, type: 'blocks' }, session('mayor')), isGate);
+    const waits = `bead ${gate}, which waits for ${a}, is a gate that its run waits at`;
+    await refused(() => changes.reopen(as(a)), waits);
+    await refused(() => changes.update(as(a), { status: 'open' }), waits);
+    await dependencies.add(city, gate, { depends_on_id: outside, type: 'blocks' }, ANYBODY);
+    await refused(() => dependencies.remove(city, gate, outside, session('mayor')), isGate);
+    // Its run does not wait at it now.
+    expect((await changes.reopen(as(a))).bead.status).toBe('open');
+  });
+
+  it('is blocked by no session by what is outside of its run, whoever it is assigned to, until that is over', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { a, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'gate-b', string>;
+    const outside = await h.create();
+    await dependencies.add(fixture.city, gate, { depends_on_id: outside, type: 'blocks' }, ANYBODY);
+    await changes.close(as(a), 'done');
+    await changes.close(as(outside), 'done');
+    await changes.update(as(gate, ANYBODY), { assignee: 'human' });
+    await refused(() => changes.reopen(as(outside)), `bead ${gate}, which waits for ${outside}, is a gate that its run waits at`);
+    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} waits at its gate ${gate}, which sessions do not end`);
+    await changes.close(as(run.id, ANYBODY), 'done');
+    expect((await changes.reopen(as(outside))).bead.status).toBe('open');
+  });
+
+  it('is blocked by no session where it is a step with that type', async () => {
+    const typed = `formula = "typed"\n${STEPS}type = "gate"\n`;
+    const { a, b } = (await stepsOf(await runs.launch({ recipe: recipeOf(typed) }))) as Record<'a' | 'b', string>;
+    await changes.close(as(a), 'done');
+    await refused(() => changes.reopen(as(a)), `bead ${b}, which waits for ${a}, is a gate that its run waits at`);
+  });
+
   it('is not opened by what is a convoy either', async () => {
     const run = await runs.launch({ recipe: recipeOf(GATED) });
     const { a, b, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'gate-b', string>;
@@ -260,7 +301,7 @@ describe('a step that another session has under way', () => {
     const held = `bead ${begun} is being worked on by deacon`;
     await refused(() => changes.close(as(source), 'done'), held);
     await begin(source, 'mayor');
-    await refused(() => changes.close(as(source, session('witness')), 'over'), held);
+    await refused(() => changes.close(as(source, session('witness')), 'over'), `bead ${source} is being worked on by mayor`);
     expect((await changes.close(as(source), 'done')).bead.status).toBe('closed');
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
     // A gate that the run is at keeps it, whoever ends what it is for.
@@ -312,4 +353,68 @@ describe('what another session has under way', () => {
     await h.close(x);
     expect((await changes.reopen(as(t))).bead.status).toBe('open');
   });
+});
+
+describe('a convoy with a run in which another session has something under way', () => {
+  const closes = (convoy: string, id: string): string =>
+    `convoy ${convoy} would be completed by it: bead ${id} is being worked on by deacon`;
+
+  // Guards: a session closes no convoy by what it takes out of it, or away from it, that it may not close itself.
+  it('is completed by no session', async () => {
+    const [open, done, child, elsewhere] = [await h.create(), await h.create(), await h.create(), await h.create()];
+    const { city } = fixture;
+    const convoy = (await convoys.create(city, { title: 'All', items: [open, done] }, undefined, ANYBODY)).value.id;
+    const run = await runs.launch({ recipe: recipeOf(TREE), source: convoy });
+    const { a } = (await stepsOf(run)) as Record<'a', string>;
+    await begin(a, 'deacon');
+    await changes.close(as(done), 'done');
+    await refused(() => convoys.remove(city, convoy, { items: [open] }, session('mayor')), closes(convoy, a));
+    await changes.update(as(child), { parent: convoy });
+    await convoys.remove(city, convoy, { items: [open] }, session('mayor'));
+    await refused(() => changes.update(as(child), { parent: elsewhere }), closes(convoy, a));
+    await refused(() => convoys.remove(city, convoy, { items: [child] }, session('mayor')), closes(convoy, a));
+    await changes.relabel(as(convoy), { addLabels: ['owned'] });
+    await changes.update(as(child), { parent: elsewhere });
+    await refused(() => changes.relabel(as(convoy), { removeLabels: ['owned'] }), closes(convoy, a));
+    await refused(() => changes.update(as(convoy), { remove_labels: ['owned'] }), closes(convoy, a));
+    expect(await runs.run(run.id)).toMatchObject({ outcome: null });
+    await changes.relabel(as(convoy, session('deacon')), { removeLabels: ['owned'] });
+    expect((await h.bead(convoy)).status).toBe('closed');
+  });
+
+  it('is a step that no session completes by taking away what it waits for', async () => {
+    const outer = await runs.launch({ recipe: recipeOf(TREE) });
+    const { a: step } = (await stepsOf(outer)) as Record<'a', string>;
+    await changes.update(as(step, ANYBODY), { type: 'convoy' });
+    const run = await runs.launch({ recipe: recipeOf(WISP), source: step });
+    await begin(run.id, 'deacon');
+    const blocker = await h.create();
+    const { city } = fixture;
+    await dependencies.add(city, step, { depends_on_id: blocker, type: 'blocks' }, session('mayor'));
+    await changes.close(as(await h.create({ parent: step })), 'done');
+    await refused(() => dependencies.remove(city, step, blocker, session('mayor')), closes(step, run.id));
+    await refused(() => dependencies.add(city, step, { depends_on_id: blocker, type: 'related' }, session('mayor')), closes(step, run.id));
+    await dependencies.remove(city, step, blocker, ANYBODY);
+    expect((await h.bead(step)).status).toBe('closed');
+  });
+});
+
+// Guard: a session closes nothing that another one has under way, convoys either.
+it('closes no convoy that another session has under way', async () => {
+  const { city } = fixture;
+  const done = await h.create();
+  const open = await h.create();
+  const convoy = (await convoys.create(city, { title: 'All', items: [done, open], owned: true }, undefined, ANYBODY)).value.id;
+  await changes.close(as(done), 'done');
+  await begin(convoy, 'deacon');
+  const held = `bead ${convoy} is being worked on by deacon`;
+  await refused(() => convoys.close(city, convoy, undefined, session('mayor')), held);
+  await refused(() => convoys.land(city, convoy, { force: true }, session('mayor')), held);
+  await changes.relabel(as(convoy), { removeLabels: ['owned'] });
+  await refused(
+    () => convoys.remove(city, convoy, { items: [open] }, session('mayor')),
+    `convoy ${convoy} would be completed by it: ${held}`,
+  );
+  await convoys.close(city, convoy, undefined, session('deacon'));
+  expect((await h.bead(convoy)).status).toBe('closed');
 });

@@ -3,7 +3,7 @@ import { problem, ProblemError } from '../../../contract/problems.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
 import type { BeadChange, BeadRecord } from '../../work/work/bead-record.js';
-import { heldByOther, requireNotOthers } from '../../work/work/held.js';
+import { heldByOther, requireNotOthers, requireOnTurn } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { objectionsTo, refusal, ROUTE, standing, type Objection, type Obstacles } from './sling-objections.js';
 import type { SlingOrder } from './sling-order.js';
@@ -80,7 +80,7 @@ export class SlingDispatch {
 
   /**
    * What a graph is launched for goes to nobody itself, and is done when the graph is. A session launches none for what is assigned to another
-   * one, which may have begun it by the time the graph ends.
+   * one, which may have begun it by the time the graph ends, nor for what it may not close itself.
    *
    * @throws ProblemError sling_missing_bead, sling_cross_rig, forbidden
    */
@@ -88,6 +88,7 @@ export class SlingDispatch {
     const bead = await work.find(id);
     if (bead === undefined) throw missing(id, `formulas v2 target ${id} not found`);
     requireNotOthers(order, bead);
+    requireOnTurn(order, bead);
     const other = order.force ? undefined : otherRig(bead, order);
     if (other !== undefined) throw other;
   }

@@ -143,7 +143,7 @@ export class BeadChangesService {
 
   /** `becomes`: the status that the change gives the bead. */
   async #write({ city, id, caller, expected }: Target, change: Change, becomes?: string): Promise<Changed> {
-    const { value: bead, index } = await this.work.run(city, caller.actor, async (work) => {
+    const { value: bead, index } = await this.work.run(city, caller, async (work) => {
       const before = await work.require(id);
       assertExpected(before, expected);
       requireNoGate(caller, before);

@@ -147,6 +147,15 @@ export class ConvoysRepository {
     return rows;
   }
 
+  /** Whether a run that goes on works on it. What a run works on was made of what it is for: looked for among the live runs that are for something. */
+  async isWorkedOn(tx: Tx, streamId: number, convoy: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from runs where stream_id = ${streamId} and source_id is not null and outcome is null and convoy_id = ${convoy} limit 1`.execute(
+      tx,
+    );
+    return rows.length === 1;
+  }
+
   /** Of slung beads, the ids of the convoys that follow them and are not closed, by the bead's. */
   async liveSlingConvoys(tx: Tx, streamId: number, beads: readonly string[]): Promise<Map<string, string>> {
     const { rows } = await sql<{ id: string; source: string }>`

@@ -8,7 +8,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
-import { requireKindKept, requireMayBecome, requireOrderKept } from '../work/held.js';
+import { notOnTurn, requireKindKept, requireMayBecome, requireOrderKept } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
@@ -52,7 +52,7 @@ export class ConvoysService {
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is closed, bead_not_found, dependency_cycle; forbidden for a session where it is a step of a run that waits for an item. */
+  /** @throws ProblemError convoy_not_found, invalid_request, wrong_state when it is closed, bead_not_found, dependency_cycle; forbidden for a session where it is a step of a run that waits for an item, or a run would end with it what the session may not close. */
   add(city: CityScope, id: string, body: ConvoyAddInputBody, caller: Principal): Promise<Done<ConvoyAddOutputBody>> {
     return this.work.run(city, caller.actor, async (work) => {
       const convoy = await requireConvoy(work, id);
@@ -64,14 +64,15 @@ export class ConvoysService {
         items.filter((item) => item.issue_type === 'convoy').map((item) => item.id),
       );
       await requireOrderKept(caller, work, convoy, items);
+      await this.#requireOnTurn(caller, work, id, items);
       await this.#track(work, id, items);
       return { status: 'updated', ...closedOf(items) };
     });
   }
 
-  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found; forbidden for a session where a step of a run would leave. */
+  /** @throws ProblemError convoy_not_found, invalid_request, also for what is no member; bead_not_found; forbidden for a session where a step of a run would leave, or as `close` where that completes it. */
   remove(city: CityScope, id: string, body: ConvoyRemoveInputBody, caller: Principal): Promise<Done<Status>> {
-    return this.work.run(city, caller.actor, async (work) => {
+    return this.work.run(city, caller, async (work) => {
       await requireConvoy(work, id);
       const items = await this.#beads(work, body.items);
       const edges = await work.edges(id, 'down');
@@ -179,6 +180,13 @@ export class ConvoysService {
     const created = await work.require(id);
     work.emit(event(ConvoyCreated, { ...work.facts(created), message: created.title, payload: {} }));
     return created;
+  }
+
+  /** A run that a person has launched ends what it drains, whoever has added that: sessions add nothing that they may not close. @throws ProblemError forbidden */
+  async #requireOnTurn({ session }: Principal, work: Work, id: string, items: readonly BeadRecord[]): Promise<void> {
+    const why = session && items.map((item) => notOnTurn(item)).find((reason) => reason !== undefined);
+    if (why === undefined || !(await this.repository.isWorkedOn(work.tx, work.city.streamId, id))) return;
+    throw problem('forbidden', `a run works on convoy ${id}, and may end what is added to it: ${why}`);
   }
 
   async #track(work: Work, id: string, items: readonly BeadRecord[]): Promise<void> {

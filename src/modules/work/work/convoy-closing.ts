@@ -1,7 +1,9 @@
 import { ConvoyClosed } from '../../../contract/events/convoys.events.js';
+import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { completedOf, countMembers, isConvoyCompleted } from './convoy-members.js';
+import { whyNotBecome } from './held.js';
 import type { ChangedReaction, ClosedReaction, DependentsReaction, RemovedReaction, Work } from './work.js';
 
 const COMPLETED = 'convoy autoclose: all children closed';
@@ -61,9 +63,11 @@ export async function closeUnblockedStep(work: Work, { id, issue_type: type, run
   if (type === 'convoy' && run !== null) await closeIfCompleted(work, id);
 }
 
-/** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. */
+/** Closes a convoy that has lost its last open member; false when it still waits for something, or for its owner. @throws ProblemError forbidden for a session that may not close it itself */
 export async function closeIfCompleted(work: Work, id: string): Promise<boolean> {
   if (!(await isConvoyCompleted(work.tx, work.city.streamId, id))) return false;
+  const why = work.session && (await whyNotBecome(work.session, work, await work.require(id), 'closed'));
+  if (why !== undefined) throw problem('forbidden', `convoy ${id} would be completed by it: ${why}`);
   await work.close(id, COMPLETED);
   return true;
 }

@@ -1,4 +1,4 @@
-import { heldFrom, type Principal } from '../../../contract/principal.js';
+import { heldFrom, type Principal, type SessionCaller } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
 import { BLOCKING, type BeadRecord } from './bead-record.js';
 import { WAIT_TYPE } from './wait-states.js';
@@ -11,8 +11,12 @@ export const NO_WORK: readonly string[] = ['gc:session', 'gc:order-tracking', 'o
 export const isHold = (label: string): boolean => label.startsWith('hold:') || NO_WORK.includes(label);
 
 /** Why a session may not change a bead: somebody else has it under way. */
+const whyHeld = (session: SessionCaller, { id, status, assignee }: BeadRecord): string | undefined =>
+  status === 'in_progress' ? heldFrom(session, id, assignee) : undefined;
+
+/** The same, for whoever calls. */
 export function heldByOther({ session }: Pick<Principal, 'session'>, bead: BeadRecord): ProblemError | undefined {
-  const why = session && bead.status === 'in_progress' ? heldFrom(session, bead.id, bead.assignee) : undefined;
+  const why = session && whyHeld(session, bead);
   return why === undefined ? undefined : problem('forbidden', why);
 }
 
@@ -31,8 +35,10 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 }
 
 /**
- * What a session may not do to the status of a bead: open a gate of a run, begin or close a step that still waits, end a run at a gate or what others have
- * under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it. @throws ProblemError forbidden
+ * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits, end a
+ * run at a gate or what others have under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it.
+ *
+ * @throws ProblemError forbidden
  */
 export async function requireMayBecome(
   { session }: Pick<Principal, 'session'>,
@@ -40,35 +46,58 @@ export async function requireMayBecome(
   bead: BeadRecord,
   status: string | undefined,
 ): Promise<void> {
-  if (session === undefined || status === undefined || status === bead.status) return;
+  const why = session && status && (await whyNotBecome(session, work, bead, status));
+  if (why) throw problem('forbidden', why);
+}
+
+/** Why a session may not give a bead a status; undefined where it may. */
+export async function whyNotBecome(session: SessionCaller, work: Work, bead: BeadRecord, status: string): Promise<string | undefined> {
+  if (status === bead.status) return undefined;
   const { id, run_id: run } = bead;
-  requireNoGate({ session }, bead);
+  const kept = whyHeld(session, bead) ?? (isGate(bead) ? leftToOthers(bead) : undefined);
+  if (kept !== undefined) return kept;
   if (bead.status === 'closed') {
     const held = await work.heldBehind(id, session.names);
-    if (held === undefined) return;
-    throw problem('forbidden', `bead ${held.id}, which waits for ${id}, is being worked on by ${held.assignee}`);
+    if (held === undefined) return undefined;
+    const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
+    return `bead ${held.id}, which waits for ${id}, is ${is}`;
   }
-  if (run !== null && run !== id && status !== 'open' && bead.open_blockers > 0)
-    throw problem('forbidden', `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`);
-  if (status !== 'closed') return;
+  const waits = status === 'open' ? undefined : notOnTurn(bead);
+  if (waits !== undefined || status !== 'closed') return waits;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
-  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null && session.names.includes(bead.assignee)) return;
+  if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
   const held = await work.heldWithin(id, session.names);
-  if (held === undefined) return;
-  throw problem(
-    'forbidden',
-    heldFrom(session, held.id, held.assignee) ?? `run ${id} waits at its gate ${held.id}, which sessions do not end`,
-  );
+  if (held === undefined) return undefined;
+  return held.gate
+    ? `run ${id} waits at its gate ${held.id}, which sessions do not end`
+    : `bead ${held.id} is being worked on by ${held.assignee}`;
 }
 
 /** Of a run: a wait is a gate of none. */
-const isGate = ({ issue_type: type, run_id: run }: BeadRecord): boolean => type === WAIT_TYPE && run !== null;
+const isGate = ({ issue_type: type, run_id: run }: Pick<BeadRecord, 'issue_type' | 'run_id'>): boolean =>
+  type === WAIT_TYPE && run !== null;
+
+const leftToOthers = ({ id, run_id: run }: Pick<BeadRecord, 'id' | 'run_id'>): string =>
+  `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`;
 
 /** A gate of a run is opened by what its formula says, a human one by a person: sessions leave it as it is. @throws ProblemError forbidden */
 export function requireNoGate({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
-  const { id, run_id: run } = bead;
   if (session === undefined || !isGate(bead)) return;
-  throw problem('forbidden', `bead ${id} is a gate of run ${run}, which sessions leave to whoever opens it`);
+  throw problem('forbidden', leftToOthers(bead));
+}
+
+/** Why no session begins or closes a bead, or has it closed by what it launches: it is a gate of a run, or a step of one that waits for others. */
+export function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' | 'open_blockers'>): string | undefined {
+  const { id, run_id: run, open_blockers: blockers } = bead;
+  if (isGate(bead)) return leftToOthers(bead);
+  if (run === null || run === id || blockers === 0) return undefined;
+  return `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`;
+}
+
+/** @throws ProblemError forbidden for a session that would begin or close what is not on its turn */
+export function requireOnTurn({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
+  const why = session && notOnTurn(bead);
+  if (why !== undefined) throw problem('forbidden', why);
 }
 
 /**

@@ -46,10 +46,11 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
 
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
 
-/** What somebody else has under way; a gate is nobody's. */
+/** What somebody else has under way, or a gate that a run is at, whoever that is assigned to. */
 export interface Held {
   readonly id: string;
   readonly assignee: string | null;
+  readonly gate: boolean;
 }
 
 export interface PutEdges {
@@ -312,20 +313,31 @@ export class WorkRepository {
     return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** The first bead that others than `names` have under way and that `id` would block again. From what is under way, which is less than what depends on it. */
+  /**
+   * The first bead that others than `names` have under way, or gate that its run waits at, and that `id` would block again. From what is under way, what is armed, and
+   * what the run of `id` has, of which each is looked up: that is less than what depends on it.
+   */
   async heldBehind(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
     const { rows } = await sql<Held>`
-      select b.id, b.assignee from beads b
-      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[]) and exists (
-        select from bead_dependencies d where d.stream_id = b.stream_id and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking)
-      order by b.id limit 1`.execute(tx);
+      select b.id, b.assignee, k.gate from (
+        select o.id, false as gate from beads o
+        where o.stream_id = ${streamId} and o.status = 'in_progress' and o.assignee <> all(${[...names]}::text[])
+        union all
+        select g.id, true from beads t join beads g on g.stream_id = t.stream_id and g.run_id = t.run_id
+        where t.stream_id = ${streamId} and t.id = ${id} and bead_is_gate(g)
+        union all
+        select c.bead_id, true from run_controls c where c.stream_id = ${streamId} and c.armed_at is not null) k
+      cross join lateral (
+        select b.id, b.assignee from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
+        where d.stream_id = ${streamId} and d.issue_id = k.id and d.depends_on_id = ${id} and d.blocking limit 1) b
+      order by b.id, k.gate limit 1`.execute(tx);
     return rows[0];
   }
 
   /** What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or a gate that the run is at. */
   async heldWithin(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
     const { rows } = await sql<Held>`
-      select b.id, b.assignee from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
+      select b.id, b.assignee, bead_is_gate(b) as gate from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
       where r.stream_id = ${streamId} and r.outcome is null and r.id in (
           select ${id}
           union select s.id from runs s

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { Principal } from '../../../contract/principal.js';
 import { problem } from '../../../contract/problems.js';
 import type { Indexed } from '../../../platform/http/indexed.js';
 import { preparing } from '../../../platform/turns/preparing.js';
@@ -23,9 +24,11 @@ export interface WorkOptions extends TransactionOptions {
   readonly ahead?: readonly Ahead[] | undefined;
 }
 
+/** Whose work it is. A session takes no convoy away from what that waits for, which closes it, where it may not close it itself. */
+export type Asking = Pick<Principal, 'actor' | 'session'>;
+
 /** One of those that have nothing to do with each other. */
-export interface Part<T> extends Pick<WorkOptions, 'ahead'> {
-  readonly actor: string;
+export interface Part<T> extends Pick<WorkOptions, 'ahead'>, Asking {
   readonly body: (work: Work) => Promise<T>;
 }
 
@@ -72,11 +75,12 @@ export class WorkService {
    */
   async run<T>(
     city: CityScope,
-    actor: string,
+    by: string | Asking,
     body: (work: Work) => Promise<T>,
     { ahead, ...options }: WorkOptions = {},
   ): Promise<Done<T>> {
-    const { value, index } = await this.#run(city, [{ actor, body, ahead }], options);
+    const { actor, session }: Asking = typeof by === 'string' ? { actor: by } : by;
+    const { value, index } = await this.#run(city, [{ actor, session, body, ahead }], options);
     return { value: value[0]!, index };
   }
 
@@ -100,8 +104,8 @@ export class WorkService {
           const works: Work[] = [];
           const value: T[] = [];
           const events: (NewEvent | EventDraft)[] = [];
-          for (const { actor, body } of parts) {
-            const work = new Work(tx, city, actor, this.repository, this.#reactions, this.limits, written);
+          for (const { actor, session, body } of parts) {
+            const work = new Work(tx, city, actor, this.repository, this.#reactions, this.limits, written, session);
             works.push(work);
             value.push(await body(work));
             events.push(...work.entries());

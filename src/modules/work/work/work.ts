@@ -1,4 +1,5 @@
 import { MAX_EDGES } from '../../../contract/beads.schemas.js';
+import type { SessionCaller } from '../../../contract/principal.js';
 import { problem, ProblemError } from '../../../contract/problems.js';
 import { violatedConstraint } from '../../../platform/database/pg-errors.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -64,6 +65,8 @@ export class Work {
     private readonly reactions: Reactions,
     private readonly limits: WorkLimits,
     private readonly written: WrittenAhead,
+    /** The session that asks for it, where what closes by itself then is asked about. */
+    readonly session?: SessionCaller,
   ) {}
 
   /** Whether it has made the bead, or found it. */

@@ -7,7 +7,7 @@ import type { Outcome } from '../control/facts.js';
 import { append } from '../control/nodes.js';
 import type { DrainControl } from '../control/units.js';
 import { RunEndings } from '../run-endings.service.js';
-import { isOthers, type RunRow } from '../run-row.js';
+import { whyLeft, type RunRow } from '../run-row.js';
 import { DrainsRepository, type Units } from './drains.repository.js';
 
 /** A drain whose members are not to be taken: it is over. */
@@ -65,8 +65,8 @@ export class DrainsService implements OnModuleInit {
   }
 
   /**
-   * Ends units that have not ended, with what they hold. A member that was held and whose unit has passed is done, unless it has become somebody else's
-   * than the session's that launched the run.
+   * Ends units that have not ended, with what they hold. A member that was held and whose unit has passed is done, unless the session that launched the
+   * run may not end it by now.
    */
   async end(work: Work, which: Units, outcome: Outcome, reason: string): Promise<void> {
     const ended = await this.repository.end(work.tx, work.city.streamId, which, outcome, reason);
@@ -75,7 +75,7 @@ export class DrainsService implements OnModuleInit {
     for (const [drain, members] of held) await work.relabelAll(members, holdBy(drain), false);
     for (const { drain, n, member, outcome: how, held: had, asked_by } of ended) {
       const bead = had && how === 'pass' ? await work.find(member) : undefined;
-      if (bead !== undefined && !isOthers({ asked_by }, bead)) await work.close(member, `unit ${n} of ${drain} passed`);
+      if (bead !== undefined && whyLeft({ asked_by }, bead) === undefined) await work.close(member, `unit ${n} of ${drain} passed`);
     }
     const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
     if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
@@ -85,8 +85,8 @@ export class DrainsService implements OnModuleInit {
   async #reserved(work: Work, run: RunRow, members: readonly BeadRecord[]): Promise<string | undefined> {
     const begun = members.find(({ status }) => status === 'in_progress');
     if (begun !== undefined) return `${begun.id} is being worked on by ${begun.assignee ?? 'somebody'}`;
-    const others = members.find((member) => isOthers(run, member));
-    if (others !== undefined) return `${others.id} is assigned to ${others.assignee}`;
+    const left = members.map((member) => whyLeft(run, member)).find((why) => why !== undefined);
+    if (left !== undefined) return left;
     const inner = members.find(({ id, run_id: own }) => own === id || own === run.id);
     if (inner !== undefined) return `${inner.id} is part of a run, and not work that a run is for`;
     const ids = members.map(({ id }) => id);
