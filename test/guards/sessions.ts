@@ -273,10 +273,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Sessions for others that depend on them are started after a pause, where they end at once.',
     file: 'src/modules/runners/pools/pool-demand.ts',
-    find: '(agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent)',
+    find: '(agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent, at)',
     replace: 'agent.settings.max === 1 && asleep.length > 0',
     test: POOL_LOOPS,
     name: 'start few of what others wait for',
+  },
+  {
+    guard: 'What others depend on is started at once for work of theirs that came since it ended.',
+    file: 'src/modules/runners/pools/pool-demand.ts',
+    find: 'until <= this.facts.now || since > runs.lastAt) return false;',
+    replace: 'until <= this.facts.now || since > this.facts.now) return false;',
+    test: 'src/modules/runners/pools/pool-dependencies.spec.ts',
+    name: 'has that one started again at once for work that came',
   },
   {
     guard: 'A minimum is filled at once after a session that has run for a while.',

@@ -51,6 +51,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     sessions: loaded.sessions.map((row) => sessionOf(row, held.get(row.id) ?? [], loaded)),
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
+    assignedAt: assignedAtOf(assigned),
     scale: loaded.scale,
     ...loaded.ended,
   };
@@ -69,6 +70,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     sessions: sessions.map((row) => sessionOf(row, [], { fingerprint: () => undefined, startHash: () => undefined })),
     offered: new Map(),
     assigned: new Map(),
+    assignedAt: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
     idleRuns: new Map(),
@@ -145,6 +147,12 @@ function assignedOf(rows: readonly AssignedRow[]): Map<string, string[]> {
   const assigned = new Map<string, string[]>();
   for (const { assignee, id, begun, leased, session } of rows) if (!begun || (session === null && !leased)) push(assigned, assignee, id);
   return assigned;
+}
+
+function assignedAtOf(rows: readonly AssignedRow[]): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const { assignee, at } of rows) newest.set(assignee, Math.max(newest.get(assignee) ?? -Infinity, at.getTime()));
+  return newest;
 }
 
 function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fingerprint' | 'startHash'>): PoolSession {

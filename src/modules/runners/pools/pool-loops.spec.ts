@@ -101,6 +101,19 @@ describe('a hundred passes', () => {
     expect(world.counts.create).toBeGreaterThan(1);
   });
 
+  it('start at once what others wait for, where work is new', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('archive'), agentOf('worker', {}, { needs: ['archive'] })];
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    const { create } = world.counts;
+    world.beads.push({ id: 'new', at: world.now + 1 });
+    world.step(STEP_MS);
+    expect(world.counts.create).toBe(create! + 1);
+    run(world);
+    expect(world.counts.create).toBeLessThanOrEqual(create! + 4);
+  });
+
   it('start a command for each piece of work that one does before it ends', () => {
     const world = new PoolWorld({ turn: 'finish', exits: true });
     world.beads = beads(12, NOW - 1_000);
