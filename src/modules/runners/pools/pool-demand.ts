@@ -156,18 +156,23 @@ export class Demand {
       else if (fresh.length > 0) this.#create(agent, slot, agent.member(slot), 'work', { bead: fresh[0]!.id, at: newestAt(fresh) });
     }
     const beads = this.#fresh(agent, agent.name);
+    const all = this.#offered(agent, agent.name);
     const cooling = cooldownUntil(this.facts.emptyRuns.get(agent.name)) > this.facts.now;
-    let need = Math.max(beads.length, cooling ? 0 : (this.facts.scale.get(agent.name) ?? 0));
+    const scale = cooling ? 0 : (this.facts.scale.get(agent.name) ?? 0);
+    let need = Math.max(all.length, scale);
     if (need === 0) return;
     const workers = this.#workers(agent);
     const at = newestAt(beads);
+    // What others have left is for those that are there: nobody is started for it.
+    const left = need - Math.max(beads.length, scale);
     for (const session of workers) if (this.#isComing(session)) need--;
     for (const session of workers) {
       if (need <= 0 || !this.#isIdle(session) || !this.#isFree(session) || session.asks) continue;
       // Also one that has been told and took nothing: before it has gone, another one would do no better.
       need--;
-      this.#engage(session, newest(beads), at);
+      this.#engage(session, newest(all), at);
     }
+    need -= left;
     if (workers.some((session) => this.#isLimited(session))) return;
     if (agent.settings.max === 1 && workers.length > 0) {
       // Nobody else takes its work: the one that sleeps is woken.
@@ -307,10 +312,13 @@ export class Demand {
     return state === 'active' && live && !inTurn && stop === null && messages === 0;
   }
 
+  #offered({ blocked, settings }: PoolAgent, route: string): readonly OfferedBead[] {
+    return blocked !== undefined || settings.max === 0 ? [] : (this.facts.offered.get(route) ?? []);
+  }
+
   /** What is offered to an agent, or to a member of it, and not merely left over by sessions that did not want it. */
   #fresh(agent: PoolAgent, route: string): readonly OfferedBead[] {
-    const offered = this.facts.offered.get(route) ?? [];
-    if (agent.blocked !== undefined || agent.settings.max === 0) return [];
+    const offered = this.#offered(agent, route);
     const runs = this.facts.emptyRuns.get(route);
     const until = cooldownUntil(runs);
     if (runs === undefined || until <= this.facts.now) return offered;

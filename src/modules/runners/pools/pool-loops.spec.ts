@@ -80,6 +80,17 @@ describe('a hundred passes', () => {
     expect(world.counts.create).toBeGreaterThan(1);
   });
 
+  it('make the first pause after a round of a minimum no longer than that after one session', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('worker', { min: 3 })];
+    const [first, second, third] = [0, 80_000, 150_000].map((until) => {
+      do world.step(STEP_MS);
+      while (world.now - NOW < until);
+      return world.counts.create;
+    });
+    expect([first, second, third]).toEqual([3, 6, 6]);
+  });
+
   it('start one at once for a minimum that rests, when there is work', () => {
     const world = new PoolWorld({ turn: 'finish', exits: true });
     world.agents = [agentOf('worker', { min: 1 })];

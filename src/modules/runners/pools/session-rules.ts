@@ -201,7 +201,9 @@ function tookNothing(session: PoolSession, facts: PoolFacts): EmptyFor[] {
   if (!ENDED_ALONE.has(reason ?? '') || everHeld) return [];
   // Whether there was work or not: what has run for a while may have been good for something else.
   const soon = stateAt - (readyAt ?? stateAt) < PRODUCTIVE_MS;
-  return [...workLeft(session, facts), ...(soon && isKept(session, facts) ? (['minimum'] as const) : [])];
+  // One that has gone wrong later on says nothing about the others of its pool.
+  const left = workLeft(session, facts).filter((one) => one !== 'pool' || soon || reason === 'exited');
+  return [...left, ...(soon && isKept(session, facts) ? (['minimum'] as const) : [])];
 }
 
 /** Whose work waits that the session could take. */

@@ -8,6 +8,11 @@ export interface EmptyRuns {
   readonly lastAt: number;
 }
 
+/** Those of all its members. They are started together: `count` is the most that any of them has in a row. */
+export interface IdleRuns extends EmptyRuns {
+  readonly members?: ReadonlyMap<string, number>;
+}
+
 /**
  * For what another run would do no better: work of its pool, or of its own name, of which it took none, and the minimum of its pool, for which
  * it had nothing to do.
@@ -20,7 +25,7 @@ export interface EndedRuns {
   /** Runs that took none of the work that was there, by its route: an agent, or a member of its pool. */
   readonly emptyRuns: ReadonlyMap<string, EmptyRuns>;
   /** Runs that had nothing to do, whether there was work or not, by agent. */
-  readonly idleRuns: ReadonlyMap<string, EmptyRuns>;
+  readonly idleRuns: ReadonlyMap<string, IdleRuns>;
 }
 
 /** A run that has ended. */
@@ -49,19 +54,27 @@ export function routesLeft({ template, member, empty = [] }: Pick<EndedRun, 'tem
 /** Runs in a row that came to nothing; `runs` has the newest first. */
 export function endedRunsOf(runs: readonly EndedRun[]): EndedRuns {
   const routes = new Rows();
-  const agents = new Rows();
+  const idle = new Map<string, IdleRuns>();
+  const worked = new Set<string>();
   for (const run of runs) {
     const { template, member, empty, at } = run;
     if (empty === undefined) {
       routes.end(template);
       if (member !== null) routes.end(member);
-      agents.end(template);
+      worked.add(template);
       continue;
     }
     for (const route of routesLeft(run)) routes.add(route, at);
-    if (empty.includes('minimum')) agents.add(template, at);
+    if (empty.includes('minimum') && !worked.has(template)) idle.set(template, withIdleRun(idle.get(template), member, at));
   }
-  return { emptyRuns: routes.counts, idleRuns: agents.counts };
+  return { emptyRuns: routes.counts, idleRuns: idle };
+}
+
+/** With one more, of that member. */
+export function withIdleRun(runs: IdleRuns | undefined, member: string | null, at: number): IdleRuns {
+  const its = member ?? '';
+  const members = new Map(runs?.members ?? []).set(its, (runs?.members?.get(its) ?? 0) + 1);
+  return { count: Math.max(...members.values()), lastAt: Math.max(runs?.lastAt ?? at, at), members };
 }
 
 /** Counts what comes in a row, from its end. */
