@@ -311,6 +311,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'make the first pause after a round of a minimum',
   },
   {
+    guard: 'A member that drains itself and has nothing to do has its next one after a pause.',
+    file: 'src/modules/runners/pools/session-rules.ts',
+    find: "(reason === 'drained' && drainedItself)",
+    replace: "(reason === 'drained' && drainedItself === undefined)",
+    test: POOL_PLAN,
+    name: 'fills a minimum at once after one that has run',
+  },
+  {
+    guard: 'A drain says that the session has asked for it itself only where it has.',
+    file: 'src/modules/sessions/sessions/session-stopping.service.ts',
+    find: 'session?.id === row.id ?',
+    replace: 'session !== undefined ?',
+    test: 'src/modules/sessions/sessions/session-stopping.db-spec.ts',
+    name: 'says when the session has asked for it itself',
+  },
+  {
     guard: 'A minimum is filled at once after a session that has run for a while.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: '(soon && isKept(session, facts)',

@@ -9,6 +9,7 @@ import { agentOfNamed, templateOf } from '../../sessions/launch/template.js';
 import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import type { PoolRow } from './pool-state.repository.js';
 import type { EndedRuns } from '../../sessions/session-store/empty-runs.js';
+import { DRAINED_ITSELF } from '../../sessions/session-store/session-stops.js';
 import { agentSettings, poolSettings, providerIdleMs } from '../../sessions/session-store/settings.js';
 
 export interface Loaded {
@@ -197,6 +198,7 @@ function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fin
     everHeld: row.ever_held || held.length > 0,
     waits: row.waits,
     pinned: told.pin_awake === 'true',
+    drainedItself: told[DRAINED_ITSELF] !== undefined,
     drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
     nudgedAt: row.nudged_at?.getTime(),

@@ -114,6 +114,8 @@ export interface PoolSession {
   /** It waits for beads to be closed. */
   readonly waits: boolean;
   readonly pinned: boolean;
+  /** It has asked for its drain itself. */
+  readonly drainedItself: boolean;
   /** What it was started with is not what the configuration says now, and nobody has accepted that. */
   readonly drifted: boolean;
   readonly acceptedHash: string | null;

@@ -141,6 +141,7 @@ describe('starts for work', () => {
       sessionOf({ state: 'asleep', reason: 'exited', stateAt: NOW - 1_000, readyAt: NOW - 11_000, agentName: 'worker-1', ...more });
     const after = (more: Partial<PoolSession>): readonly PoolDecision[] => starts(plan({ agents, sessions: [ended(more)] }));
     expect(after({})).toEqual([]);
+    expect(after({ reason: 'drained', drainedItself: true })).toEqual([]);
     for (const more of [{ readyAt: NOW - 301_000 }, { reason: 'drained' }, { reason: 'killed' }, { everHeld: true }])
       expect(after(more)).toMatchObject([{ do: 'create', why: 'minimum' }]);
   });

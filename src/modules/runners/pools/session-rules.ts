@@ -197,8 +197,8 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
 
 /** For what a process that has ended by itself has taken no work: the next one would do no better. */
 function tookNothing(session: PoolSession, facts: PoolFacts): EmptyFor[] {
-  const { reason, everHeld, stateAt, readyAt } = session;
-  if (!ENDED_ALONE.has(reason ?? '') || everHeld) return [];
+  const { reason, everHeld, stateAt, readyAt, drainedItself } = session;
+  if (everHeld || !(ENDED_ALONE.has(reason ?? '') || (reason === 'drained' && drainedItself))) return [];
   // Whether there was work or not: what has run for a while may have been good for something else.
   const soon = stateAt - (readyAt ?? stateAt) < PRODUCTIVE_MS;
   // One that has gone wrong later on says nothing about the others of its pool.

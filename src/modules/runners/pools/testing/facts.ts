@@ -70,6 +70,7 @@ export function sessionOf(more: Partial<PoolSession> = {}): PoolSession {
     everHeld: false,
     waits: false,
     pinned: false,
+    drainedItself: false,
     drifted: false,
     acceptedHash: null,
     nudgedAt: undefined,
