@@ -361,10 +361,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'Only runs that have done their work end a row of those that have not.',
     file: EMPTY_RUNS,
-    find: "(s.state = 'closed' and s.close_code = 'drained')",
-    replace: "s.state = 'closed'",
+    find: "(s.state = 'closed' and s.close_code = 'drained' and s.ready_at is not null)",
+    replace: "(s.state = 'closed' and s.ready_at is not null)",
     test: EMPTY_RUNS_SPEC,
     name: 'past those that ended for another reason',
+  },
+  {
+    guard: 'A start that was taken back ends no row of runs that came to nothing.',
+    file: EMPTY_RUNS,
+    find: ' and s.ready_at is not null',
+    replace: '',
+    test: EMPTY_RUNS_SPEC,
+    name: 'are counted past those that never had a process',
   },
   {
     guard: 'A session that holds a bead and is left alone for a while says until when.',

@@ -233,7 +233,7 @@ describe('members of a pool that have nothing left', () => {
     const gone = { runner_id: null, live: false, ready_at: new Date(), metadata };
     await fixture.within(session!.pk, (changes, row) => changes.move(row, 'sleep', { reason, set: gone }));
     expect(await fixture.settle()).toEqual([{ do: 'close', pk: session!.pk, code: 'drained', empty: [why] }]);
-    expect((await fixture.row(session!.pk)).metadata).toMatchObject({ empty_run: expect.any(String), empty_for: why });
+    expect((await fixture.row(session!.pk)).metadata).toMatchObject({ empty_run: expect.any(String), empty_for: why, empty_end: reason });
     await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(fixture.db);
     expect(await fixture.pass()).toMatchObject([{ do: 'create', name: 'worker-1' }]);
   });

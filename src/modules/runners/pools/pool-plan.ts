@@ -56,7 +56,7 @@ function withEndedNow(facts: PoolFacts, decisions: readonly PoolDecision[]): End
     if (empty === undefined || agent === null) continue;
     for (const route of routesLeft({ template: agent, member: agentName, empty }))
       emptyRuns.set(route, { count: (emptyRuns.get(route)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
-    if (empty.includes('minimum')) idleRuns.set(agent, withIdleRun(idleRuns.get(agent), agentName, stateAt));
+    if (empty.includes('minimum')) idleRuns.set(agent, withIdleRun(idleRuns.get(agent), agentName, { lastAt: stateAt }));
   }
   return { emptyRuns, idleRuns };
 }

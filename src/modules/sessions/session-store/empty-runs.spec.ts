@@ -59,5 +59,8 @@ describe('ended runs', () => {
       ['worker-1', 60_000, 'its last run took none of the work that was there'],
     ]);
     expect(restsAfter(endedRunsOf(runs(['worker-1', 'member'])), NOW + 60_000).size).toBe(0);
+    const [run] = runs(['worker-1', 'minimum']);
+    const signIn = restsAfter(endedRunsOf([{ ...run!, ended: 'auth-required' }]), NOW + 30_000);
+    expect(signIn.get('worker')?.detail).toBe('its last run had nothing to do; it was not signed in');
   });
 });
