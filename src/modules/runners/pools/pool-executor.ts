@@ -293,6 +293,6 @@ function without(row: SessionRow, ...keys: string[]): Readonly<Record<string, st
 function emptyRun(row: SessionRow, empty: readonly EmptyFor[] | undefined, now: number): Pick<SessionPatch, 'metadata'> {
   if (empty === undefined) return {};
   // Of one that has ended already; the close takes the reason away.
-  const how = row.state === 'asleep' && row.reason !== null ? { empty_end: row.reason } : {};
+  const how: Record<string, string> = row.state === 'asleep' && row.reason !== null ? { empty_end: row.reason } : {};
   return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(','), ...how } };
 }

@@ -229,7 +229,7 @@ describe('members of a pool that have nothing left', () => {
     await fixture.pass();
     const [session] = await fixture.open();
     await fixture.ready(session!.pk);
-    const metadata = reason === 'drained' ? { drained_itself: new Date().toISOString() } : {};
+    const metadata: Record<string, string> = reason === 'drained' ? { drained_itself: new Date().toISOString() } : {};
     const gone = { runner_id: null, live: false, ready_at: new Date(), metadata };
     await fixture.within(session!.pk, (changes, row) => changes.move(row, 'sleep', { reason, set: gone }));
     expect(await fixture.settle()).toEqual([{ do: 'close', pk: session!.pk, code: 'drained', empty: [why] }]);

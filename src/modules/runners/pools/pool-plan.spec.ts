@@ -120,7 +120,10 @@ describe('starts for work', () => {
 
   it('starts one at once in the place of one that has crashed after it had run for a while', () => {
     const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 301_000 });
-    expect(starts(plan({ offered: offered(1), sessions: [ended] }))).toMatchObject([{ do: 'create', why: 'work' }]);
+    expect(plan({ offered: offered(1), sessions: [ended] })).toEqual([
+      { do: 'close', pk: 1, code: 'drained' },
+      expect.objectContaining({ do: 'create', why: 'work' }),
+    ]);
     expect(plan({ offered: offered(1), sessions: [{ ...ended, reason: 'exited' }] })).toContainEqual(
       expect.objectContaining({ empty: ['pool'] }),
     );
