@@ -11268,7 +11268,7 @@ export interface components {
             /** @description The state of its session. */
             status: string;
         };
-        /** @description Sessions that are not started for now, the first of them, and pools (without `session_id`) that start nobody more. `name` is that of the pool, or under which a session works. */
+        /** @description Sessions that are not started for now, the first of them, and pools and members of them (without `session_id`) that start nobody more. `name` is that of the pool or member, or under which a session works. */
         StatusResting: {
             /** @description The first of them. */
             items: {

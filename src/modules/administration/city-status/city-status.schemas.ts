@@ -46,7 +46,7 @@ const StatusResting = contract(
     total: int64,
     items: z.array(SessionRest.extend({ session_id: z.string().optional(), name: z.string() })).describe('The first of them.'),
   }),
-  'Sessions that are not started for now, the first of them, and pools (without `session_id`) that start nobody more. `name` is that of the pool, or under which a session works.',
+  'Sessions that are not started for now, the first of them, and pools and members of them (without `session_id`) that start nobody more. `name` is that of the pool or member, or under which a session works.',
 );
 
 const StatusWaiting = contract(

@@ -14,6 +14,13 @@ const BEADS_NAMED = 5;
 /** Only a person wakes a session that sleeps for one of these. */
 const STAYS_DOWN = new Set(['auth-required', 'user-hold', 'provider-terminal-error', 'unconfirmed-dead']);
 
+/** What a session is made for. */
+interface Work {
+  readonly bead?: string | undefined;
+  /** When the newest of it was changed last, or assigned. */
+  readonly at?: number | undefined;
+}
+
 /** When the pause of a route's work is over, or of an agent's minimum. */
 function cooldownUntil(runs: EmptyRuns | undefined): number {
   return runs === undefined || runs.count === 0 ? -Infinity : emptyPauseUntil(runs);
@@ -87,8 +94,9 @@ export class Demand {
     for (const [name, beads] of this.facts.assigned) {
       if (beads.length === 0) continue;
       const session = this.facts.sessions.find((one) => this.#bears(one, name) && !this.#isReplaced(one));
-      if (session !== undefined) this.#engage(session, beads);
-      else this.#bear(name, beads[0]!);
+      const at = this.facts.assignedAt.get(name);
+      if (session !== undefined) this.#engage(session, beads, at);
+      else this.#bear(name, { bead: beads[0]!, at });
     }
   }
 
@@ -109,18 +117,18 @@ export class Demand {
   }
 
   /** Makes the session that a name stands for. */
-  #bear(name: string, bead: string): void {
+  #bear(name: string, work: Work): void {
     const named = this.facts.named.find(({ identity }) => identity === name);
-    if (named !== undefined) return this.#materialize(name, named.agent, 'work', bead);
+    if (named !== undefined) return this.#materialize(name, named.agent, 'work', work);
     const agent = this.#agents.get(name);
     if (agent !== undefined) {
-      this.#create(agent, null, name, 'work', bead);
+      this.#create(agent, null, name, 'work', work);
       return;
     }
     for (const one of this.facts.agents) {
       const slot = one.slotOf(name);
       if (slot === undefined || one.settings.max === 1) continue;
-      this.#create(one, slot, one.member(slot), 'work', bead);
+      this.#create(one, slot, one.member(slot), 'work', work);
       return;
     }
   }
@@ -130,8 +138,8 @@ export class Demand {
     const beads = this.facts.offered.get(identity) ?? [];
     if (beads.length === 0) return;
     const session = this.#bearer(identity);
-    if (session !== undefined) this.#engage(session, newest(beads));
-    else this.#materialize(identity, agent, 'work', beads[0]!.id);
+    if (session !== undefined) this.#engage(session, newest(beads), newestAt(beads));
+    else this.#materialize(identity, agent, 'work', { bead: beads[0]!.id, at: newestAt(beads) });
   }
 
   /** Beads that wait for an agent's pool, and for single members of it. */
@@ -143,33 +151,39 @@ export class Demand {
       const member = this.facts.sessions.find(
         ({ pk, agentName, origin }) => agentName === route && origin !== 'manual' && !this.leaving.has(pk),
       );
-      const [first] = member === undefined ? this.#fresh(agent, route) : [];
-      if (member !== undefined) this.#engage(member, newest(beads));
-      else if (first !== undefined) this.#create(agent, slot, agent.member(slot), 'work', first.id);
+      const fresh = member === undefined ? this.#fresh(agent, route) : [];
+      if (member !== undefined) this.#engage(member, newest(beads), newestAt(beads));
+      else if (fresh.length > 0) this.#create(agent, slot, agent.member(slot), 'work', { bead: fresh[0]!.id, at: newestAt(fresh) });
     }
     const beads = this.#fresh(agent, agent.name);
+    const all = this.#offered(agent, agent.name);
     const cooling = cooldownUntil(this.facts.emptyRuns.get(agent.name)) > this.facts.now;
-    let need = Math.max(beads.length, cooling ? 0 : (this.facts.scale.get(agent.name) ?? 0));
+    const scale = cooling ? 0 : (this.facts.scale.get(agent.name) ?? 0);
+    let need = Math.max(all.length, scale);
     if (need === 0) return;
     const workers = this.#workers(agent);
+    const at = newestAt(beads);
+    // What others have left is for those that are there: nobody is started for it.
+    const left = need - Math.max(beads.length, scale);
     for (const session of workers) if (this.#isComing(session)) need--;
     for (const session of workers) {
       if (need <= 0 || !this.#isIdle(session) || !this.#isFree(session) || session.asks) continue;
       // Also one that has been told and took nothing: before it has gone, another one would do no better.
       need--;
-      this.#engage(session, newest(beads));
+      this.#engage(session, newest(all), at);
     }
+    need -= left;
     if (workers.some((session) => this.#isLimited(session))) return;
     if (agent.settings.max === 1 && workers.length > 0) {
       // Nobody else takes its work: the one that sleeps is woken.
-      if (need > 0) workers.some((session) => session.state === 'asleep' && this.#engage(session, newest(beads)));
+      if (need > 0) workers.some((session) => session.state === 'asleep' && this.#engage(session, newest(beads), at));
       return;
     }
     for (let n = Math.min(need, this.#seats(agent, workers)); n > 0; n--) {
       const slot = this.#freeSlot(agent);
       const name = slot === null ? agent.name : agent.member(slot);
-      const [first] = beads;
-      if (!this.#create(agent, slot, name, 'work', need === 1 && first !== undefined && beads.length === 1 ? first.id : undefined)) return;
+      const bead = need === 1 && beads.length === 1 ? beads[0]!.id : undefined;
+      if (!this.#create(agent, slot, name, 'work', { bead, at })) return;
     }
   }
 
@@ -193,20 +207,21 @@ export class Demand {
     if (its.some(({ state }) => state === 'failed-create') && this.#seats(agent, this.#workers(agent)) <= 0) return;
     const named = this.facts.named.find((one) => one.agent === agent.name);
     const asleep = this.#workers(agent).concat(its.filter(({ identity }) => identity !== null && identity === named?.identity));
-    if (asleep.some((session) => this.#wake(session, 'dependency'))) return;
+    const at = this.dependencies.neededSince(agent.name);
+    if (asleep.some((session) => this.#wake(session, 'dependency', undefined, at))) return;
     if (named !== undefined) {
-      if (its.every(({ identity }) => identity !== named.identity)) this.#materialize(named.identity, agent.name, 'dependency');
+      if (its.every(({ identity }) => identity !== named.identity)) this.#materialize(named.identity, agent.name, 'dependency', { at });
       return;
     }
-    if ((agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent)) return;
+    if ((agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent, at)) return;
     const slot = this.#freeSlot(agent);
-    this.#create(agent, slot, slot === null ? agent.name : agent.member(slot), 'dependency');
+    this.#create(agent, slot, slot === null ? agent.name : agent.member(slot), 'dependency', { at });
   }
 
   /** Nothing is started before the agents that it depends on run; they are, instead. */
-  #waits(agent: PoolAgent | undefined): boolean {
+  #waits(agent: PoolAgent | undefined, since: number | undefined): boolean {
     if (agent === undefined || this.dependencies.missing(agent.name).length === 0) return false;
-    this.dependencies.need(agent.name);
+    this.dependencies.need(agent.name, since);
     return true;
   }
 
@@ -297,10 +312,13 @@ export class Demand {
     return state === 'active' && live && !inTurn && stop === null && messages === 0;
   }
 
+  #offered({ blocked, settings }: PoolAgent, route: string): readonly OfferedBead[] {
+    return blocked !== undefined || settings.max === 0 ? [] : (this.facts.offered.get(route) ?? []);
+  }
+
   /** What is offered to an agent, or to a member of it, and not merely left over by sessions that did not want it. */
   #fresh(agent: PoolAgent, route: string): readonly OfferedBead[] {
-    const offered = this.facts.offered.get(route) ?? [];
-    if (agent.blocked !== undefined || agent.settings.max === 0) return [];
+    const offered = this.#offered(agent, route);
     const runs = this.facts.emptyRuns.get(route);
     const until = cooldownUntil(runs);
     if (runs === undefined || until <= this.facts.now) return offered;
@@ -308,18 +326,19 @@ export class Demand {
     return offered.filter(({ at }) => at > runs.lastAt);
   }
 
-  /** The last ones that were started without work of theirs have ended at once: the next is for a while no better. */
-  #rests(agent: PoolAgent): boolean {
-    const until = cooldownUntil(this.facts.idleRuns.get(agent.name));
-    if (until <= this.facts.now) return false;
+  /** The last ones that were started without work of theirs have ended at once: the next is for a while no better, but for what came `since`. */
+  #rests(agent: PoolAgent, since = -Infinity): boolean {
+    const runs = this.facts.idleRuns.get(agent.name);
+    const until = cooldownUntil(runs);
+    if (runs === undefined || until <= this.facts.now || since > runs.lastAt) return false;
     this.times.push(until);
     return true;
   }
 
   /** Has a session take up work: wakes it, or tells it when it is idle. True when it is on its way to it. */
-  #engage(session: PoolSession, beads: readonly string[]): boolean {
+  #engage(session: PoolSession, beads: readonly string[], at: number | undefined): boolean {
     if (this.decided.has(session.pk)) return false;
-    if (session.state === 'asleep') return this.#wake(session, 'work', beads);
+    if (session.state === 'asleep') return this.#wake(session, 'work', beads, at);
     if (!this.#isIdle(session) || session.asks || beads.length === 0) return false;
     const { nudgedAt, nudgedFor } = session;
     const news = beads[0] !== nudgedFor;
@@ -331,7 +350,7 @@ export class Demand {
     return true;
   }
 
-  #wake(session: PoolSession, why: WakeRequest, beads?: readonly string[]): boolean {
+  #wake(session: PoolSession, why: WakeRequest, beads?: readonly string[], at = -Infinity): boolean {
     const { now } = this.facts;
     const context = this.#context(session);
     if (this.decided.has(session.pk) || session.state !== 'asleep' || session.wake !== null || session.hasRunner || session.stop !== null)
@@ -345,24 +364,24 @@ export class Demand {
       this.times.push(soonest);
       return false;
     }
-    if (why !== 'message' && this.#waits(context.agent)) return false;
+    if (why !== 'message' && this.#waits(context.agent, Math.max(session.stateAt, soonest, at))) return false;
     if (!this.#capacity.take(context.agent, session.rig)) return false;
     this.#add(session, { do: 'wake', pk: session.pk, why, ...(beads === undefined ? {} : { beads: beads.slice(0, BEADS_NAMED) }) });
     return true;
   }
 
-  #create(agent: PoolAgent, slot: number | null, name: string, why: WakeRequest, bead?: string): boolean {
+  #create(agent: PoolAgent, slot: number | null, name: string, why: WakeRequest, { bead, at }: Work = {}): boolean {
     if (agent.blocked !== undefined || agent.settings.max === 0 || this.#names.has(name) || !agent.startable()) return false;
-    if (this.#waits(agent) || !this.#capacity.take(agent, agent.rig)) return false;
+    if (this.#waits(agent, at) || !this.#capacity.take(agent, agent.rig)) return false;
     this.#names.add(name);
     this.#decisions.push({ do: 'create', agent: agent.name, slot, name, why, ...(bead === undefined ? {} : { bead }) });
     return true;
   }
 
-  #materialize(identity: string, agent: string | undefined, why: WakeRequest, bead?: string): void {
+  #materialize(identity: string, agent: string | undefined, why: WakeRequest, { bead, at }: Work = {}): void {
     const its = agent === undefined ? undefined : this.#agents.get(agent);
     if (its === undefined || its.blocked !== undefined || its.settings.max === 0 || !its.startable()) return;
-    if (this.#waits(its) || !this.#capacity.take(its, its.rig)) return;
+    if (this.#waits(its, at) || !this.#capacity.take(its, its.rig)) return;
     this.#decisions.push({ do: 'materialize', identity, why, ...(bead === undefined ? {} : { bead }) });
   }
 
@@ -384,6 +403,11 @@ export class Demand {
 
 function isStarting(state: SessionState): boolean {
   return state === 'start-pending' || state === 'creating';
+}
+
+/** When the newest of them was changed last. */
+function newestAt(beads: readonly OfferedBead[]): number {
+  return Math.max(...beads.map(({ at }) => at));
 }
 
 /** Ids, the newest first: whether there is anything that a session has not been told of shows at once. */

@@ -39,6 +39,27 @@ describe('an agent that depends on another', () => {
     expect(plan(more as Partial<PoolFacts>)).toEqual([created('base-1', 'dependency')]);
   });
 
+  it.each([
+    ['for work that came while that one rests', { offered: new Map([['top', beads(1, NOW - 5_000)]]) }],
+    ['for work of one of its members', { offered: new Map([['top-2', beads(1, NOW - 5_000)]]) }],
+    ['for work that was assigned', { assigned: new Map([['top-1', ['b-1']]]), assignedAt: new Map([['top-1', NOW - 5_000]]) }],
+    ['to go on with work whose process was lost', { sessions: [asleep({ held: ['b-1'], reason: 'runner-lost', stateAt: NOW - 5_000 })] }],
+    ['for one that runs since', { sessions: [sessionOf({ agent: 'top', agentName: 'top-1', messages: 1, stateAt: NOW - 5_000 })] }],
+  ])('has that one started again at once %s, and not for what was there before', (_, more) => {
+    const rests = (lastAt: number): Partial<PoolFacts> => ({ agents, ...more, idleRuns: new Map([['base', { count: 5, lastAt }]]) });
+    expect(plan(rests(NOW - 10_000))).toContainEqual(created('base-1', 'dependency'));
+    const { decisions, nextAt } = poolPlan(factsWith(rests(NOW - 1_000)));
+    expect(decisions).toEqual([]);
+    expect(nextAt).toBeLessThanOrEqual(NOW + 599_000);
+  });
+
+  it('has the end of a chain started again at once, too', () => {
+    const chain = [agentOf('a', {}, { needs: ['b'] }), agentOf('b', {}, { needs: ['c'] }), agentOf('c')];
+    const idleRuns = new Map([['c', { count: 5, lastAt: NOW - 10_000 }]]);
+    expect(plan({ agents: chain, idleRuns, offered: new Map([['a', beads(1, NOW - 5_000)]]) })).toEqual([created('c-1', 'dependency')]);
+    expect(plan({ agents: chain, idleRuns, offered: new Map([['a', beads(1)]]) })).toEqual([]);
+  });
+
   it('is woken at once for a message, as a person wants it', () => {
     expect(plan({ agents, sessions: [asleep({ messages: 1 })] })).toContainEqual(expect.objectContaining({ do: 'wake', why: 'message' }));
   });

@@ -95,7 +95,10 @@ export class PoolExecutor {
       case 'drain':
         return this.#drain(carrying, decision, row);
       case 'undrain': {
-        await changes.move(row, 'undrain', { reason: null, set: { ...STAYS, metadata: without(row, 'empty_run', 'empty_for') } });
+        await changes.move(row, 'undrain', {
+          reason: null,
+          set: { ...STAYS, metadata: without(row, 'empty_run', 'empty_for', 'empty_end') },
+        });
         return 'done';
       }
       case 'close':
@@ -148,7 +151,7 @@ export class PoolExecutor {
     // One that has run for a while has been good for something; the others wait longer each time.
     const ran = row.ready_at === null ? 0 : row.state_at.getTime() - row.ready_at.getTime();
     const churns = decision.why === 'message' || !endedByItself(row.reason) ? row.churns : ran >= PRODUCTIVE_MS ? 1 : row.churns + 1;
-    const metadata = without(row, 'empty_run', 'empty_for');
+    const metadata = without(row, 'empty_run', 'empty_for', 'empty_end');
     const after = await changes.patch(row, { wake_request: decision.why, wake_requested_at: new Date(now), churns, metadata });
     const payload = { session_id: row.id, from: row.state, to: row.state, generation: row.generation, reason: decision.why };
     changes.emit(event(SessionWakeRequested, { ...changes.facts(after), payload }));
@@ -289,5 +292,7 @@ function without(row: SessionRow, ...keys: string[]): Readonly<Record<string, st
 /** The release before knows the first only, and takes each for one that left work of its pool. */
 function emptyRun(row: SessionRow, empty: readonly EmptyFor[] | undefined, now: number): Pick<SessionPatch, 'metadata'> {
   if (empty === undefined) return {};
-  return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(',') } };
+  // Of one that has ended already; the close takes the reason away.
+  const how: Record<string, string> = row.state === 'asleep' && row.reason !== null ? { empty_end: row.reason } : {};
+  return { metadata: { ...row.metadata, empty_run: new Date(now).toISOString(), empty_for: empty.join(','), ...how } };
 }

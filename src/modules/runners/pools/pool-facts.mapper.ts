@@ -9,6 +9,7 @@ import { agentOfNamed, templateOf } from '../../sessions/launch/template.js';
 import type { OfferedBead, PoolAgent, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import type { PoolRow } from './pool-state.repository.js';
 import type { EndedRuns } from '../../sessions/session-store/empty-runs.js';
+import { DRAINED_ITSELF } from '../../sessions/session-store/session-stops.js';
 import { agentSettings, poolSettings, providerIdleMs } from '../../sessions/session-store/settings.js';
 
 export interface Loaded {
@@ -51,6 +52,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     sessions: loaded.sessions.map((row) => sessionOf(row, held.get(row.id) ?? [], loaded)),
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
+    assignedAt: assignedAtOf(assigned),
     scale: loaded.scale,
     ...loaded.ended,
   };
@@ -69,6 +71,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     sessions: sessions.map((row) => sessionOf(row, [], { fingerprint: () => undefined, startHash: () => undefined })),
     offered: new Map(),
     assigned: new Map(),
+    assignedAt: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
     idleRuns: new Map(),
@@ -147,6 +150,12 @@ function assignedOf(rows: readonly AssignedRow[]): Map<string, string[]> {
   return assigned;
 }
 
+function assignedAtOf(rows: readonly AssignedRow[]): Map<string, number> {
+  const newest = new Map<string, number>();
+  for (const { assignee, at } of rows) newest.set(assignee, Math.max(newest.get(assignee) ?? -Infinity, at.getTime()));
+  return newest;
+}
+
 function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fingerprint' | 'startHash'>): PoolSession {
   const told = row.metadata;
   const starts = row.tried_hash === null || row.has_runner ? undefined : now.startHash(row);
@@ -189,6 +198,7 @@ function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fin
     everHeld: row.ever_held || held.length > 0,
     waits: row.waits,
     pinned: told.pin_awake === 'true',
+    drainedItself: told[DRAINED_ITSELF] !== undefined,
     drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
     nudgedAt: row.nudged_at?.getTime(),

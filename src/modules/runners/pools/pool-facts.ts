@@ -20,6 +20,8 @@ export interface PoolFacts {
   readonly offered: ReadonlyMap<string, readonly OfferedBead[]>;
   /** Ids of open work that is assigned and can be begun, by the name that it is assigned to. */
   readonly assigned: ReadonlyMap<string, readonly string[]>;
+  /** When the newest of it was changed last, or made. */
+  readonly assignedAt: ReadonlyMap<string, number>;
   /**
    * What the agents' `scale_check` said, by agent; undefined: nobody knows at the moment. No session is begun for such a one, and none taken
    * back; what has nothing to do goes as always, which no number of it would keep.
@@ -112,6 +114,8 @@ export interface PoolSession {
   /** It waits for beads to be closed. */
   readonly waits: boolean;
   readonly pinned: boolean;
+  /** It has asked for its drain itself. */
+  readonly drainedItself: boolean;
   /** What it was started with is not what the configuration says now, and nobody has accepted that. */
   readonly drifted: boolean;
   readonly acceptedHash: string | null;

@@ -80,6 +80,17 @@ describe('a hundred passes', () => {
     expect(world.counts.create).toBeGreaterThan(1);
   });
 
+  it('make the first pause after a round of a minimum no longer than that after one session', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('worker', { min: 3 })];
+    const [first, second, third] = [0, 80_000, 150_000].map((until) => {
+      do world.step(STEP_MS);
+      while (world.now - NOW < until);
+      return world.counts.create;
+    });
+    expect([first, second, third]).toEqual([3, 6, 6]);
+  });
+
   it('start one at once for a minimum that rests, when there is work', () => {
     const world = new PoolWorld({ turn: 'finish', exits: true });
     world.agents = [agentOf('worker', { min: 1 })];
@@ -99,6 +110,19 @@ describe('a hundred passes', () => {
     expect(world.beads).toHaveLength(1);
     expect(world.counts.create).toBeLessThanOrEqual(6);
     expect(world.counts.create).toBeGreaterThan(1);
+  });
+
+  it('start at once what others wait for, where work is new', () => {
+    const world = new PoolWorld({ turn: 'finish', exits: true });
+    world.agents = [agentOf('archive'), agentOf('worker', {}, { needs: ['archive'] })];
+    world.beads = beads(1, NOW - 1_000);
+    run(world);
+    const { create } = world.counts;
+    world.beads.push({ id: 'new', at: world.now + 1 });
+    world.step(STEP_MS);
+    expect(world.counts.create).toBe(create! + 1);
+    run(world);
+    expect(world.counts.create).toBeLessThanOrEqual(create! + 4);
   });
 
   it('start a command for each piece of work that one does before it ends', () => {

@@ -219,19 +219,21 @@ describe('members of a pool that have nothing left', () => {
   });
 
   it.each([
-    ['for work of their own', 'member', {}, true],
-    ['for a minimum', 'minimum', { min_active_sessions: 1 }, false],
-  ] as const)('and end by themselves have no successor for a while, %s', async (_, why, more, has) => {
+    ['for work of their own', 'member', {}, 'exited'],
+    ['for a minimum', 'minimum', { min_active_sessions: 1 }, 'exited'],
+    ['for a minimum, also drained by themselves', 'minimum', { min_active_sessions: 1 }, 'drained'],
+  ] as const)('and end by themselves have no successor for a while, %s', async (_, why, more, reason) => {
     await open();
     fixture.config.agents = [agentConfig('worker', more)];
-    if (has) await fixture.bead({ 'gc.routed_to': 'worker-1' });
+    if (why === 'member') await fixture.bead({ 'gc.routed_to': 'worker-1' });
     await fixture.pass();
     const [session] = await fixture.open();
     await fixture.ready(session!.pk);
-    const gone = { runner_id: null, live: false, ready_at: new Date() };
-    await fixture.within(session!.pk, (changes, row) => changes.move(row, 'sleep', { reason: 'exited', set: gone }));
+    const metadata: Record<string, string> = reason === 'drained' ? { drained_itself: new Date().toISOString() } : {};
+    const gone = { runner_id: null, live: false, ready_at: new Date(), metadata };
+    await fixture.within(session!.pk, (changes, row) => changes.move(row, 'sleep', { reason, set: gone }));
     expect(await fixture.settle()).toEqual([{ do: 'close', pk: session!.pk, code: 'drained', empty: [why] }]);
-    expect((await fixture.row(session!.pk)).metadata).toMatchObject({ empty_run: expect.any(String), empty_for: why });
+    expect((await fixture.row(session!.pk)).metadata).toMatchObject({ empty_run: expect.any(String), empty_for: why, empty_end: reason });
     await sql`update sessions set closed_at = closed_at - interval '2 minutes'`.execute(fixture.db);
     expect(await fixture.pass()).toMatchObject([{ do: 'create', name: 'worker-1' }]);
   });

@@ -110,6 +110,25 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
   });
 
+  it('tells those that are there of work that one has left which has crashed, and starts nobody for it', () => {
+    const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 11_000 });
+    const close = { do: 'close', pk: 1, code: 'drained', empty: ['pool'] };
+    expect(plan({ offered: offered(1), sessions: [ended, sessionOf({ pk: 2 })] })).toEqual([close, { do: 'nudge', pk: 2, beads: ['b-1'] }]);
+    expect(plan({ offered: offered(2), sessions: [ended, sessionOf({ pk: 2 })] })).toHaveLength(2);
+    expect(plan({ offered: offered(1), sessions: [ended] })).toEqual([close]);
+  });
+
+  it('starts one at once in the place of one that has crashed after it had run for a while', () => {
+    const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 301_000 });
+    expect(plan({ offered: offered(1), sessions: [ended] })).toEqual([
+      { do: 'close', pk: 1, code: 'drained' },
+      expect.objectContaining({ do: 'create', why: 'work' }),
+    ]);
+    expect(plan({ offered: offered(1), sessions: [{ ...ended, reason: 'exited' }] })).toContainEqual(
+      expect.objectContaining({ empty: ['pool'] }),
+    );
+  });
+
   it('starts a member at once for work of its own that came while the last one ran', () => {
     const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, agentName: 'worker-1', alias: 'worker-1' });
     const first = plan({ offered: offered(1, 'worker-1'), sessions: [ended] });
@@ -125,6 +144,7 @@ describe('starts for work', () => {
       sessionOf({ state: 'asleep', reason: 'exited', stateAt: NOW - 1_000, readyAt: NOW - 11_000, agentName: 'worker-1', ...more });
     const after = (more: Partial<PoolSession>): readonly PoolDecision[] => starts(plan({ agents, sessions: [ended(more)] }));
     expect(after({})).toEqual([]);
+    expect(after({ reason: 'drained', drainedItself: true })).toEqual([]);
     for (const more of [{ readyAt: NOW - 301_000 }, { reason: 'drained' }, { reason: 'killed' }, { everHeld: true }])
       expect(after(more)).toMatchObject([{ do: 'create', why: 'minimum' }]);
   });

@@ -1,4 +1,4 @@
-import { routesLeft, type EmptyRuns, type EndedRuns } from '../../sessions/session-store/empty-runs.js';
+import { routesLeft, withIdleRun, type EndedRuns } from '../../sessions/session-store/empty-runs.js';
 import { Demand } from './pool-demand.js';
 import { Dependencies } from './pool-dependencies.js';
 import type { PoolDecision, PoolFacts, PoolNamed, PoolPlan, PoolSession } from './pool-facts.js';
@@ -51,14 +51,12 @@ function withEndedNow(facts: PoolFacts, decisions: readonly PoolDecision[]): End
   const ended = new Map(decisions.flatMap((one) => (one.do === 'close' && one.empty !== undefined ? [[one.pk, one.empty]] : [])));
   if (ended.size === 0) return facts;
   const [emptyRuns, idleRuns] = [new Map(facts.emptyRuns), new Map(facts.idleRuns)];
-  const add = (to: Map<string, EmptyRuns>, name: string, lastAt: number): void => {
-    to.set(name, { count: (to.get(name)?.count ?? 0) + 1, lastAt });
-  };
   for (const { pk, agent, agentName, readyAt, stateAt } of facts.sessions) {
     const empty = ended.get(pk);
     if (empty === undefined || agent === null) continue;
-    for (const route of routesLeft({ template: agent, member: agentName, empty })) add(emptyRuns, route, readyAt ?? stateAt);
-    if (empty.includes('minimum')) add(idleRuns, agent, stateAt);
+    for (const route of routesLeft({ template: agent, member: agentName, empty }))
+      emptyRuns.set(route, { count: (emptyRuns.get(route)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
+    if (empty.includes('minimum')) idleRuns.set(agent, withIdleRun(idleRuns.get(agent), agentName, { lastAt: stateAt }));
   }
   return { emptyRuns, idleRuns };
 }

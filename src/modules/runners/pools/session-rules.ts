@@ -197,11 +197,13 @@ function withoutProcess(session: PoolSession, context: SessionContext, facts: Po
 
 /** For what a process that has ended by itself has taken no work: the next one would do no better. */
 function tookNothing(session: PoolSession, facts: PoolFacts): EmptyFor[] {
-  const { reason, everHeld, stateAt, readyAt } = session;
-  if (!ENDED_ALONE.has(reason ?? '') || everHeld) return [];
+  const { reason, everHeld, stateAt, readyAt, drainedItself } = session;
+  if (everHeld || !(ENDED_ALONE.has(reason ?? '') || (reason === 'drained' && drainedItself))) return [];
   // Whether there was work or not: what has run for a while may have been good for something else.
   const soon = stateAt - (readyAt ?? stateAt) < PRODUCTIVE_MS;
-  return [...workLeft(session, facts), ...(soon && isKept(session, facts) ? (['minimum'] as const) : [])];
+  // One that has gone wrong later on says nothing about the others of its pool.
+  const left = workLeft(session, facts).filter((one) => one !== 'pool' || soon || reason === 'exited');
+  return [...left, ...(soon && isKept(session, facts) ? (['minimum'] as const) : [])];
 }
 
 /** Whose work waits that the session could take. */

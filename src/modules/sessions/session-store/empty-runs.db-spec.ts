@@ -11,11 +11,18 @@ beforeEach(async () => {
 afterEach(() => fixture.stop());
 
 /** So many runs of a pool that ended, the last one this long ago, a second between them. */
-async function ended(template: string, n: number, agoS: number, metadata: Record<string, string> = {}, code = 'drained'): Promise<void> {
+async function ended(
+  template: string,
+  n: number,
+  agoS: number,
+  metadata: Record<string, string> = {},
+  code = 'drained',
+  ready = true,
+): Promise<void> {
   await sql`
-    insert into sessions (stream_id, id, session_name, title, kind, template, agent, agent_name, provider, origin, created_by, state, close_code, metadata, closed_at)
+    insert into sessions (stream_id, id, session_name, title, kind, template, agent, agent_name, provider, origin, created_by, state, close_code, metadata, closed_at, ready_at)
     select ${fixture.city.streamId}, x.name, x.name, 'x', 'agent', ${template}, ${template}, ${`${template}-1`}, 'loopback', 'pool', 'reconciler', 'closed',
-      ${code}, ${JSON.stringify(metadata)}::jsonb, clock_timestamp() - (${agoS}::int + g) * interval '1 second'
+      ${code}, ${JSON.stringify(metadata)}::jsonb, clock_timestamp() - (${agoS}::int + g) * interval '1 second', ${ready ? new Date() : null}::timestamptz
     from generate_series(1, ${n}::int) g cross join lateral (select ${`${template}-${code}-${agoS}-`} || g as name) x`.execute(fixture.db);
 }
 const empty = { empty_run: 'x', empty_for: 'pool' };
@@ -39,6 +46,20 @@ describe('runs that came to nothing', () => {
     await ended('lazy', 1, 30);
     await ended('lazy', 4, 40, empty);
     expect(await found()).toEqual({ lazy: 5 });
+  });
+
+  it('are counted past those that never had a process', async () => {
+    await ended('lazy', 2, 0, empty);
+    await ended('lazy', 1, 10, {}, 'drained', false);
+    await ended('lazy', 3, 20, empty);
+    expect(await found()).toEqual({ lazy: 5 });
+  });
+
+  it('say how the last of them has ended', async () => {
+    await ended('lazy', 1, 0, { ...empty, empty_end: 'crashed' });
+    await ended('lazy', 1, 5, { ...empty, empty_end: 'exited' });
+    const rests = await new EmptyRunsService(fixture.db, new EmptyRunsRepository()).rests(fixture.city.streamId);
+    expect(rests.get('lazy')?.detail).toBe('its last 2 runs took none of the work that was there; the last one crashed');
   });
 
   it('are for what they say, of the release before for work of their pool, and forgotten after an hour', async () => {

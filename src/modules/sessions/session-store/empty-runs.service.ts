@@ -24,6 +24,12 @@ export class EmptyRunsService {
   }
 }
 
-function toRun({ template, member, empty, empty_for: left, at }: EmptyRunRow): EndedRun {
-  return { template, member, empty: empty ? EMPTY_FOR.filter((one) => left.split(',').includes(one)) : undefined, at: at.getTime() };
+function toRun({ template, member, empty, empty_for: left, ended, at }: EmptyRunRow): EndedRun {
+  return {
+    template,
+    member,
+    empty: empty ? EMPTY_FOR.filter((one) => left.split(',').includes(one)) : undefined,
+    ended: ended ?? undefined,
+    at: at.getTime(),
+  };
 }

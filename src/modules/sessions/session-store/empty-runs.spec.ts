@@ -21,7 +21,7 @@ describe('ended runs', () => {
       ['worker-2', { count: 1, lastAt: NOW - 2_000 }],
       ['worker-1', { count: 1, lastAt: NOW - 3_000 }],
     ]);
-    expect([...idleRuns]).toEqual([['worker', { count: 2, lastAt: NOW }]]);
+    expect([...idleRuns]).toMatchObject([['worker', { count: 2, lastAt: NOW }]]);
   });
 
   it('count up to the last that was not, of the pool or of the same member', () => {
@@ -32,6 +32,20 @@ describe('ended runs', () => {
       ['worker', { count: 1, lastAt: NOW }],
       ['worker-1', { count: 2, lastAt: NOW }],
     ]);
+  });
+
+  it('are idle once for all members that are started together, up to the last that was not', () => {
+    const { idleRuns } = endedRunsOf(
+      runs(
+        ['worker-1', 'minimum'],
+        ['worker-2', 'minimum'],
+        ['worker-2', 'minimum'],
+        ['worker-3', 'minimum'],
+        ['worker-2'],
+        ['worker-2', 'minimum'],
+      ),
+    );
+    expect([...idleRuns]).toMatchObject([['worker', { count: 2, lastAt: NOW }]]);
   });
 
   it('count once for the only member of a pool, which has its name', () => {
@@ -45,5 +59,8 @@ describe('ended runs', () => {
       ['worker-1', 60_000, 'its last run took none of the work that was there'],
     ]);
     expect(restsAfter(endedRunsOf(runs(['worker-1', 'member'])), NOW + 60_000).size).toBe(0);
+    const [run] = runs(['worker-1', 'minimum']);
+    const signIn = restsAfter(endedRunsOf([{ ...run!, ended: 'auth-required' }]), NOW + 30_000);
+    expect(signIn.get('worker')?.detail).toBe('its last run had nothing to do; it was not signed in');
   });
 });

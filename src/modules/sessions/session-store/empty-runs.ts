@@ -6,6 +6,13 @@ export interface EmptyRuns {
   /** In a row. */
   readonly count: number;
   readonly lastAt: number;
+  /** How the last one has ended, as far as that is known. */
+  readonly ended?: string | undefined;
+}
+
+/** Those of all its members. They are started together: `count` is the most that any of them has in a row. */
+export interface IdleRuns extends EmptyRuns {
+  readonly members?: ReadonlyMap<string, number>;
 }
 
 /**
@@ -20,15 +27,17 @@ export interface EndedRuns {
   /** Runs that took none of the work that was there, by its route: an agent, or a member of its pool. */
   readonly emptyRuns: ReadonlyMap<string, EmptyRuns>;
   /** Runs that had nothing to do, whether there was work or not, by agent. */
-  readonly idleRuns: ReadonlyMap<string, EmptyRuns>;
+  readonly idleRuns: ReadonlyMap<string, IdleRuns>;
 }
 
 /** A run that has ended. */
 export interface EndedRun {
   readonly template: string;
   readonly member: string | null;
-  /** Undefined: it has taken some work. */
+  /** Undefined: it was of some use, or of none that is known. */
   readonly empty: readonly EmptyFor[] | undefined;
+  /** How, as far as that is known. */
+  readonly ended?: string | undefined;
   readonly at: number;
 }
 
@@ -49,19 +58,29 @@ export function routesLeft({ template, member, empty = [] }: Pick<EndedRun, 'tem
 /** Runs in a row that came to nothing; `runs` has the newest first. */
 export function endedRunsOf(runs: readonly EndedRun[]): EndedRuns {
   const routes = new Rows();
-  const agents = new Rows();
+  const idle = new Map<string, IdleRuns>();
+  const worked = new Set<string>();
   for (const run of runs) {
-    const { template, member, empty, at } = run;
+    const { template, member, empty, ended, at } = run;
     if (empty === undefined) {
       routes.end(template);
       if (member !== null) routes.end(member);
-      agents.end(template);
+      worked.add(template);
       continue;
     }
-    for (const route of routesLeft(run)) routes.add(route, at);
-    if (empty.includes('minimum')) agents.add(template, at);
+    for (const route of routesLeft(run)) routes.add(route, { lastAt: at, ended });
+    if (empty.includes('minimum') && !worked.has(template))
+      idle.set(template, withIdleRun(idle.get(template), member, { lastAt: at, ended }));
   }
-  return { emptyRuns: routes.counts, idleRuns: agents.counts };
+  return { emptyRuns: routes.counts, idleRuns: idle };
+}
+
+/** With one more, of that member. */
+export function withIdleRun(runs: IdleRuns | undefined, member: string | null, run: Omit<EmptyRuns, 'count'>): IdleRuns {
+  const its = member ?? '';
+  const members = new Map(runs?.members ?? []).set(its, (runs?.members?.get(its) ?? 0) + 1);
+  const { lastAt, ended } = runs === undefined || run.lastAt > runs.lastAt ? run : runs;
+  return { count: Math.max(...members.values()), lastAt, ended, members };
 }
 
 /** Counts what comes in a row, from its end. */
@@ -73,19 +92,28 @@ class Rows {
     this.#over.add(name);
   }
 
-  add(name: string, at: number): void {
+  add(name: string, run: Omit<EmptyRuns, 'count'>): void {
     if (this.#over.has(name)) return;
     const known = this.counts.get(name);
-    this.counts.set(name, known === undefined ? { count: 1, lastAt: at } : { ...known, count: known.count + 1 });
+    this.counts.set(name, known === undefined ? { count: 1, ...run } : { ...known, count: known.count + 1 });
   }
 }
+
+/** Ends that say more than that there was nothing to do. */
+const WENT_WRONG: ReadonlyMap<string, string> = new Map([
+  ['crashed', 'crashed'],
+  ['auth-required', 'was not signed in'],
+  ['provider-terminal-error', 'ended again and again before it had done anything'],
+]);
 
 /** The pause of a pool, or of a member of it, as people see it; undefined when it is over. */
 export function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took none of the work that was there'): SessionRest | undefined {
   const until = emptyPauseUntil(runs);
   if (until <= now) return undefined;
   const which = runs.count === 1 ? 'its last run' : `its last ${runs.count} runs`;
-  return { reason: 'empty-runs', ended_by: ['time', 'work'], until: new Date(until).toISOString(), detail: `${which} ${why}` };
+  const how = WENT_WRONG.get(runs.ended ?? '');
+  const detail = `${which} ${why}${how === undefined ? '' : `; ${runs.count === 1 ? 'it' : 'the last one'} ${how}`}`;
+  return { reason: 'empty-runs', ended_by: ['time', 'work'], until: new Date(until).toISOString(), detail };
 }
 
 /** All pauses, by the names of agents and members. */

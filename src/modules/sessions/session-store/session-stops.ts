@@ -18,6 +18,9 @@ export function stopWish(
   return { stop_request: request, stop_reason: reason, stop_requested_at: now, stop_deadline: deadline };
 }
 
+/** In the metadata of a session that has asked for its own end, and when. */
+export const DRAINED_ITSELF = 'drained_itself';
+
 /** Nobody asks its runner for anything. */
 export const UNASKED = {
   stop_request: null,

@@ -11,7 +11,7 @@ import { SessionCommands } from './session-commands.service.js';
 import { isOver, SessionRequests } from './session-requests.service.js';
 import { SessionResolver } from '../session-names/session-resolver.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import { stopWish } from '../session-store/session-stops.js';
+import { DRAINED_ITSELF, stopWish } from '../session-store/session-stops.js';
 import { SessionTimings } from './session-timings.js';
 
 const DRAIN_MS = 5 * 60_000;
@@ -87,7 +87,7 @@ export class SessionStopping {
    *
    * @throws ProblemError session_not_found, ambiguous; illegal_transition while it starts and after its end.
    */
-  async drain(city: CityScope, text: string, { actor }: Principal): Promise<OKWithIDResponseBody> {
+  async drain(city: CityScope, text: string, { actor, session }: Principal): Promise<OKWithIDResponseBody> {
     const found = await this.resolver.resolve(city, text, { closed: false, materialize: false });
     const ms = await this.#drainMs(city, found);
     await this.changes.run(city, actor, async (changes) => {
@@ -96,7 +96,10 @@ export class SessionStopping {
       const now = await changes.now();
       const wish = stopWish(row, 'drain', { reason: 'drained', deadline: new Date(now.getTime() + ms), now });
       // What is asked of it already ends it sooner.
-      if (wish !== undefined) await changes.move(row, 'drain', { reason: 'drained', set: wish });
+      if (wish === undefined) return;
+      const { [DRAINED_ITSELF]: _, ...metadata } = row.metadata;
+      const set = { ...wish, metadata: session?.id === row.id ? { ...metadata, [DRAINED_ITSELF]: now.toISOString() } : metadata };
+      await changes.move(row, 'drain', { reason: 'drained', set });
     });
     return { status: 'ok', id: found.id };
   }

@@ -17,6 +17,8 @@ export interface AssignedRow {
   readonly begun: boolean;
   /** Somebody keeps it by a lease of its own. */
   readonly leased: boolean;
+  /** When it was changed last, or made. */
+  readonly at: Date;
 }
 
 /** Whose work is asked for. */
@@ -72,7 +74,7 @@ export class OfferedWorkRepository {
   async assigned(streamId: number, limit: number, db: Kysely<Database> = this.db): Promise<AssignedRow[]> {
     const { rows } = await sql<AssignedRow>`
       select b.assignee, b.id, nullif(b.metadata ->> 'gc.session_id', '') as session, b.status = 'in_progress' as begun,
-        b.lease_until is not null as leased
+        b.lease_until is not null as leased, coalesce(b.updated_at, b.created_at) as at
       from beads b
       where b.stream_id = ${streamId} and b.assignee is not null and b.status <> 'closed' and (b.status = 'in_progress' or bead_is_doable(b))
       order by b.assignee, b.status, coalesce(b.priority, 2), b.created_at, b.id limit ${limit}`.execute(db);
@@ -95,10 +97,10 @@ export class OfferedWorkRepository {
   /** As `assigned`, of some, each of whom has a share; about `limit` beads, and as many that have been begun. */
   async assignedTo(streamId: number, of: Claimants, limit: number, db: Kysely<Database> = this.db): Promise<AssignedRow[]> {
     const columns = sql`b.assignee, b.id, nullif(b.metadata ->> 'gc.session_id', '') as session, b.status = 'in_progress' as begun,
-      b.lease_until is not null as leased, b.status, coalesce(b.priority, 2) as priority, b.created_at`;
+      b.lease_until is not null as leased, coalesce(b.updated_at, b.created_at) as at, b.status, coalesce(b.priority, 2) as priority, b.created_at`;
     const { rows } = await sql<AssignedRow>`
       ${having(of, limit, sql`b.assignee`, sql`b.stream_id = ${streamId} and b.assignee is not null and b.status <> 'closed'`)}
-      select a.assignee, a.id, a.session, a.begun, a.leased from (
+      select a.assignee, a.id, a.session, a.begun, a.leased, a.at from (
         (select ${columns} from beads b
           where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null
             and (coalesce(b.metadata ->> 'gc.session_id', '') <> '' or b.assignee in (select w.name from wanted w)) limit ${limit})
