@@ -706,9 +706,25 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: "Files beside a rig's own formulas are there for them.",
     file: 'src/modules/files/composition/compose/rig-formulas.ts',
-    find: 'for (const [path, sha256] of files) digests',
-    replace: "for (const [path, sha256] of files) if (path.endsWith('.toml')) digests",
+    find: 'if (isBeside(path, located.path)) digests',
+    replace: "if (path.endsWith('.toml') && isBeside(path, located.path)) digests",
     test: 'src/modules/orchestration/formulas/stored-library.spec.ts',
+  },
+  {
+    guard: "Files beside a rig's own formulas are no fragments of prompts.",
+    file: 'src/modules/files/composition/compose/rig-formulas.ts',
+    find: '!(FRAGMENT.test(path) || ',
+    replace: "!((path === '' && FRAGMENT.test(path)) || ",
+    test: 'src/modules/sessions/launch/prompt-template.spec.ts',
+    name: 'beside formulas of a rig',
+  },
+  {
+    guard: "Files beside a rig's own formulas name no packs.",
+    file: 'src/modules/files/composition/compose/rig-formulas.ts',
+    find: "path.slice(folder.length).includes(':')",
+    replace: "path.slice(folder.length).includes('::')",
+    test: 'src/modules/sessions/launch/prompt-template.spec.ts',
+    name: 'beside formulas of a rig',
   },
   {
     guard: 'Looking for the files of formulas is spent.',
