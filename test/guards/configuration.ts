@@ -197,10 +197,18 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A city whose files never rest leaves the event loop to others.',
     file: KEEPER,
-    find: '.finally(() => this.#rest(kept, performance.now() - began))',
-    replace: '.finally(() => began < 0 && this.#rest(kept, performance.now() - began))',
+    find: 'if (began - kept.composedAt < withinMs)',
+    replace: 'if (began - kept.composedAt < 0 * withinMs)',
     test: KEEPER_TEST,
-    name: 'leaves a city alone for a while',
+    name: 'leaves the city alone for a while',
+  },
+  {
+    guard: 'A change of files that comes by itself makes the next one wait for nothing.',
+    file: KEEPER,
+    find: 'if (began - kept.composedAt < withinMs)',
+    replace: 'if (began - withinMs < Infinity)',
+    test: KEEPER_TEST,
+    name: 'comes by itself',
   },
   {
     guard: 'Names that objects have by themselves are names of what a city has.',
