@@ -446,10 +446,18 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'An edit that fails takes the last name of no file away.',
     file: FILES,
-    find: 'if (await exists(target)) await removeTemporaries(target, id);',
-    replace: "if (target !== '') await removeTemporaries(target, id);",
+    find: 'if (error instanceof EditConflict && (await exists(target))) await',
+    replace: "if (target !== '') await",
     test: FILES_TEST,
     name: 'is not lost',
+  },
+  {
+    guard: 'What somebody has saved late outlives an edit that cannot give it back.',
+    file: FILES,
+    find: 'if (error instanceof EditConflict && (await exists(target))) await',
+    replace: 'if (await exists(target)) await',
+    test: FILES_TEST,
+    name: 'saved late',
   },
   {
     guard: 'A file that an edit cannot replace is there again at once.',
