@@ -9687,6 +9687,8 @@ export interface components {
             id: string;
             /** @description The model, as the agent names it. Absent when it has not said. */
             model?: string;
+            /** @description Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order. */
+            place?: number;
             /** @description The name of the provider. */
             provider?: string;
             /**
@@ -9711,6 +9713,8 @@ export interface components {
             blocks: components["schemas"]["SessionStructuredBlock"][];
             /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
+            /** @description Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order. */
+            place?: number;
             /** @description The name of the provider. */
             provider?: string;
             /**
@@ -9733,6 +9737,8 @@ export interface components {
             blocks: components["schemas"]["SessionStructuredBlock"][];
             /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
+            /** @description Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order. */
+            place?: number;
             /** @description The name of the provider. */
             provider?: string;
             /**
@@ -9756,6 +9762,8 @@ export interface components {
             id: string;
             /** @description The model, as the agent names it. Absent when it has not said. */
             model?: string;
+            /** @description Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order. */
+            place?: number;
             /** @description The name of the provider. */
             provider?: string;
             /**
@@ -9782,6 +9790,8 @@ export interface components {
             blocks: components["schemas"]["SessionStructuredBlock"][];
             /** @description Names the entry in the transcript: the same id again replaces it. */
             id: string;
+            /** @description Where the entry stands: it keeps its place however late it changes, and a stream tells changes in their own order. */
+            place?: number;
             /** @description The name of the provider. */
             provider?: string;
             /**
