@@ -16,10 +16,18 @@ export const FORMULAS: readonly Guard[] = [
   {
     guard: 'A formula may name a file that no formula has named before.',
     file: 'src/modules/orchestration/formulas/formula-edits.service.ts',
-    find: 'if (!checked.issues.some(({ key }) => NAMES_A_FILE.test(key))) return checked;',
-    replace: 'if (!checked.issues.some(({ key }) => key === "" && NAMES_A_FILE.test(key))) return checked;',
+    find: 'if (others.length === checked.issues.length) return checked;',
+    replace: 'if (others.length <= checked.issues.length) return checked;',
     test: 'src/modules/orchestration/formulas/formula-edits.db-spec.ts',
     name: 'has no text of it',
+  },
+  {
+    guard: 'No file is said to be missing while the files of a city cannot be used.',
+    file: 'src/modules/orchestration/formulas/formula-edits.service.ts',
+    find: '{ ...checked, issues: others, unusable: after.errors }',
+    replace: '{ ...checked, issues: others.length < 0 ? others : checked.issues, unusable: after.errors }',
+    test: 'src/modules/orchestration/formulas/formula-edits.db-spec.ts',
+    name: 'is not said to be missing',
   },
   {
     guard: 'Of how many files a formula is made is bounded.',

@@ -102,36 +102,53 @@ describe('ConfigKeeper', () => {
     end();
   });
 
-  // Guard: a city whose files never rest leaves the event loop to others.
-  it('leaves a city alone for a while once its files were composed', async () => {
-    const base = await folder('svc-keeper-');
-    const [busy, late] = ['busy', 'late'].map((name, n): KeptCity => ({ name, path: path.join(base, name), streamId: n + 1 }));
-    let cities = [busy!];
-    for (const { path: at } of [busy!, late!]) await mkdir(at);
-    /** Each look finds something else. */
-    const ledger = ({ path: at }: KeptCity): Ledger =>
-      Object.assign(new Ledger(), {
-        paths: () => ({ directories: [at], files: [], missing: [], links: false }),
-        changed: () => Promise.resolve(true),
-      });
-    const { keeper, used } = keeping({ cities: () => cities, ledger });
-    let writes = 0;
-    const write = (): Promise<void> => writeFile(path.join(busy!.path, 'a.toml'), `a = ${writes++}`);
-    const looksAgain = async (): Promise<void> => {
-      const before = used.length;
+  describe('of a city that is written to', () => {
+    const HOUR = 3_600_000;
+
+    /** What is kept rests for an hour where it was composed twice within `withinMs`. */
+    async function writing(withinMs: number) {
+      const base = await folder('svc-keeper-');
+      const [busy, late] = ['busy', 'late'].map((name, n): KeptCity => ({ name, path: path.join(base, name), streamId: n + 1 }));
+      let cities = [busy!];
+      for (const { path: at } of [busy!, late!]) await mkdir(at);
+      let writes = 0;
+      let seen = 0;
+      const ledger = ({ path: at }: KeptCity): Ledger => {
+        seen = writes;
+        const paths = (): unknown => ({ directories: [at], files: [], missing: [], links: false });
+        return Object.assign(new Ledger(), { paths, changed: () => Promise.resolve(seen !== writes) }) as Ledger;
+      };
+      const { keeper, used } = keeping({ cities: () => cities, ledger });
+      keeper.rests = { withinMs, times: 1, leastMs: HOUR, mostMs: HOUR };
+      keeper.onApplicationBootstrap();
+      await eventually(() => used.length > 0);
+      const write = (): Promise<void> => writeFile(path.join(busy!.path, 'a.toml'), `a = ${++writes}`);
+      return {
+        used,
+        write,
+        isUsed: async (): Promise<void> => {
+          const before = used.length;
+          await write();
+          await eventually(() => used.length > before);
+        },
+        addAnother: () => (cities = [busy!, late!]),
+      };
+    }
+
+    // Guard: a city whose files never rest leaves the event loop to others.
+    it('uses two changes at once, and leaves the city alone for a while before the third', async () => {
+      const { used, write, isUsed, addAnother } = await writing(HOUR);
+      await isUsed();
       await write();
-      await eventually(() => used.length > before);
-    };
-    keeper.rests = { times: 1, leastMs: 1, mostMs: 1 };
-    keeper.onApplicationBootstrap();
-    await eventually(() => used.length > 0);
-    for (let n = 0; n < 3; n++) await looksAgain();
-    keeper.rests = { times: 1, leastMs: 3_600_000, mostMs: 3_600_000 };
-    await looksAgain();
-    const looks = used.length;
-    await write();
-    cities = [busy!, late!];
-    await eventually(() => used.includes('late'), 15_000);
-    expect(used.filter((name) => name === 'busy')).toHaveLength(looks);
+      addAnother();
+      await eventually(() => used.includes('late'), 15_000);
+      expect(used).toEqual(['busy', 'busy', 'late']);
+    });
+
+    it('uses each at once that comes by itself', async () => {
+      const { used, isUsed } = await writing(0);
+      for (let n = 0; n < 4; n++) await isUsed();
+      expect(used).toHaveLength(5);
+    });
   });
 });

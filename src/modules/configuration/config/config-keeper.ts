@@ -31,14 +31,19 @@ const FILES_AT_ONCE = 3;
 const LOOKS = 4 * AT_ONCE;
 /** How long a city is left alone that somebody else is changing. */
 const PAUSE_MS = 500;
-/** How long a city is left alone once it was composed, by how long that took: who never stops writing keeps no event loop, and a change is used within a second. */
-const RESTS = { times: 4, leastMs: 200, mostMs: 500 };
+/**
+ * How long a city is left alone that was composed twice within `withinMs`, by how long that took: who never stops writing keeps no event
+ * loop. A change, and one more after it, are used at once.
+ */
+const RESTS = { withinMs: 1_000, times: 4, leastMs: 200, mostMs: 500 };
 
 interface Kept {
   readonly city: KeptCity;
   readonly watch: FileWatch;
   /** What the files were when they were composed last; undefined before the first time. */
   ledger: Ledger | undefined;
+  /** When composing them ended last. */
+  composedAt: number;
 }
 
 /**
@@ -145,7 +150,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
 
   #begin(city: KeptCity): void {
     const watch = new FileWatch(this.#watches, city.path, () => this.#told.add(kept));
-    const kept: Kept = { city, watch, ledger: undefined };
+    const kept: Kept = { city, watch, ledger: undefined, composedAt: -Infinity };
     this.#kept.set(city.streamId, kept);
     this.#told.add(kept);
   }
@@ -164,7 +169,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     try {
       if (!(await this.#answers(kept)) || (await this.#isUnchanged(kept))) return;
       const began = performance.now();
-      const done = await this.reloads.tryReload(kept.city, 'files', ACTOR).finally(() => this.#rest(kept, performance.now() - began));
+      const done = await this.reloads.tryReload(kept.city, 'files', ACTOR).finally(() => this.#rest(kept, began));
       if (done === undefined) {
         // Somebody is changing it: not a reason to keep others waiting.
         this.#pause(kept);
@@ -197,9 +202,11 @@ export class ConfigKeeper implements OnApplicationBootstrap {
   }
 
   /** What is told meanwhile is looked at afterwards. */
-  #rest(kept: Kept, took: number): void {
-    const { times, leastMs, mostMs } = this.rests;
-    this.#paused.set(kept, performance.now() + Math.min(mostMs, Math.max(leastMs, times * took)));
+  #rest(kept: Kept, began: number): void {
+    const { withinMs, times, leastMs, mostMs } = this.rests;
+    const now = performance.now();
+    if (began - kept.composedAt < withinMs) this.#paused.set(kept, now + Math.min(mostMs, Math.max(leastMs, times * (now - began))));
+    kept.composedAt = now;
   }
 
   #pause(kept: Kept): void {

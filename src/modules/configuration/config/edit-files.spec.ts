@@ -171,6 +171,35 @@ describe('a file that an edit replaces while the disk fails', () => {
     expect(await readdir(city)).toEqual(['a.toml']);
     expect(await now('a.toml')).toBe('a = 1\n');
   });
+
+  // Guard: what somebody has saved late outlives an edit that cannot give it back.
+  it.each([
+    ['looked at', 'EMFILE', () => fail('EMFILE'), {}],
+    [
+      'put back',
+      'ENOSPC',
+      () => undefined,
+      {
+        linkSync: ((from: string, to: string) =>
+          from.includes('.old.') ? fail('ENOSPC') : whole.linkSync(from, to)) as typeof fs.linkSync,
+      },
+    ],
+  ])('has what was saved late when that cannot be %s', async (_what, code, then, calls) => {
+    let looks = 0;
+    const openSync = ((at: string, ...more: [number]) => {
+      if (at.includes('.old.') && ++looks === 2) {
+        fs.writeFileSync(at, 'a = "late"\n');
+        then();
+      }
+      return whole.openSync(at, ...more);
+    }) as typeof fs.openSync;
+    failing({ openSync }, calls);
+    await expect(applyPlan(city, edit, () => Promise.resolve())).rejects.toMatchObject({ code });
+    mend();
+    await undoPlan(city, edit);
+    expect(await readdir(city)).toEqual(['a.toml']);
+    expect(await now('a.toml')).toBe('a = "late"\n');
+  });
 });
 
 describe('a folder that becomes a link to another city', () => {

@@ -128,8 +128,8 @@ async function replace(
       throw new EditConflict(relative, expected, late);
     }
   } catch (error) {
-    // Whoever takes the edit back finds the file under the name that it has left.
-    if (await exists(target)) await removeTemporaries(target, id);
+    // Whoever takes the edit back finds the file under the name that it has left, also one that was saved late and is not back yet.
+    if (error instanceof EditConflict && (await exists(target))) await removeTemporaries(target, id);
     else await rm(temporary, { force: true });
     throw error;
   }

@@ -102,8 +102,21 @@ describe('a file that a new formula names', () => {
     // Nor is anything that lies outside.
     await fixture.write('../d.md', 'Theirs.');
     expect(await edits.validate(fixture.city, 'greet', NAMING('../../d.md'))).toEqual({ valid: false, errors: [MISSING] });
-    await fixture.write('city.toml', 'broken');
-    expect(await edits.validate(fixture.city, 'greet', NAMING('../assets/d.md'))).toEqual({ valid: false, errors: [MISSING] });
     await expect(edits.save(by(), 'greet', NAMING('../assets/d.md'))).rejects.toMatchObject({ problem: 'invalid_request' });
+  });
+
+  // Guard: no file is said to be missing while nobody can look for it.
+  it('is not said to be missing when the files of the city cannot be used: why is said', async () => {
+    await fixture.write('assets/d.md', 'Be kind.');
+    await fixture.write('city.toml', 'broken');
+    const text = NAMING('../assets/d.md');
+    const broken = expect.stringMatching(/^city\.toml:1/);
+    expect(await edits.validate(fixture.city, 'greet', text)).toEqual({ valid: false, errors: [broken] });
+    const more = text.replace('title = "Say hello"', 'title = 3');
+    const wrong = expect.stringContaining('steps[0].title');
+    expect(await edits.validate(fixture.city, 'greet', more)).toMatchObject({ errors: [wrong, wrong, broken] });
+    const why = expect.stringMatching(/cannot be used as they are: city\.toml:1/);
+    await expect(edits.save(by(), 'greet', text)).rejects.toMatchObject({ problem: 'wrong_state', message: why });
+    await expect(fixture.read(FILE)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 });

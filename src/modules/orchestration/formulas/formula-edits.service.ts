@@ -14,7 +14,7 @@ import { editedMeanwhile } from '../../configuration/config/edit-errors.js';
 import { hashOf } from '../../configuration/config/edit-plan.js';
 import { NO_FILE } from '../../configuration/config/swap.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
-import { fieldsOf, summaryOf } from '../../configuration/config/refusals.js';
+import { fieldsOf, refusalOf, summaryOf } from '../../configuration/config/refusals.js';
 import type { Compiled } from './compile/compile.js';
 import { runsCommands } from './compile/describe.js';
 import { validating } from './formula-tasks.js';
@@ -27,6 +27,11 @@ export interface FormulaEdit {
   readonly city: CityScope;
   readonly caller: Principal;
   readonly expected: Expected;
+}
+
+interface Checked extends Compiled {
+  /** Why the files of the city cannot be composed: whether those are there that the formula names, nobody can say then. */
+  readonly unusable?: readonly Issue[];
 }
 
 const NAME = /^[a-zA-Z0-9](?:[a-zA-Z0-9_-]{0,62}[a-zA-Z0-9])?$/;
@@ -45,18 +50,21 @@ export class FormulaEditsService {
 
   async validate(city: CityScope, name: string, text: string): Promise<FormulaValidateOutputBody> {
     const { config } = await this.reads.current(city);
-    const { issues } = await this.#checked(city, config, name, text);
+    const { issues: own, unusable = [] } = await this.#checked(city, config, name, text);
+    const issues = [...own, ...unusable];
     return issues.length === 0 ? { valid: true } : { valid: false, errors: issues.map(describeIssue) };
   }
 
   /** @throws ProblemError invalid_request with all that is wrong; forbidden for a script that the key may not have run */
   save({ city, caller, expected }: FormulaEdit, name: string, text: string): Promise<EditAnswer<OKResponseBody>> {
     return this.edits.run({ city, caller, expected }, async (draft) => {
-      const { formula, issues } = await this.#checked(city, draft.current, name, text);
+      const { formula, issues, unusable } = await this.#checked(city, draft.current, name, text);
       if (issues.length > 0)
         throw problem('invalid_request', `formula validation failed: ${summaryOf(issues)}`, { errors: fieldsOf(issues) });
       if (formula !== undefined && runsCommands(formula) && !may(caller, 'commands'))
         throw problem('forbidden', 'the API key may not say what is run (check): that needs the right "commands"');
+      // The files that it names are not known to be there.
+      if (unusable !== undefined) throw refusalOf(unusable, unusable);
       const own = ownFormula(draft.current, name);
       const file = own?.file ?? `formulas/${name}.toml`;
       await requireSeen(draft, file, own, expected);
@@ -75,9 +83,9 @@ export class FormulaEditsService {
     });
   }
 
-  async #checked(city: CityScope, config: CityConfig, name: string, text: string): Promise<Compiled> {
+  async #checked(city: CityScope, config: CityConfig, name: string, text: string): Promise<Checked> {
     const file = ownFormula(config, name)?.file ?? `formulas/${name}.toml`;
-    const refused = (message: string): Compiled => ({ issues: [{ severity: 'error', file, key: '', message } satisfies Issue] });
+    const refused = (message: string): Checked => ({ issues: [{ severity: 'error', file, key: '', message } satisfies Issue] });
     if (name === 'feed') return refused('the name feed is reserved');
     if (!NAME.test(name)) return refused(`the name must match ${NAME.source}`);
     if (text.trim() === '') return refused('empty formula body');
@@ -85,11 +93,12 @@ export class FormulaEditsService {
     const candidate = { name, file, sha256, text };
     const asked = { rig: '', candidate, name, compiler: hostOf(config) };
     const checked = await this.work.run(city, validating, { ...asked, shelf: config });
-    if (!checked.issues.some(({ key }) => NAMES_A_FILE.test(key))) return checked;
+    const others = checked.issues.filter(({ key }) => !NAMES_A_FILE.test(key));
+    if (others.length === checked.issues.length) return checked;
     // A revision has the texts that its own formulas name. What this one names is in it once the files are composed with it.
     const overlay = { texts: new Map([[file, text]]), removed: new Set<string>() };
     return this.composer.compose(city, { overlay }, async (after) => {
-      if (!('composed' in after)) return checked;
+      if (!('composed' in after)) return { ...checked, issues: others, unusable: after.errors };
       const { configText, texts } = after.composed;
       const shelf = await this.work.shelf(city, configText);
       return this.work.run(city, validating, { ...asked, shelf }, async (digests) => textsOf(texts, digests));

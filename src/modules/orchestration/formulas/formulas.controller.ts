@@ -158,7 +158,8 @@ export class FormulasController {
     consumes: 'application/octet-stream',
     example: EXAMPLE,
     summary: 'Validate a formula without storing it',
-    description: 'The body is the file. Every error names file, line and key; what the formula extends and expands is taken from the city.',
+    description:
+      'The body is the file. Every error names file, line and key. What the formula extends and expands is taken from the city as it runs; texts and scripts that it names beside it may also be newer: they are read from the files of the city, and with files that cannot be used the errors say why.',
     response: FormulaValidateOutputBody,
     problems: ['city_not_found', 'unavailable'],
   })

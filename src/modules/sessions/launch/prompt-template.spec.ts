@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
+import { configOf, START } from '../../files/composition/compose/testing/city.js';
 import { blocksOf } from '../../files/composition/template-blocks.js';
 import { fragmentsOf, render as renderAll, type Fragments, type Values } from './prompt-template.js';
 
@@ -91,5 +92,28 @@ describe('fragments of a city', () => {
     ['in characters', 5, 1_000_000, 'longer than 4194304 characters together'],
   ])('have a limit %s', async (_what, count, length, says) => {
     await expect(fragments(named(count), length)).rejects.toThrow(says);
+  });
+
+  // Guard: what lies beside the formulas of a rig is nothing but that.
+  it('are none of those that lie beside formulas of a rig', async () => {
+    const rig = '[[rigs]]\nname = "mill"\nformulas_dir = "mill/formulas"\n';
+    const files = {
+      'city.toml': START + rig,
+      'template-fragments/f0.template.md': '{{define "f0"}}Of the city.{{end}}',
+      'mill/formulas/f.toml': 'formula = "f"\n',
+      'mill/formulas/f.md': 'Text.',
+      'mill/formulas/x:y.md': 'Text.',
+      'mill/formulas/template-fragments/a.template.md': '{{define "f0"}}Of the rig.{{end}}{{define "f1"}}Also.{{end}}',
+    };
+    const cityPath = await folder('svc-fragments-');
+    for (const [name, text] of Object.entries(files)) {
+      await mkdir(path.join(cityPath, path.dirname(name)), { recursive: true });
+      await writeFile(path.join(cityPath, name), text);
+    }
+    const config = (await configOf(files)) as CityConfig;
+    const { all } = await fragmentsOf(config, agent, { cityPath, citiesRoot: path.dirname(cityPath) });
+    expect([...all]).toEqual([['f0', 'Of the city.']]);
+    const beside = Object.keys(config.contents).filter((name) => name.startsWith('mill/'));
+    expect(beside).toEqual(['mill/formulas/f.md', 'mill/formulas/f.toml']);
   });
 });

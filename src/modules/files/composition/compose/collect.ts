@@ -105,9 +105,7 @@ export class Collector {
     const order = new Map<string, Pack>();
     const entered = new Set<string>();
     const visit = (at: Pack, all: boolean): void => {
-      // It is there already, or takes its place behind what it imports.
-      if (entered.has(at.id)) return;
-      if (all) {
+      if (all && !entered.has(at.id)) {
         entered.add(at.id);
         this.run.spend('looks', at.imports.length);
         const imports = reversed ? at.imports.toReversed() : at.imports;

@@ -41,24 +41,6 @@ describe('packs that import packs', () => {
     expect(names(await configOf(files, chain(2)))).toEqual(['p0.a0', 'q.a1', 'q.a0']);
   });
 
-  // Guard: what nobody takes in is not looked for.
-  it('need not be there when no import takes them in', async () => {
-    const packs = { desk: packOf('desk', imports('gone'), ['a']) };
-    const alone = '[imports.lone]\nsource = "desk"\ntransitive = false\n';
-    expect(await errorsIn(city(alone), packs)).toEqual([]);
-    expect(await errorsIn(city(alone + imports('desk')), packs)).toEqual(['desk:pack.toml:5: imports.gone.source: there is no such pack']);
-  });
-
-  it('make no circle, and are no deeper, by what no import takes in', async () => {
-    const alone = (source: string): string => `[imports.${source}]\nsource = "${source}"\ntransitive = false\n`;
-    const packs = { a: packOf('a', alone('b') + alone('a'), ['x']), b: packOf('b', imports('a'), ['y']), ...chain(LIMITS.depth) };
-    for (const order of [imports('a', 'b'), imports('b'), imports('b', 'a')]) expect(await errorsIn(city(order), packs)).toEqual([]);
-    expect(names(await configOf(city(imports('a')), packs))).toEqual(['a.y', 'a.x']);
-    const top = { ...packs, top: packOf('top', alone('p0')) };
-    expect(await errorsIn(city(imports('top', 'p0')), top)).toEqual([]);
-    expect(await errorsIn(city(imports('p0', 'top')), top)).toEqual([]);
-  });
-
   it('may lie as deep as the limit and no deeper', async () => {
     expect(await errorsIn(city(imports('p0')), chain(LIMITS.depth))).toEqual([]);
     const [error, ...others] = await errorsIn(city(imports('p0')), chain(LIMITS.depth + 1));

@@ -21,7 +21,7 @@ export interface Pack {
   readonly commit: string | undefined;
   readonly agents: readonly AgentDefinition[];
   readonly conventions: Conventions;
-  /** What it imports itself; complete once the pack has been followed, and empty when nobody takes in what lies below it. */
+  /** What it imports itself; complete once the pack has been followed. */
   readonly imports: Import[];
   /** How many packs lie below each other from here on, itself included. */
   height: number;
@@ -52,7 +52,6 @@ export interface Asked {
 /** Finds packs and reads them. What is missing, goes round in circles or is too much is told at the import. */
 export class PackGraph {
   readonly #packs = new Map<string, Pack | undefined>();
-  readonly #followed = new Set<string>();
   #imports = 0;
 
   constructor(private readonly run: Run) {}
@@ -95,17 +94,13 @@ export class PackGraph {
     const pack = await this.#packOf(found, asked, path);
     if (pack === undefined) return undefined;
     const { table, binding } = asked;
-    return { binding, table, pack, transitive: isTransitive(table), silent: table.text('shadow') === 'silent' };
+    return { binding, table, pack, transitive: table.flag('transitive') !== false, silent: table.text('shadow') === 'silent' };
   }
 
-  /**
-   * The pack, with everything below it where the import is transitive; undefined, and told, when it cannot be imported from here. What
-   * nobody takes in is not looked for: it may be in no lock.
-   */
-  async #packOf(found: FoundPack, { where, table }: Asked, path: readonly Pack[]): Promise<Pack | undefined> {
+  /** The pack with everything below it; undefined, and told, when it cannot be imported from here. */
+  async #packOf(found: FoundPack, { where }: Asked, path: readonly Pack[]): Promise<Pack | undefined> {
     const { run } = this;
-    const transitive = isTransitive(table);
-    const again = transitive ? path.findIndex(({ id }) => id === found.id) : -1;
+    const again = path.findIndex(({ id }) => id === found.id);
     if (again >= 0) {
       const names = [...path.slice(again), path[again]!].map(({ name }) => name);
       run.error(where, `packs import each other in a circle: ${names.join(' -> ')}`);
@@ -116,30 +111,23 @@ export class PackGraph {
       run.error(where, `there are more than ${LIMITS.depth} imports below each other`);
       return true;
     };
-    const isKnown = this.#packs.has(found.id);
-    let pack = this.#packs.get(found.id);
-    if (isKnown && pack === undefined) return undefined;
-    if (tooDeep(transitive ? (pack?.height ?? 1) : 1)) return undefined;
-    if (!isKnown) {
-      if (this.#packs.size === LIMITS.packs) {
-        run.error(where, `there are more than ${LIMITS.packs} packs`);
-        return undefined;
-      }
-      pack = await readPack(run, found, where);
-      this.#packs.set(found.id, pack);
+    if (this.#packs.has(found.id)) {
+      const known = this.#packs.get(found.id);
+      return known === undefined || tooDeep(known.height) ? undefined : known;
     }
-    if (pack === undefined || !transitive || this.#followed.has(pack.id)) return pack;
-    this.#followed.add(pack.id);
+    if (tooDeep(1)) return undefined;
+    if (this.#packs.size === LIMITS.packs) {
+      run.error(where, `there are more than ${LIMITS.packs} packs`);
+      return undefined;
+    }
+    const pack = await readPack(run, found, where);
+    this.#packs.set(found.id, pack);
+    if (pack === undefined) return undefined;
     const below = await this.follow([...importsOf(pack.table.table('imports')), ...includesOf(pack.table)], pack.home, [...path, pack]);
     pack.imports.push(...below);
-    pack.height = 1 + Math.max(0, ...below.map((each) => (each.transitive ? each.pack.height : 1)));
+    pack.height = 1 + Math.max(0, ...below.map((each) => each.pack.height));
     return pack;
   }
-}
-
-/** Whether what a pack imports comes with it. */
-export function isTransitive(asked: Table): boolean {
-  return asked.flag('transitive') !== false;
 }
 
 async function readPack(run: Run, found: FoundPack, where: Written): Promise<Pack | undefined> {

@@ -1,7 +1,7 @@
 import { checkedFiles } from '../compose/checked-files.js';
 import { includesOfCity } from '../compose/includes.js';
 import { overlaid } from '../compose/nodes.js';
-import { importsOf, includesOf, isTransitive, type Asked } from '../compose/pack-graph.js';
+import { importsOf, includesOf, type Asked } from '../compose/pack-graph.js';
 import { CITY_FORMAT, FRAGMENT_FORMAT } from '../formats/city.format.js';
 import type { Format } from '../formats/format.js';
 import { PACK_FORMAT } from '../formats/pack.format.js';
@@ -14,8 +14,6 @@ import type { FoundPack, ImportRequest } from './pack-store.js';
 export type Wish = ImportRequest & {
   /** Who asks, for messages: `imports.desk` of a file. */
   readonly asked: string;
-  /** Whether the imports of what is imported count. */
-  readonly transitive: boolean;
 };
 
 /** What the files of a city import, the old ways included: its own packs, those that new rigs get, those of its rigs. */
@@ -53,5 +51,5 @@ function read(tree: FileTree, path: string, format: Format, issues: Issue[]): Pr
 
 function wishOf({ binding, source, table, where }: Asked, from: FileTree, folder: string): Wish {
   const asked = `${binding === '' ? where.at : table.at} of ${where.origin.file}`;
-  return { source, version: table.text('version'), from, folder, asked, transitive: isTransitive(table) };
+  return { source, version: table.text('version'), from, folder, asked };
 }

@@ -100,7 +100,6 @@ export class PackInstaller {
     const { citiesRoot } = this;
     const store = new DiskPackStore({ city, cityDir, citiesRoot, ledger: new Ledger(), lock: found, isOthers, ...this.#builtin() });
     const visited = new Set<string>();
-    const followed = new Set<string>();
     const waiting = await readable(() => importsOfCity(city, issues));
     // It grows on the way.
     for (const wish of waiting) {
@@ -119,11 +118,10 @@ export class PackInstaller {
         if (source.kind !== 'repository') continue;
         throw new PackFailure('install_failed', `${wish.asked}: ${pack.missing}`, { source });
       }
+      if (visited.has(pack.id)) continue;
       visited.add(pack.id);
       if (visited.size > MAX_PACKS) throw new PackFailure('install_failed', `more than ${MAX_PACKS} packs are imported`);
-      // Met first where its imports do not count, it may be met again where they do.
-      if (!wish.transitive || followed.has(pack.id)) continue;
-      followed.add(pack.id);
+      // Also where the import is not transitive: prompts, fragments and files of what lies below are there for the city.
       waiting.push(...(await readable(() => importsOfPack(pack, issues))));
     }
     return { lock: used, issues: errorsOf(issues) };
