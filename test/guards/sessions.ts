@@ -436,6 +436,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'stays finite, whatever',
   },
   {
+    guard: 'A turn is priced by the provider that it was with.',
+    file: 'src/modules/sessions/usage/turn-sql.ts',
+    find: 'coalesce(t.provider, s.provider) as provider',
+    replace: 'coalesce(s.provider, t.provider) as provider',
+    test: USAGE,
+    name: 'prices a turn by the provider',
+  },
+  {
     guard: 'A time zone that the database does not know keeps no usage from being told.',
     file: 'src/modules/sessions/usage/turn-sql.ts',
     find: '(select known_zone(${zone}))',
