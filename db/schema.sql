@@ -1252,9 +1252,11 @@ create table session_messages (
 CREATE INDEX session_messages_expiry_idx ON public.session_messages USING btree (expires_at) WHERE (status = 'queued'::text);
 CREATE INDEX session_messages_in_flight_idx ON public.session_messages USING btree (session_pk) WHERE (status = 'in_flight'::text);
 CREATE INDEX session_messages_list_idx ON public.session_messages USING btree (session_pk, pk DESC);
+CREATE INDEX session_messages_nudged_idx ON public.session_messages USING btree (session_pk, pk DESC) WHERE (source = 'nudge'::text);
 CREATE INDEX session_messages_nudges_idx ON public.session_messages USING btree (session_pk, ended_at) WHERE ((source = ANY (ARRAY['wait'::text, 'nudge'::text])) AND (status = 'delivered'::text));
 CREATE INDEX session_messages_queue_idx ON public.session_messages USING btree (session_pk, pk) WHERE (status = ANY (ARRAY['queued'::text, 'in_flight'::text]));
 CREATE UNIQUE INDEX session_messages_wait_key ON public.session_messages USING btree (stream_id, reference) WHERE ((source = 'wait'::text) AND (status = ANY (ARRAY['queued'::text, 'in_flight'::text, 'delivered'::text])));
+CREATE INDEX session_messages_waits_idx ON public.session_messages USING btree (session_pk, reference, pk DESC) WHERE (source = 'wait'::text);
 
 create table session_names (
   stream_id integer not null,
@@ -1285,6 +1287,8 @@ create table session_turns (
   cache_creation_tokens bigint default 0 not null,
   cost_usd double precision,
   reported boolean default false not null,
+  provider text,
+  preset text,
   constraint session_turns_pkey PRIMARY KEY (session_pk, turn),
   constraint session_turns_session_pk_fkey FOREIGN KEY (session_pk) REFERENCES sessions(pk) ON DELETE CASCADE,
   constraint session_turns_stream_id_fkey FOREIGN KEY (stream_id) REFERENCES event_streams(id)

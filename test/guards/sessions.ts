@@ -492,6 +492,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'stays finite, whatever',
   },
   {
+    guard: 'A turn is priced by the provider that it was with.',
+    file: 'src/modules/sessions/usage/turn-sql.ts',
+    find: 'coalesce(t.provider, s.provider) as provider',
+    replace: 'coalesce(s.provider, t.provider) as provider',
+    test: USAGE,
+    name: 'prices a turn by the provider',
+  },
+  {
     guard: 'A time zone that the database does not know keeps no usage from being told.',
     file: 'src/modules/sessions/usage/turn-sql.ts',
     find: '(select known_zone(${zone}))',
@@ -628,11 +636,36 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A session whose provider is another one begins a new conversation.',
-    file: 'src/modules/runners/runners/session-claims.ts',
-    find: "hasForeignConversation(config, row, program) ? 'reconfigured' : undefined",
-    replace: "hasForeignConversation(config, row, program) && row.pk < 0 ? 'reconfigured' : undefined",
+    file: 'src/modules/runners/runners/session-start.ts',
+    find: 'if (row.session_key !== null && isForeign(',
+    replace: 'if (row.session_key === "" && isForeign(',
     test: RECONFIGURED,
     name: 'gives that one no conversation',
+  },
+  {
+    guard: 'A conversation stays until the process of another program is ready.',
+    file: 'src/modules/runners/runners/session-start.ts',
+    find: "[foreign, restarted] = [true, 'reconfigured'];",
+    replace:
+      "[foreign, restarted] = [true, 'reconfigured'];\n      await owner.change((changes, now) => changes.patch(now, { session_key: null }));",
+    test: RECONFIGURED,
+    name: 'keeps its conversation until',
+  },
+  {
+    guard: 'A conversation goes on with the same preset under another name.',
+    file: 'src/modules/sessions/launch/program.ts',
+    find: 'if (last.preset !== undefined && now.preset !== undefined) return',
+    replace: 'if (last.preset !== undefined && now.preset !== undefined && last.preset !== now.preset) return',
+    test: 'src/modules/sessions/launch/program.spec.ts',
+    name: 'is that of its row where nothing was noted',
+  },
+  {
+    guard: 'A conversation is that of the process that has had it last.',
+    file: 'src/modules/sessions/launch/program.ts',
+    find: 'noted === null || noted.provider === ofRow.provider ? { ...ofRow, ...noted } : noted',
+    replace: '{ ...noted, ...ofRow }',
+    test: 'src/modules/sessions/launch/program.spec.ts',
+    name: 'is that of what has run last',
   },
   {
     guard: 'The note of a wait goes on with the conversation that its waking begins.',
@@ -645,7 +678,7 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'The note of a wait is outdated where somebody has asked for a new conversation.',
     file: 'src/modules/runners/runners/session-claims.ts',
-    find: "if (restarted !== undefined && restarted !== 'reset') await",
+    find: "if (restarted === 'fresh') await",
     replace: 'if (restarted !== undefined) await',
     test: RECONFIGURED,
     name: 'is outdated where somebody',

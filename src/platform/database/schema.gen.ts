@@ -1017,6 +1017,8 @@ export interface SessionTurns {
   input_tokens: Generated<number>;
   model: string | null;
   output_tokens: Generated<number>;
+  preset: string | null;
+  provider: string | null;
   reported: Generated<boolean>;
   session_pk: number;
   started_at: Generated<Timestamp>;

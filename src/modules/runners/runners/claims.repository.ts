@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import type { Parts } from '../../sessions/launch/launch.js';
 import { SESSION_ROW, type SessionRow } from '../../sessions/session-store/session-row.js';
 
 /** A city with sessions that are wanted. */
@@ -36,8 +37,8 @@ export interface Load {
   readonly cities: Readonly<Record<string, number>> | null;
 }
 
-/** A session that a transaction has, and when it was looked at. */
-export type Startable = SessionRow & { readonly now: Date };
+/** A session that a transaction has, what its last process has noted, and when it was looked at. */
+export type Startable = SessionRow & { readonly now: Date; readonly parts: Parts | null };
 
 /** As the index has it. */
 const WANTED = sql`s.wake_request is not null and s.runner_id is null and s.state in ('start-pending', 'asleep')`;
@@ -110,7 +111,7 @@ export class ClaimsRepository {
   /** Locks those of `pks` that can still be started, when the runner may take them, by pk; what others hold is left to them. */
   async lockStartable(tx: Tx, streamId: number, pks: readonly number[], runnerId: string): Promise<Startable[]> {
     const { rows } = await sql<Startable>`
-      select ${SESSION_ROW}, clock_timestamp() as now from sessions s
+      select ${SESSION_ROW}, s.launch_parts as parts, clock_timestamp() as now from sessions s
       where s.pk = any(${[...pks]}::bigint[]) and s.stream_id = ${streamId} and ${STARTABLE}
         and exists (select from cities c where c.stream_id = s.stream_id and ${RUNNING})
         and exists (select from runners r where r.id = ${runnerId} and r.state = 'active' and r.lease_until > clock_timestamp())

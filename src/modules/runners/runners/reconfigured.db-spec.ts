@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
 import { eventually } from '../../../../test/support/sse.js';
 import type { CityConfig } from '../../files/composition/city-config.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
@@ -7,7 +8,11 @@ import type { SessionPatch, SessionRow } from '../../sessions/session-store/sess
 import { RunnerFixture } from './testing/runner-fixture.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 
-const PROVIDERS = { own: { command: 'own', supports_acp: true }, other: { command: 'other', supports_acp: true } };
+const PROVIDERS = {
+  team: { base: 'builtin:claude', command: 'claude', supports_acp: true },
+  own: { command: 'own', supports_acp: true },
+  other: { command: 'other', supports_acp: true },
+};
 const BOSS = { kind: 'agent', template: 'boss', agent: 'boss', provider: 'own' } as const;
 let fixture: RunnerFixture;
 let runner: RunnerProcess;
@@ -81,7 +86,41 @@ describe('a session whose agent has another provider by now', () => {
     expect(await fixture.transcript(pk)).toEqual(['compaction: The provider is another one; a new conversation begins here.']);
   });
 
-  it('goes on with its conversation where the provider is the same', async () => {
+  it('keeps its conversation until one of the other provider is ready', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    configure({ provider: 'other' });
+    fixture.host.refuse = () => 'auth_required';
+    await wake(pk);
+    const failed = await fixture.until(pk, 'failed-create');
+    expect(failed).toMatchObject({ live: false, provider: 'other', session_key: 'conversation-1', epoch: 1 });
+    configure({ provider: 'own' });
+    fixture.host.refuse = () => undefined;
+    await sql`update sessions set state = 'asleep', wake_request = null where pk = ${pk}`.execute(fixture.db);
+    await wake(pk);
+    const row = await fixture.when(pk, ({ generation, live }) => generation === 3 && live);
+    expect(row).toMatchObject({ provider: 'own', session_key: 'conversation-1', epoch: 1 });
+    expect(fixture.host.processes.map(({ spec: { resume } }) => resume)).toEqual([undefined, undefined, 'conversation-1']);
+  });
+
+  it('has the number of the new conversation in its environment', async () => {
+    configure({ provider: 'own' });
+    const { pk } = await asleep();
+    configure({ provider: 'other' });
+    await wake(pk);
+    await again(pk);
+    expect(fixture.host.processes.map(({ spec: { env } }) => env!.SVC_EPOCH)).toEqual(['1', '2']);
+  });
+
+  it('goes on with its conversation where the same preset has another name', async () => {
+    configure({ provider: 'claude' });
+    const { pk } = await asleep();
+    configure({ provider: 'team' });
+    await wake(pk);
+    expect(await again(pk)).toMatchObject({ provider: 'team', preset: 'claude', epoch: 1, session_key: 'conversation-1' });
+  });
+
+  it('goes on with its conversation where its provider is the same', async () => {
     configure({ provider: 'own' });
     const { pk } = await asleep();
     configure({ provider: 'own', args: ['--more'] });

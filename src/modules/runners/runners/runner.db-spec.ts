@@ -21,8 +21,9 @@ describe('a runner', () => {
   it('starts what is wanted, once, under a generation of its own', async () => {
     const { pk, id } = await runner.create(fixture.city, { options: { model: 'x' } });
     const row = await fixture.until(pk, 'active');
+    const { parts } = await runner.plans.plan(fixture.city, row);
     const noted = await sql`select launch_parts, launch_options from sessions where pk = ${pk}`.execute(fixture.db);
-    expect(noted.rows).toEqual([{ launch_parts: { command: 'c1' }, launch_options: { model: 'x' } }]);
+    expect(noted.rows).toEqual([{ launch_parts: parts, launch_options: { model: 'x' } }]);
     expect(row).toMatchObject({
       generation: 1,
       live: true,

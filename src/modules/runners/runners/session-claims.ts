@@ -7,7 +7,8 @@ import type { CityConfig } from '../../files/composition/city-config.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { EffectiveSuspension } from '../../sessions/launch/effective-suspension.service.js';
-import { hasForeignConversation, programNow } from '../../sessions/launch/program.js';
+import { lastParts, programNow } from '../../sessions/launch/program.js';
+import type { Parts } from '../../sessions/launch/launch.js';
 import { startHash } from '../../sessions/launch/start-hash.js';
 import { startupMs } from '../../sessions/launch/startup.js';
 import { ProviderHostsService } from '../../hosts/providers/provider-hosts.service.js';
@@ -31,7 +32,9 @@ export interface Claimed {
   /** With which the process may call the API; only its hash is stored. */
   readonly token: string | undefined;
   /** The conversation begins anew, for this reason. */
-  readonly restarted: 'reset' | 'fresh' | 'reconfigured' | undefined;
+  readonly restarted: 'reset' | 'fresh' | undefined;
+  /** Of the process that has had its conversation last. */
+  readonly last: Parts;
   /** Of its city; undefined: off. */
   readonly breaker: BreakerSettings | undefined;
   /** How long its last start was put off for want of room; 0 when it was not. */
@@ -180,11 +183,12 @@ export class SessionClaims {
       .runInAnyState(city, RUNNER_ACTOR, async (changes) => {
         const locked = await this.repository.lockStartable(changes.tx, streamId, pks, lease.id);
         const claimed: Claimed[] = [];
-        for (const { now, ...row } of locked) {
+        for (const { now, parts, ...row } of locked) {
           if (!lease.accepts) throw new LeaseGone();
           const begins = row.agent !== null && fresh.has(row.agent);
           const deadline = new Date(now.getTime() + startMs);
-          claimed.push({ ...(await this.#start(changes, city, row, { lease, deadline, fresh: begins, config: known })), breaker });
+          const started = await this.#start(changes, city, row, { lease, deadline, fresh: begins, config: known });
+          claimed.push({ ...started, last: lastParts(row, parts), breaker });
         }
         return claimed;
       })
@@ -200,13 +204,11 @@ export class SessionClaims {
     city: CityScope,
     row: SessionRow,
     { lease, deadline, fresh, config }: { lease: RunnerLease; deadline: Date; fresh: boolean; config: CityConfig | undefined },
-  ): Promise<Omit<Claimed, 'breaker'>> {
-    const program = programNow(config, row);
-    const anew = fresh && row.ready_at !== null ? 'fresh' : hasForeignConversation(config, row, program) ? 'reconfigured' : undefined;
-    const restarted = row.reset_pending ? 'reset' : anew;
+  ): Promise<Omit<Claimed, 'breaker' | 'last'>> {
+    const restarted = row.reset_pending ? 'reset' : fresh && row.ready_at !== null ? 'fresh' : undefined;
     const minted = this.tokens.mint(row);
     const set: SessionPatch = {
-      ...program,
+      ...programNow(config, row),
       generation: row.generation + 1,
       instance_token: randomBytes(16).toString('hex'),
       token_hash: minted.hash,
@@ -220,7 +222,7 @@ export class SessionClaims {
       ...(restarted === undefined ? {} : { epoch: row.epoch + 1, session_key: null, reset_pending: false }),
     };
     const started = await changes.move(row, 'start', { reason: null, set });
-    if (restarted !== undefined && restarted !== 'reset') await this.messages.goOn(changes, started, row.epoch);
+    if (restarted === 'fresh') await this.messages.goOn(changes, started, row.epoch);
     return { city, row: started, token: minted.token, restarted, putOffMs: putOffMs(row) };
   }
 }

@@ -4,6 +4,7 @@ import { StartError, UnconfirmedDead, type RunningAgent, type Slow } from '../..
 import { startPrepared } from '../../../platform/runtime/preparation/prepared-start.js';
 import { sleep } from '../../../platform/time/clock.js';
 import type { LaunchPlan } from '../../sessions/launch/launch.js';
+import { isForeign } from '../../sessions/launch/program.js';
 import type { SessionChanges } from '../../sessions/session-store/session-changes.js';
 import { NOW, type SessionPatch, type SessionRow } from '../../sessions/session-store/session-row.js';
 import type { OwnedSession } from './owned-session.js';
@@ -45,11 +46,18 @@ export async function startSession(
   const startedAt = new Date();
   const { city, token } = claimed;
   let { row, restarted }: { row: SessionRow; restarted: keyof typeof RESTARTS | undefined } = claimed;
+  let foreign = false;
   for (;;) {
     const [plan, ended] = await Promise.allSettled([planned(context, claimed, row, token, signal), endOrphans(context, city.name, row)]);
     // Whatever else is wrong: nobody else may have the session while something of it may run.
     if (ended.status === 'rejected') throw ended.reason;
     if (plan.status === 'rejected') throw plan.reason;
+    if (row.session_key !== null && isForeign(claimed.last, plan.value.parts)) {
+      // Only a process that is ready takes the place of the one before: until then its program may come back to its conversation.
+      [foreign, restarted] = [true, 'reconfigured'];
+      row = { ...row, session_key: null, epoch: row.epoch + 1 };
+      continue;
+    }
     await context.failpoints.hit('runner.before_spawn');
     const agent = await spawned(context, owner, plan.value, row, signal).catch((error: unknown) => {
       if (error instanceof StartError && error.failure === 'resume_rejected' && row.session_key !== null) return undefined;
@@ -66,10 +74,11 @@ export async function startSession(
       });
       continue;
     }
-    const anew = agent.continued === 'new' && row.session_key !== null;
+    const forgot = agent.continued === 'new' && row.session_key !== null;
+    const how = { restarted: forgot ? ('resume_rejected' as const) : restarted, anew: forgot || foreign, startedAt };
     const kill = (): void => void agent.stop({ hard: true }).catch(() => undefined);
     owner.lease.signal.addEventListener('abort', kill, { once: true });
-    const ready = await commitReady(context, owner, agent, plan.value, anew ? 'resume_rejected' : restarted, anew, startedAt)
+    const ready = await commitReady(context, owner, agent, plan.value, how)
       .catch(async (error: unknown) => {
         await stopUnwanted(agent);
         throw error;
@@ -168,9 +177,7 @@ async function commitReady(
   owner: OwnedSession,
   agent: RunningAgent,
   plan: LaunchPlan,
-  restarted: keyof typeof RESTARTS | undefined,
-  anew: boolean,
-  startedAt: Date,
+  { restarted, anew, startedAt }: { restarted: keyof typeof RESTARTS | undefined; anew: boolean; startedAt: Date },
 ): Promise<SessionRow | undefined> {
   return owner.change(async (changes, row) => {
     if (row.state === 'active' && row.live) return row;

@@ -65,8 +65,11 @@ export function driftStep({ accepted, stop, stopReason, orphaned, blocked, inTur
   return inTurn ? 'restart_after_turn' : 'restart_now';
 }
 
-/** The names of the parts that differ; empty for a process of which no parts are known. */
+/**
+ * The names of the parts that differ; empty for a process of which no parts are known. Presets are no part for whoever reads that: another one
+ * is another provider or command, and earlier processes have not noted theirs.
+ */
 export function differences(was: Parts | null, now: Parts): string[] {
   if (was === null) return [];
-  return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((name) => was[name] !== now[name]).sort();
+  return [...new Set([...Object.keys(was), ...Object.keys(now)])].filter((name) => name !== 'preset' && was[name] !== now[name]).sort();
 }

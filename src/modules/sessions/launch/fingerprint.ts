@@ -48,11 +48,9 @@ export function fingerprintOfTemplate(config: CityConfig, template: Template, ch
 /** The same, a short hash for each part, so that a difference has a name and nobody has to see a value. */
 export function partsOfTemplate(config: CityConfig, template: Template, chosen: Readonly<Record<string, string>>): Parts {
   const options = chosenOptions(template, chosen);
-  const { agent, transport, spec } = template;
+  const { agent, spec } = template;
   const { command, args } = programOf(template);
   const parts: Record<string, unknown> = {
-    transport,
-    provider: template.provider,
     command,
     args,
     upstream: agent?.upstream,
@@ -68,6 +66,23 @@ export function partsOfTemplate(config: CityConfig, template: Template, chosen: 
       flagArguments({ ...template, optionSchema: template.optionSchema.filter((one) => one.key === key) }, options),
     ];
   for (const [name, value] of Object.entries(openVariables(config, template))) parts[`env.${name}`] = value;
+  return { ...hashes(parts), ...programParts(template) };
+}
+
+/** Of these parts those which say what program it is. */
+export function programParts({
+  transport,
+  provider,
+  preset,
+}: {
+  transport: string;
+  provider: string;
+  preset?: string | null | undefined;
+}): Parts {
+  return hashes({ transport, provider, preset });
+}
+
+function hashes(parts: Readonly<Record<string, unknown>>): Parts {
   return Object.fromEntries(
     inOrder(parts).flatMap(([name, value]) => (value === undefined || value === null ? [] : [[name, short(value)]])),
   );

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { CityConfig } from '../../files/composition/city-config.js';
-import { fingerprintNow } from './place-fingerprint.js';
-import { hasForeignConversation, programNow, type Program } from './program.js';
+import type { Parts } from './launch.js';
+import { partsNow } from './place-fingerprint.js';
+import { isForeign, lastParts, programNow, type Program } from './program.js';
 
 const OLD = { provider: 'old', preset: null, transport: 'acp' } as const satisfies Program;
 const of = (
@@ -12,11 +13,6 @@ const of = (
     ...{ workspace: {}, named_sessions: [], rigs: [], upstreams: {}, contents: {}, providers, resolved_providers: providers },
     agents: [{ name: 'boss', qualified_name: 'boss', dir: '', ...agent }],
   }) as unknown as CityConfig;
-const rowOf = (program: Program, config: CityConfig) => {
-  const row = { kind: 'agent', template: 'boss', options: {}, launch_options: null, session_key: 'k', ...program } as const;
-  return { ...row, launch_hash: fingerprintNow(config, row) ?? null };
-};
-
 describe('what a session is started with', () => {
   const row = { kind: 'agent', template: 'boss', ...OLD } as const;
 
@@ -36,32 +32,44 @@ describe('what a session is started with', () => {
 });
 
 describe('the conversation of a session', () => {
-  const before = of({ provider: 'old' });
-  const row = rowOf(OLD, before);
-  const isForeign = (config: CityConfig, more: Partial<typeof row> = {}): boolean =>
-    hasForeignConversation(config, { ...row, ...more } as typeof row, programNow(config, row));
+  const row = { kind: 'agent', template: 'boss', options: {} } as const;
+  const parts = (config: CityConfig): Parts => partsNow(config, row)!;
+  const derived = (name: string, base: string) => ({ [name]: { base: `builtin:${base}`, command: base, supports_acp: true } });
+  const old = parts(of({ provider: 'old' }));
 
   it('goes on with the program that it had', () => {
-    expect(isForeign(before)).toBe(false);
-    expect(isForeign(of({ provider: 'old', args: ['--more'] }))).toBe(false);
+    expect(isForeign(old, old)).toBe(false);
+    expect(isForeign(old, parts(of({ provider: 'old', args: ['--more'] })))).toBe(false);
+  });
+
+  it('goes on where the program has another name', () => {
+    const claude = parts(of({ provider: 'claude' }));
+    expect(isForeign(claude, parts(of({ provider: 'team', args: ['--more'] }, derived('team', 'claude'))))).toBe(false);
+    expect(isForeign(old, parts(of({ provider: 'mine' }, { mine: { command: 'old', supports_acp: true } })))).toBe(false);
   });
 
   it('is not known to another provider, over another transport, or to another preset', () => {
-    expect(isForeign(of({ provider: 'new' }))).toBe(true);
-    expect(isForeign(of({ provider: 'old', session: 'tmux' }))).toBe(true);
-    const mine = (base: string) => of({ provider: 'mine' }, { mine: { base: `builtin:${base}`, command: base, supports_acp: true } });
-    const was = rowOf({ provider: 'mine', preset: 'claude', transport: 'acp' }, mine('claude'));
-    const now = programNow(mine('codex'), was);
-    expect(now.preset).toBe('codex');
-    expect(hasForeignConversation(mine('codex'), was, now)).toBe(true);
+    expect(isForeign(old, parts(of({ provider: 'new' })))).toBe(true);
+    expect(isForeign(old, parts(of({ provider: 'old', session: 'tmux' })))).toBe(true);
+    expect(isForeign(old, parts(of({ provider: 'mine' }, { mine: { command: 'old', args: ['other'], supports_acp: true } })))).toBe(true);
+    const mine = (base: string) => parts(of({ provider: 'mine' }, derived('mine', base)));
+    expect(isForeign(mine('claude'), mine('codex'))).toBe(true);
   });
 
-  it('is none before the first', () => {
-    expect(isForeign(of({ provider: 'new' }), { session_key: null as never })).toBe(false);
+  it('is that of what has run last, whatever its row says', () => {
+    const claude = { provider: 'claude', preset: 'claude', transport: 'acp' } as const;
+    const { preset: _, ...noted } = parts(of({ provider: 'codex' }));
+    expect(isForeign(lastParts(claude, noted), parts(of({ provider: 'codex', args: ['--more'] })))).toBe(false);
+    expect(isForeign(lastParts(claude, noted), parts(of({ provider: 'claude' })))).toBe(true);
   });
 
-  it('goes on where only its row is behind', () => {
-    const after = of({ provider: 'new' });
-    expect(isForeign(after, { launch_hash: fingerprintNow(after, row)! })).toBe(false);
+  it('is that of its row where nothing was noted', () => {
+    const claude = { provider: 'claude', preset: 'claude', transport: 'acp' } as const;
+    const { preset: _, ...noted } = parts(of({ provider: 'claude' }));
+    const team = parts(of({ provider: 'team' }, derived('team', 'claude')));
+    for (const known of [null, noted]) {
+      expect(isForeign(lastParts(claude, known), team)).toBe(false);
+      expect(isForeign(lastParts(claude, known), parts(of({ provider: 'codex' })))).toBe(true);
+    }
   });
 });

@@ -1,6 +1,7 @@
 import type { CityConfig } from '../../files/composition/city-config.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import { fingerprintNow } from './place-fingerprint.js';
+import { programParts } from './fingerprint.js';
+import type { Parts } from './launch.js';
 import { knownTemplate } from './template.js';
 
 /** Which program a session is started with, as its row has it. */
@@ -12,19 +13,21 @@ export function programNow(config: CityConfig | undefined, row: Pick<SessionRow,
   return { provider, preset, transport };
 }
 
-type Conversing = Program & Pick<SessionRow, 'kind' | 'template' | 'options' | 'session_key' | 'launch_hash' | 'launch_options'>;
-
 /**
- * Whether its conversation is that of another program, which the one of now knows nothing of. A row may be behind the process that had the
- * conversation last: an older release did not write down what it was started with. Its hash says so.
+ * Parts of the process that has had the conversation of a session last. Its row may say something else: it names what was started last, and
+ * may never have been ready. It is asked about what the process has not noted, which releases before did not do of presets.
  */
-export function hasForeignConversation(config: CityConfig | undefined, row: Conversing, now: Program): boolean {
-  if (config === undefined || row.session_key === null || isSame(row, now)) return false;
-  return fingerprintNow(config, { ...row, options: row.launch_options ?? row.options }) !== row.launch_hash;
+export function lastParts(row: Program, noted: Parts | null): Parts {
+  const ofRow = programParts(row);
+  return noted === null || noted.provider === ofRow.provider ? { ...ofRow, ...noted } : noted;
 }
 
-/** A preset that is known of one of the two only is a command of one's own, which may well be the same program. */
-function isSame(a: Program, b: Program): boolean {
-  const presets = a.preset === b.preset || a.preset === null || b.preset === null;
-  return a.provider === b.provider && a.transport === b.transport && presets;
+/**
+ * Whether the program of now knows nothing of the conversation of the one before. A preset says which program it is, whatever its provider is
+ * called. Where one of the two has a command of its own, the name of the provider says so, or that it is the same command.
+ */
+export function isForeign(last: Parts, now: Parts): boolean {
+  if (last.transport !== now.transport) return true;
+  if (last.preset !== undefined && now.preset !== undefined) return last.preset !== now.preset;
+  return last.provider !== now.provider && (last.command === undefined || last.command !== now.command || last.args !== now.args);
 }

@@ -18,7 +18,7 @@ const capped = (column: string, most: number): RawBuilder<unknown> =>
 const price = (column: string): RawBuilder<unknown> => sql`${capped(`p.${column}`, MAX_USD_PER_1M)} as ${sql.ref(column)}`;
 
 /**
- * Turns with what they cost: as the agent said, else by the price of the provider, else by that of the preset behind it. `prices` is JSON.
+ * Turns with what they cost: as the agent said, else by the price of the provider that they were with, else by that of the preset behind it. `prices` is JSON.
  * Costs and prices from before they had a limit count as it, so that sums stay finite.
  */
 export function turns(where: RawBuilder<unknown>, prices: RawBuilder<unknown>): RawBuilder<unknown> {
@@ -30,11 +30,12 @@ export function turns(where: RawBuilder<unknown>, prices: RawBuilder<unknown>): 
       coalesce(${capped('t.cost_usd', MAX_COST_USD)}, (t.input_tokens * p.prompt + t.output_tokens * p.completion
         + t.cache_read_tokens * p.cache_read + t.cache_creation_tokens * p.cache_creation) / 1e6) as cost
     from session_turns t join sessions s on s.pk = t.session_pk join session_logs l on l.session_pk = t.session_pk
+    cross join lateral (select coalesce(t.provider, s.provider) as provider, case when t.provider is null then s.preset else t.preset end as preset) u
     left join lateral (
       select ${price('prompt')}, ${price('completion')}, ${price('cache_read')}, ${price('cache_creation')} from jsonb_to_recordset(${prices})
         as p(provider text, model text, prompt float8, completion float8, cache_read float8, cache_creation float8)
-      where p.model = coalesce(t.model, l.model) and p.provider in (s.provider, s.preset)
-      order by p.provider = s.provider desc limit 1) p on t.cost_usd is null
+      where p.model = coalesce(t.model, l.model) and p.provider in (u.provider, u.preset)
+      order by p.provider = u.provider desc limit 1) p on t.cost_usd is null
     where ${where}`;
 }
 

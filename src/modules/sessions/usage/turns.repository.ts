@@ -16,10 +16,10 @@ export class TurnsRepository {
   constructor(private readonly db: Db) {}
 
   /** False when it had begun before. */
-  async begin(tx: Tx, { pk, stream_id, agent, generation }: TurnOwner, turn: number): Promise<boolean> {
+  async begin(tx: Tx, { pk, stream_id, agent, provider, preset, generation }: TurnOwner, turn: number): Promise<boolean> {
     const { numAffectedRows } = await sql`
-      insert into session_turns (session_pk, turn, stream_id, agent, generation)
-      values (${pk}, ${turn}, ${stream_id}, ${agent}, ${generation}) on conflict do nothing`.execute(tx);
+      insert into session_turns (session_pk, turn, stream_id, agent, provider, preset, generation)
+      values (${pk}, ${turn}, ${stream_id}, ${agent}, ${provider}, ${preset}, ${generation}) on conflict do nothing`.execute(tx);
     return numAffectedRows === 1n;
   }
 

@@ -50,7 +50,7 @@ beforeEach(async () => {
 afterEach(() => fixture.close());
 
 const owner = ({ pk }: StoredSession, generation = 1): SessionRow =>
-  ({ id: 'al-1', pk, stream_id: fixture.city.streamId, agent: 'mayor', generation }) as SessionRow;
+  ({ id: 'al-1', pk, stream_id: fixture.city.streamId, agent: 'mayor', provider: 'loopback', preset: null, generation }) as SessionRow;
 const inTx = <T>(work: (changes: SessionChanges) => Promise<T>): Promise<T> =>
   fixture.a.transactions.run((tx) => {
     const facts = ({ id }: Pick<SessionRow, 'id'>): EventFacts => ({ stream: 'alpha', actor: 'runner', subject: id, session_id: id });
@@ -156,6 +156,15 @@ describe('the usage of a city', () => {
     await sql`update sessions set provider = 'own', preset = 'loopback' where pk = ${mayor.pk}`.execute(fixture.a.db);
     await sql`update session_logs set model = 'small' where session_pk = ${mayor.pk}`.execute(fixture.a.db);
     await turn(mayor, 1, '1 minute', { input_tokens: 1_000_000, output_tokens: 0, model: null });
+    expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
+  });
+
+  it.each([null, 'loopback'])('prices a turn by the provider that it was with, behind which was %s', async (preset) => {
+    const provider = preset === null ? 'loopback' : 'own';
+    await inTx((changes) => recorder.begin(changes, { ...owner(mayor), provider, preset }, 1));
+    await inTx((changes) => recorder.finish(changes, owner(mayor), 1, 'end_turn'));
+    await sql`update session_turns set model = 'small', input_tokens = 1000000`.execute(fixture.a.db);
+    await sql`update sessions set provider = 'another', preset = 'other' where pk = ${mayor.pk}`.execute(fixture.a.db);
     expect((await city()).recent).toMatchObject({ cost_usd_estimate: 1, unpriced: 0 });
   });
 

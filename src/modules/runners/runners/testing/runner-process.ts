@@ -15,6 +15,7 @@ import { Signals } from '../../../../platform/streams/signals.js';
 import { NotifierModule } from '../../../../platform/streams/streams.module.js';
 import { Clock } from '../../../../platform/time/clock.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
+import { programParts } from '../../../sessions/launch/fingerprint.js';
 import type { LaunchPlan } from '../../../sessions/launch/launch.js';
 import { MessageQueue, type MessageRow, type NewMessage } from '../../../sessions/messages/message-queue.service.js';
 import { SessionChangesService } from '../../../sessions/session-store/session-changes.service.js';
@@ -48,7 +49,7 @@ export class FakePlans extends LaunchPlans {
       transport: 'acp',
       workDir: '/',
       fingerprint: 'f1',
-      parts: { command: 'c1' },
+      parts: { command: row.provider, ...programParts(row) },
       restarts: this.restarts,
       ...(this.prompt === undefined ? {} : { prompt: this.prompt }),
     };
