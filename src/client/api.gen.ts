@@ -1663,7 +1663,7 @@ export interface paths {
         put?: never;
         /**
          * Validate a formula without storing it
-         * @description The body is the file. Every error names file, line and key; what the formula extends and expands is taken from the city.
+         * @description The body is the file. Every error names file, line and key. What the formula extends and expands is taken from the city as it runs; texts and scripts that it names beside it may also be newer: they are read from the files of the city, and with files that cannot be used the errors say why.
          */
         post: operations["post-v0-city-by-city-name-formulas-by-name-validate"];
         delete?: never;
