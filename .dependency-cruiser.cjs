@@ -33,7 +33,7 @@ const rooms = {
   outgoing: ['collections', 'config', 'turns'],
   git: ['config', 'logging', 'outgoing', 'isolation', 'runtime', 'time'],
   runtime: ['config', 'logging', 'time'],
-  isolation: ['config', 'logging', 'runtime', 'health', 'outgoing'],
+  isolation: ['config', 'logging', 'runtime', 'health', 'outgoing', 'time'],
 };
 
 /**

@@ -97,13 +97,14 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   rig_provisions: { writes: ['sessions/rigs'], reads: [] },
   rigs: { writes: ['configuration/roster'], reads: ['functions', 'orchestration/orders', 'work'] },
   run_checks: { writes: ['orchestration/runs'], reads: ['runners', 'sessions'] },
-  run_controls: { writes: ['functions/run_controls', 'orchestration/runs'], reads: [] },
+  // Its armed gates are what a session may not block.
+  run_controls: { writes: ['functions/run_controls', 'orchestration/runs'], reads: ['work/work'] },
   run_counts: { writes: ['functions/runs'], reads: ['orchestration'] },
   run_steps: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration'] },
   run_units: { writes: ['orchestration/runs'], reads: [] },
   runners: { writes: ['runners/runners'], reads: ['administration', 'hosts', 'runners'] },
-  // What of a run a bead ends decides whether a session may close it, whose rules are those of work.
-  runs: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'sessions', 'work/work'] },
+  // What of a run a bead ends, or a convoy that a run works on takes in, decides whether a session may do it, whose rules are those of work.
+  runs: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'sessions', 'work/convoys', 'work/work'] },
   service_cities: { writes: [], reads: [] },
   service_lines: { writes: ['integrations/services'], reads: [] },
   services: { writes: ['integrations/services'], reads: ['runners'] },

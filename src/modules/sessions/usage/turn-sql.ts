@@ -30,12 +30,12 @@ export function turns(where: RawBuilder<unknown>, prices: RawBuilder<unknown>): 
       coalesce(${capped('t.cost_usd', MAX_COST_USD)}, (t.input_tokens * p.prompt + t.output_tokens * p.completion
         + t.cache_read_tokens * p.cache_read + t.cache_creation_tokens * p.cache_creation) / 1e6) as cost
     from session_turns t join sessions s on s.pk = t.session_pk join session_logs l on l.session_pk = t.session_pk
-    cross join lateral (select coalesce(t.provider, s.provider) as provider, case when t.provider is null then s.preset else t.preset end as preset) u
+    cross join lateral (select coalesce(t.provider, s.provider) as provider, case when t.provider is null then s.preset else t.preset end as preset) ran
     left join lateral (
       select ${price('prompt')}, ${price('completion')}, ${price('cache_read')}, ${price('cache_creation')} from jsonb_to_recordset(${prices})
         as p(provider text, model text, prompt float8, completion float8, cache_read float8, cache_creation float8)
-      where p.model = coalesce(t.model, l.model) and p.provider in (u.provider, u.preset)
-      order by p.provider = u.provider desc limit 1) p on t.cost_usd is null
+      where p.model = coalesce(t.model, l.model) and p.provider in (ran.provider, ran.preset)
+      order by p.provider = ran.provider desc limit 1) p on t.cost_usd is null
     where ${where}`;
 }
 
