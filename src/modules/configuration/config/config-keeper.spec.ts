@@ -129,7 +129,7 @@ describe('ConfigKeeper', () => {
         isUsed: async (): Promise<void> => {
           const before = used.length;
           await write();
-          await eventually(() => used.length > before);
+          await eventually(() => used.length > before, 15_000);
         },
         addAnother: () => (cities = [busy!, late!]),
       };
