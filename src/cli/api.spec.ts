@@ -79,11 +79,11 @@ describe('a change whose answer is lost', () => {
 
   it('is a refusal where another address has one that each would have said', async () => {
     server = await testServer({ '/v0/city/alpha/beads': lost });
-    const other = await testServer({ '/v0/city/alpha/beads': (_request, response) => problem(response, 422, 'validation-failed: no') });
+    const other = await testServer({ '/v0/city/alpha/beads': (_request, response) => problem(response, 400, 'bad-request: no') });
     const io = fakeIo();
     expect(await runCli([...CREATE, '--city', 'alpha', '--api', `${server.url},${other.url}`], io)).toBe(4);
     await other.close();
-    expect(io.stderr).toBe('svc bead create: validation-failed: no\n');
+    expect(io.stderr).toBe('svc bead create: bad-request: no\n');
   });
 
   it('is told so by the only address, whose work under the key goes on', async () => {

@@ -8,10 +8,13 @@ const SECONDS = /^\d{1,9}$/;
 export const IN_FLIGHT = 'idempotency-in-flight';
 /** With what the service itself says of a change that it does not know what has become of it. */
 export const AGAIN = 'repeat it with the same Idempotency-Key';
-/** Of these no try has done anything: each replica would have said the same. */
-const PROOFS: ReadonlySet<number> = new Set([400, 401, 403, 413, 422]);
-/** But that one says of its own address. */
-const READ_ONLY = 'read-only';
+/**
+ * Of these no try has done anything, as the request alone decides. Others may hang on what is so at one replica, or by now: its address, its disk, a
+ * key that was revoked since.
+ */
+const PROOFS: ReadonlySet<number> = new Set([400, 413]);
+/** So does this one: the key was of another request before. */
+const MISMATCH = 'idempotency-mismatch';
 
 /** The API refused, with a problem of RFC 9457. Programs decide by `code`, or by `status`. */
 export class ApiProblem extends Error {
@@ -47,7 +50,7 @@ export class ApiProblem extends Error {
     this.retryAfterMs = retryAfter(response);
     this.idempotencyKey = wrote?.key;
     const isOpen = this.code === IN_FLIGHT || isOfProxy(response) || leavesOpen(response, this.detail);
-    const isProof = PROOFS.has(this.status) && this.code !== undefined && this.code !== READ_ONLY;
+    const isProof = this.code !== undefined && (this.code === MISMATCH || PROOFS.has(this.status));
     this.mayHaveHappened = wrote !== undefined && !isProof && (wrote.mayHaveHappened || isOpen);
   }
 }

@@ -89,6 +89,15 @@ describe('a replica that is not available', () => {
     expect([one, two, three].map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
   });
 
+  it('is left by a write that it does not tell to its end what it knows', async () => {
+    const stalls = await serve({
+      [BEADS]: (_request, response) =>
+        void response.writeHead(503, { 'Content-Type': 'application/problem+json', 'Retry-After': '2' }).write('{'),
+    });
+    const other = await healthy();
+    expect(await create([stalls.url, other.url], { retryMs: 0 })).toEqual({ id: 'al-1' });
+  });
+
   it('is what is told where all of them say so, each asked once', async () => {
     const [one, two] = [await without(), await without()];
     await expect(create([one.url, two.url], { retryMs: 0 })).rejects.toMatchObject({ status: 503, retryAfterMs: 2_000 });
@@ -198,10 +207,28 @@ it.each<[string, boolean, Handler, Handler]>([
     (_request, response) => problem(response, 429, 'rate_limited: no'),
   ],
   [
-    'another replica would have said the same',
+    'each replica would have said the same',
     false,
     (_request, response) => response.destroy(),
-    (_request, response) => problem(response, 422, 'validation-failed: no title'),
+    (_request, response) => problem(response, 400, 'bad-request: no JSON'),
+  ],
+  [
+    'the key was of another request',
+    false,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 422, 'idempotency-mismatch: no'),
+  ],
+  [
+    'another replica has another disk',
+    true,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 422, 'validation-failed: there is no city'),
+  ],
+  [
+    'the key was revoked meanwhile',
+    true,
+    (_request, response) => response.destroy(),
+    (_request, response) => problem(response, 401, 'unauthorized: no'),
   ],
   [
     'another replica takes no writes at its address',
@@ -213,7 +240,7 @@ it.each<[string, boolean, Handler, Handler]>([
     'a proxy before another replica refuses it',
     true,
     (_request, response) => response.destroy(),
-    (_request, response) => void response.writeHead(403).end('<html>'),
+    (_request, response) => void response.writeHead(400).end('<html>'),
   ],
 ])('a refusal says whether it may have been carried out: where %s', async (_what, mayHaveHappened, first, second) => {
   const [one, other] = [await serve({ [BEADS]: first }), await serve({ [BEADS]: second })];

@@ -12,6 +12,8 @@ export interface TransportOptions {
 
 const FIRST_PAUSE_MS = 100;
 const LAST_PAUSE_MS = 2_000;
+/** How long a replica that is not available has to say what it knows of a change: one that stalls holds up no other. */
+const SAID_MS = 2_000;
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 /** Of these nothing has left this machine. A browser does not tell. */
 const NOT_SENT = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT']);
@@ -157,7 +159,7 @@ function mayBeAskedAgain(response: Response, repeatable: boolean): boolean {
 /** Whether what a refused try was to change may be changed all the same. */
 async function isOpen(response: Response, signal: AbortSignal): Promise<boolean> {
   if (response.status !== 503 || isOfProxy(response)) return isOfProxy(response);
-  return leavesOpen(response, await orAborted(response.text(), signal));
+  return leavesOpen(response, await orAborted(response.text(), AbortSignal.any([signal, AbortSignal.timeout(SAID_MS)])));
 }
 
 const isStream = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/event-stream') === true;

@@ -134,6 +134,8 @@ describe('svc init', () => {
     [409, 'conflict: no'],
     [503, 'unavailable: no'],
     [409, 'conflict: it must lie inside /srv'],
+    [401, 'unauthorized: no'],
+    [422, 'validation-failed: it must lie inside /srv'],
   ])('keeps them where one that may have taken it breaks off, and another answers %i with %s', async (status, detail) =>
     inFolder(async (folder) => {
       const register = '/v0/cities/register';
