@@ -99,15 +99,19 @@ describe('svc inbox', () => {
   it('shows what is found before it asks for that, and waits for it no longer than a word more is worth', async () => {
     const { timeout } = AbortSignal;
     const limits: number[] = [];
+    const late = new AbortController();
     jest.spyOn(AbortSignal, 'timeout').mockImplementation((ms) => {
       limits.push(ms);
-      return timeout.call(AbortSignal, ms === 30_000 ? ms : 50);
+      return ms === 30_000 ? timeout.call(AbortSignal, ms) : late.signal;
     });
     const io = fakeIo();
     let shown = '';
     server = await testServer({
       '/v0/search': (_request, response) => json(response, { items: [{ kind: 'bead', city: 'alpha', id: 'al-1' }], total: 1 }),
-      '/v0/cities': () => void (shown = io.stdout),
+      '/v0/cities': () => {
+        shown = io.stdout;
+        late.abort(new DOMException('late', 'TimeoutError'));
+      },
     });
     expect(await runCli(['search', 'login', '--api', server.url], io)).toBe(0);
     expect([shown, io.stderr]).toEqual([expect.stringContaining('al-1'), 'which cities do not run is not known: see `svc city list`\n']);

@@ -180,11 +180,11 @@ described('the keyboard alone', () => {
     }
     expect((await a.post(`${city}/session/${session}/respond`, { action: 'deny', request_id: first })).status).toBe(202);
     for (const view of views) await view.evaluate('globalThis.isPressed');
-    await sleep(300);
+    for (const view of views) expect(await view.locator('[data-ask]').getByText(/^Sent/).count()).toBe(0);
     expect(answers).toEqual([]);
     for (const view of views) await view.context().close();
     expect((await a.post(`${city}/session/${session}/close`)).status).toBe(200);
-    await page.locator('[data-ask]').waitFor({ state: 'detached' });
+    await eventually(async () => (await page.locator('[data-ask]').count()) === 0);
   });
 
   it('reads the files of the city again, and looks where a value is written', async () => {

@@ -70,7 +70,7 @@ described('who is signed in on the page', () => {
     await page.route('**/v0/info', (route) => (++asked === 1 ? route.abort() : route.continue()));
     await page.goto(`${guarded}/ui/settings#key=${key}`);
     await signedInAs(page, 'late');
-    expect(asked).toBe(2);
+    expect(asked).toBeGreaterThanOrEqual(2);
     await context.close();
   });
 
@@ -122,6 +122,7 @@ described('who is signed in on the page', () => {
     await page.getByRole('button', { name: 'Reload' }).click();
     await eventually(async () => (await bar.count()) === 0 || undefined);
     await signedInAs(page, 'before');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
     await context.close();
   });
 });

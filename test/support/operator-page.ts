@@ -2,16 +2,20 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe } from '@jest/globals';
 import { chromium, type Browser, type Page } from 'playwright-core';
+import { eventually } from './sse.js';
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'].find((path) => existsSync(path));
 if (CHROMIUM === undefined && process.env.CI === 'true') throw new Error('CI needs a Chromium');
 
-/** Answers a question as somebody who has read it: what has just come takes no click. */
+/** Answers a question as somebody who has read it: what has just come, or has moved while the page fills, takes no click. */
 export async function choose(page: Page, name: string): Promise<void> {
-  const button = page.locator('[data-ask]').getByRole('button', { name }).and(page.locator(':enabled'));
+  const button = page.locator('[data-ask]').getByRole('button', { name, exact: true }).and(page.locator(':enabled'));
   await button.waitFor();
-  await page.waitForTimeout(400);
-  await button.click();
+  await eventually(async () => {
+    await page.waitForTimeout(300);
+    if ((await button.count()) > 0) await button.click();
+    return (await button.count()) === 0;
+  });
 }
 
 /** Only where there is a browser. */

@@ -67,6 +67,7 @@ describe('a transcript', () => {
     transcript.apply(structured('upsert', ...entries(3_001, 1)));
     expect(said()).toEqual(['802', 2_200]);
     transcript.atEnd();
+    expect(said()).toEqual(['1002', 2_000]);
     transcript.apply(structured('upsert', ...entries(3_002, 1)));
     expect([said(), transcript.snapshot().before]).toEqual([['1003', 2_000], '1003']);
   });

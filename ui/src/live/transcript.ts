@@ -83,9 +83,12 @@ export class Transcript {
     };
   }
 
-  /** Whoever has paged back reads at the end again: what he left may go. */
+  /** Whoever has paged back reads at the end again: what he left goes now, and not with the next page that is read. */
   atEnd(): void {
+    if (this.#paged === 0) return;
     this.#paged = 0;
+    this.#trim();
+    this.changed();
   }
 
   #structured({ operation, structured_messages, pagination }: StructuredFrame): void {

@@ -97,7 +97,7 @@ describe('ConfigKeeper', () => {
     });
     keeper.limits = { answerMs: 60_000, placeMs: 10 };
     keeper.onApplicationBootstrap();
-    await eventually(() => used.includes('near'), 15_000);
+    await eventually(() => used.includes('near'), 60_000);
     expect(used).toEqual(['near']);
     end();
   });
@@ -129,7 +129,7 @@ describe('ConfigKeeper', () => {
         isUsed: async (): Promise<void> => {
           const before = used.length;
           await write();
-          await eventually(() => used.length > before, 15_000);
+          await eventually(() => used.length > before, 60_000);
         },
         addAnother: () => (cities = [busy!, late!]),
       };
@@ -141,7 +141,7 @@ describe('ConfigKeeper', () => {
       await isUsed();
       await write();
       addAnother();
-      await eventually(() => used.includes('late'), 15_000);
+      await eventually(() => used.includes('late'), 60_000);
       expect(used).toEqual(['busy', 'busy', 'late']);
     });
 
