@@ -198,6 +198,6 @@ describe('much work of one agent', () => {
     await sql`update beads set status = 'in_progress', metadata = '{"gc.session_id": "al-s1"}' where id = 'al-a1'`.execute(fixture.db);
     await sql`update beads set status = 'in_progress' where id = 'al-a2'`.execute(fixture.db);
     const assigned = await repository().assignedTo(fixture.city.streamId, CLAIMANTS, 100);
-    expect(assigned).toEqual([{ assignee: 'alice', id: 'al-a1', session: 'al-s1', begun: true, leased: false }]);
+    expect(assigned).toEqual([{ assignee: 'alice', id: 'al-a1', session: 'al-s1', begun: true, leased: false, at: expect.any(Date) }]);
   });
 });
