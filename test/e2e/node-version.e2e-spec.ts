@@ -19,8 +19,10 @@ async function started(version: string, file: string, args: readonly string[] = 
   const cwd = await folder('svc-old-node-');
   const pretend = `data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
   const env = { ...foreignEnvironment(), SVC_DATA_DIR: cwd };
+  // One that starts all the same ends with its database.
+  const options = { cwd, env, timeout: 30_000, killSignal: 'SIGINT' } as const;
   return new Promise((resolve) => {
-    const child = execFile(process.execPath, [...TYPESCRIPT, '--import', pretend, root + file, ...args], { cwd, env }, (_error, out, err) =>
+    const child = execFile(process.execPath, [...TYPESCRIPT, '--import', pretend, root + file, ...args], options, (_error, out, err) =>
       resolve({ code: child.exitCode, output: out + err }),
     );
   });
