@@ -92,7 +92,7 @@ describe('a member of a pool that cannot be started', () => {
 });
 
 describe('a pool whose members leave the work where it is', () => {
-  it('is told of while it rests for that, everywhere, and what is new starts it at once', async () => {
+  it('is told of while it rests for that, everywhere; what is new starts it at once, and so does a changed command', async () => {
     const script = 'start_command = "true"\nprompt_template = "prompt.md"\nmax_active_sessions = 2\n';
     await append('pack.toml', `\n[[agent]]\nname = "lazy"\n${script}`);
     await sling('lazy');
@@ -102,18 +102,24 @@ describe('a pool whose members leave the work where it is', () => {
     });
     expect(rested).toEqual({
       reason: 'empty-runs',
-      ended_by: ['time', 'work'],
+      ended_by: ['time', 'work', 'configuration'],
       until: expect.stringMatching(/Z$/),
       detail: 'its last run took none of the work that was there',
     });
     const line =
-      'rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), empty-runs; ended by work that is new or slung again: its last run took none';
+      'rests until \\d\\d:\\d\\d:\\d\\dZ \\(\\S+\\), empty-runs; ended by work that is new or slung again, a changed configuration: its last run took none';
     expect(await ok('agent', 'list')).toMatch(new RegExp(`^lazy-1 +stopped.*${line}`, 'm'));
     expect(await ok('agent', 'show', 'lazy-1')).toMatch(new RegExp(`^rests: +${line.slice('rests '.length)}`, 'm'));
     expect(await ok('city', 'status')).toMatch(new RegExp(`^resting: +(.*, )?1 pool(.*\\n)+ {2}lazy ${line}`, 'm'));
 
     await sling('lazy');
     await eventually(async () => (await agent('lazy-1')).rest?.detail?.includes('its last 2 runs'));
+
+    const pack = join(stack.citiesRoot, 'port', 'pack.toml');
+    await writeFile(pack, (await readFile(pack, 'utf8')).replace(script, script.replace('true', 'sleep 600')));
+    await ok('config', 'reload');
+    await eventually(async () => (await agent('lazy-1')).running);
+    expect((await json('city', 'status'))[0].resting?.items.filter(({ name }: any) => name === 'lazy') ?? []).toEqual([]);
   });
 });
 

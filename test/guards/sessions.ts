@@ -247,6 +247,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'counts a run that it finds empty itself',
   },
   {
+    guard: 'A run that came to nothing keeps nobody waiting whose configuration has changed.',
+    file: 'src/modules/sessions/session-store/empty-runs.service.ts',
+    find: 'return rows.filter((row) => !isMended(row));',
+    replace: 'return rows.filter((row) => !isMended(row) || row.empty);',
+    test: EMPTY_RUNS_SPEC,
+    name: 'count as long as the next one would be started from the same',
+  },
+  {
+    guard: 'A run that is found empty does not count where its configuration has changed.',
+    file: 'src/modules/runners/pools/pool-plan.ts',
+    find: '|| agent === null || mended) continue;',
+    replace: '|| agent === null) continue;',
+    test: POOL_PLAN,
+    name: 'where the configuration has changed since its start',
+  },
+  {
     guard: 'Members of a pool that take none of their own work are started after a pause.',
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "if (agentName !== null && (offered.get(agentName) ?? []).length > 0) left.push('member');",

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { maySee, type Principal } from '../../../contract/principal.js';
 import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
+import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { notRunning } from '../../tenancy/cities/cities.service.js';
 import { EmptyRunsService } from '../../sessions/session-store/empty-runs.service.js';
 import { toStatus } from './city-counts.mapper.js';
@@ -15,6 +16,7 @@ export class CityCounts {
     private readonly repository: CityCountsRepository,
     private readonly heads: HeadWaiter,
     private readonly emptyRuns: EmptyRunsService,
+    private readonly config: ConfigReadsService,
     private readonly waiting: WaitingWork,
   ) {}
 
@@ -33,7 +35,7 @@ export class CityCounts {
     if (lite) return toStatus(row, lite, { total: 0, rows: [], pools: new Map<string, never>() }, []);
     const [resting, pools, waiting] = await Promise.all([
       this.repository.resting(row.name),
-      this.emptyRuns.rests(row.stream_id),
+      this.emptyRuns.rests(row.stream_id, async () => (await this.config.known({ streamId: row.stream_id }))?.config),
       this.waiting.of(row.name, row),
     ]);
     return toStatus(row, lite, { ...resting, pools }, waiting);

@@ -118,7 +118,7 @@ export class PoolPass {
       sessions,
       offered: await this.offered.offered(streamId, claimants, tx),
       assigned: await this.offered.assigned(streamId, claimants, tx),
-      ended: await this.emptyRuns.of(tx, streamId),
+      ended: await this.emptyRuns.of(tx, streamId, config),
       scale,
       fingerprint: (row) => this.launch.fingerprint(config, row),
       startHash: (row) => this.launch.startHash(config, row),

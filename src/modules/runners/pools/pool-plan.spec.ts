@@ -110,6 +110,14 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
   });
 
+  it('starts another one at once in the place of one that took nothing, where the configuration has changed since its start', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, mended: true });
+    expect(plan({ offered: offered(1), sessions: [ended] })).toMatchObject([
+      { do: 'close', empty: ['pool'] },
+      { do: 'create', why: 'work' },
+    ]);
+  });
+
   it('tells those that are there of work that one has left which has crashed, and starts nobody for it', () => {
     const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 11_000 });
     const close = { do: 'close', pk: 1, code: 'drained', empty: ['pool'] };

@@ -84,7 +84,7 @@ export class AgentReadsService {
         members.map(({ name }) => name),
       ),
       this.providers.unready(presetsOf(config, members)),
-      this.emptyRuns.rests(city.streamId),
+      this.emptyRuns.rests(city.streamId, () => Promise.resolve(config)),
     ]);
     if (citySuspended === undefined) throw notRunning(city.name);
     const rigs = config.rigs.filter((rig) => switches.rigs.get(rig.name) ?? rig.suspended_on_start);

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import type { CityConfig } from '../../files/composition/city-config.js';
 import { sessionFixture, type SessionFixture } from '../messages/testing/session-fixture.js';
 import { EmptyRunsRepository } from './empty-runs.repository.js';
 import { EmptyRunsService } from './empty-runs.service.js';
@@ -26,8 +27,14 @@ async function ended(
     from generate_series(1, ${n}::int) g cross join lateral (select ${`${template}-${code}-${agoS}-`} || g as name) x`.execute(fixture.db);
 }
 const empty = { empty_run: 'x', empty_for: 'pool' };
-const found = async (): Promise<Record<string, number>> => {
-  const { emptyRuns, idleRuns } = await new EmptyRunsService(fixture.db, new EmptyRunsRepository()).of(fixture.db, fixture.city.streamId);
+const CONFIG = {} as CityConfig;
+const service = (startsFrom?: string): EmptyRunsService => {
+  const runs = new EmptyRunsService(fixture.db, new EmptyRunsRepository());
+  if (startsFrom !== undefined) runs.startsFrom((_, { template, options }) => `${startsFrom} ${template} ${options.model ?? ''}`);
+  return runs;
+};
+const found = async (startsFrom?: string): Promise<Record<string, number>> => {
+  const { emptyRuns, idleRuns } = await service(startsFrom).of(fixture.db, fixture.city.streamId, CONFIG);
   const idle = [...idleRuns].map(([name, { count }]) => [`idle ${name}`, count]);
   return Object.fromEntries([...[...emptyRuns].map(([name, { count }]) => [name, count]), ...idle]);
 };
@@ -58,8 +65,32 @@ describe('runs that came to nothing', () => {
   it('say how the last of them has ended', async () => {
     await ended('lazy', 1, 0, { ...empty, empty_end: 'crashed' });
     await ended('lazy', 1, 5, { ...empty, empty_end: 'exited' });
-    const rests = await new EmptyRunsService(fixture.db, new EmptyRunsRepository()).rests(fixture.city.streamId);
+    const rests = await service().rests(fixture.city.streamId, () => Promise.resolve(CONFIG));
     expect(rests.get('lazy')?.detail).toBe('its last 2 runs took none of the work that was there; the last one crashed');
+  });
+
+  it('count as long as the next one would be started from the same', async () => {
+    const tried = (hash: string, options: Record<string, string> | null): Promise<unknown> =>
+      sql`update sessions set tried_hash = ${hash}, launch_options = ${JSON.stringify(options)}::jsonb, options = '{"model":"chosen later"}'
+        where tried_hash is null and template <> 'before'`.execute(fixture.db);
+    await ended('lazy', 2, 0, empty);
+    await tried('new lazy large', { model: 'large' });
+    await ended('lazy', 3, 10, empty);
+    await tried('old lazy large', { model: 'large' });
+    await ended('before', 1, 0, empty);
+    expect(await found('old')).toEqual({ lazy: 3, before: 1 });
+    expect(await found('new')).toEqual({ lazy: 2, before: 1 });
+    expect(await found('newer')).toEqual({ before: 1 });
+    expect(await found()).toEqual({ lazy: 5, before: 1 });
+    const rests = (startsFrom: string, config?: CityConfig) =>
+      service(startsFrom)
+        .rests(fixture.city.streamId, () => Promise.resolve(config))
+        .then((all) => [...all.keys()].sort());
+    expect([await rests('new', CONFIG), await rests('newer', CONFIG), await rests('newer')]).toEqual([
+      ['before', 'lazy'],
+      ['before'],
+      ['before', 'lazy'],
+    ]);
   });
 
   it('are for what they say, of the release before for work of their pool, and forgotten after an hour', async () => {

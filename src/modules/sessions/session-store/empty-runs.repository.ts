@@ -11,6 +11,8 @@ export interface EmptyRunRow {
   /** How it has ended; null for one that was drained, and of the release before. */
   readonly ended: string | null;
   readonly at: Date;
+  readonly tried_hash: string | null;
+  readonly options: Readonly<Record<string, string>>;
   readonly now: Date;
 }
 
@@ -25,10 +27,10 @@ export class EmptyRunsRepository {
    */
   async runs(db: Kysely<Database>, streamId: number): Promise<EmptyRunRow[]> {
     const { rows } = await sql<EmptyRunRow>`
-      select r.template, r.member, r.empty, r.empty_for, r.ended, r.at, clock_timestamp() as now from (
+      select r.template, r.member, r.empty, r.empty_for, r.ended, r.at, r.tried_hash, r.options, clock_timestamp() as now from (
         select e.*, row_number() over (partition by e.template, e.member, e.empty order by e.at desc) as nth from (
           select s.template, s.agent_name as member, s.metadata ? 'empty_run' as empty, coalesce(s.metadata ->> 'empty_for', 'pool') as empty_for,
-            s.metadata ->> 'empty_end' as ended,
+            s.metadata ->> 'empty_end' as ended, s.tried_hash, coalesce(s.launch_options, s.options) as options,
             coalesce(s.closed_at, s.stop_requested_at, s.state_at) as at from sessions s
           where s.stream_id = ${streamId} and s.origin = 'pool'
             and (s.metadata ? 'empty_run' or (s.state = 'closed' and s.close_code = 'drained' and s.ready_at is not null))

@@ -113,7 +113,7 @@ export function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took non
   const which = runs.count === 1 ? 'its last run' : `its last ${runs.count} runs`;
   const how = WENT_WRONG.get(runs.ended ?? '');
   const detail = `${which} ${why}${how === undefined ? '' : `; ${runs.count === 1 ? 'it' : 'the last one'} ${how}`}`;
-  return { reason: 'empty-runs', ended_by: ['time', 'work'], until: new Date(until).toISOString(), detail };
+  return { reason: 'empty-runs', ended_by: ['time', 'work', 'configuration'], until: new Date(until).toISOString(), detail };
 }
 
 /** All pauses, by the names of agents and members. */
