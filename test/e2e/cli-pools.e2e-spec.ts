@@ -123,6 +123,19 @@ describe('a pool whose members leave the work where it is', () => {
   });
 });
 
+describe('a member of a pool without a bound', () => {
+  it('is shown by the name that the status of the city tells, as long as it rests', async () => {
+    const script = 'start_command = "true"\nprompt_template = "prompt.md"\nmax_active_sessions = -1\n';
+    await append('pack.toml', `\n[[agent]]\nname = "wide"\n${script}`);
+    await ok('bead', 'create', 'work', '--metadata', 'gc.routed_to=wide-1');
+    const { name } = await eventually(async () =>
+      (await json('city', 'status'))[0].resting?.items.find((one: any) => one.reason === 'empty-runs' && /^wide-/.test(one.name)),
+    );
+    expect(await agent(name)).toMatchObject({ name, pool: 'wide', running: false, rest: { reason: 'empty-runs' } });
+    expect((await svc(['agent', 'show', 'wide-7'], { env: env() })).code).not.toBe(0);
+  });
+});
+
 describe('lists of agents and rigs', () => {
   it('have every member that runs, whatever the bound of its pool is by now, and agents whose sessions have other names', async () => {
     await ok('rig', 'create', 'web');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
-import { findMember, membersOf } from './agent-members.js';
+import { findMember, findUnbounded, membersOf } from './agent-members.js';
 
 function agent(qualified: string, more: Partial<AgentConfig> = {}): AgentConfig {
   const [, dir = '', binding = '', name = ''] = /^(?:([^/]*)\/)?(?:([^.]*)\.)?(.*)$/.exec(qualified)!;
@@ -90,5 +90,17 @@ describe('an agent of a path', () => {
     ['', '-'.repeat(512)],
   ])('is not found by %j %j', (dir, base) => {
     expect(found(dir, base)).toBeUndefined();
+  });
+
+  it.each([
+    ['scout-1', 'scout'],
+    ['web/polecat-13', 'web/polecat'],
+    ['web/ash', 'web/polecat'],
+  ])('is found whatever the bound of its pool is: %s', (name, pool) => {
+    expect(findUnbounded(config, name)).toMatchObject({ name, pool, agent: { qualified_name: pool } });
+  });
+
+  it.each(['scout', 'scout-0', 'scout-01', 'web/polecat-1', 'scout-1234567890', 'nobody-1'])('is no member: %s', (name) => {
+    expect(findUnbounded(config, name)).toBeUndefined();
   });
 });

@@ -46,6 +46,11 @@ export function findMember({ agents }: CityConfig, dir: string, base: string): M
   return findInPools(agents, wanted) ?? only(agents.filter((one) => one.name === base && one.dir === dir)) ?? anywhere(agents, dir, base);
 }
 
+/** Who has a member's name, whatever the bound of the pool is. */
+export function findUnbounded({ agents }: CityConfig, name: string): Member | undefined {
+  return findInPools(agents, name, () => Infinity);
+}
+
 function anywhere(agents: readonly AgentConfig[], dir: string, base: string): Member | undefined {
   return dir === '' ? only(agents.filter(({ name }) => name === base)) : undefined;
 }
@@ -57,10 +62,10 @@ function only(found: readonly AgentConfig[]): Member | undefined {
 
 const NUMBERED = /^(.+)-([1-9]\d{0,8})$/s;
 
-function findInPools(agents: readonly AgentConfig[], wanted: string): Member | undefined {
+function findInPools(agents: readonly AgentConfig[], wanted: string, sizeOfPool = sizeOf): Member | undefined {
   const [, before, digits] = NUMBERED.exec(wanted) ?? [];
   for (const agent of agents) {
-    const size = sizeOf(agent);
+    const size = sizeOfPool(agent);
     if (size === undefined) continue;
     const pool = agent.qualified_name;
     const given = agent.namepool ?? [];

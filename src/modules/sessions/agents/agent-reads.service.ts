@@ -12,7 +12,7 @@ import { RosterService } from '../../configuration/roster/roster.service.js';
 import { EmptyRunsService } from '../session-store/empty-runs.service.js';
 import { poolRestsOf } from './pool-rests.js';
 import { linesOf } from './agent-lines.js';
-import { findMember, type Member } from './agent-members.js';
+import { findMember, findUnbounded, type Member } from './agent-members.js';
 import { agentNotFound } from './agent-problems.js';
 import { presetBehind, providerOf } from './agent-provider.js';
 import { toAgent, type Present } from './agents.mapper.js';
@@ -52,10 +52,18 @@ export class AgentReadsService {
   async get(city: CityScope, dir: string, base: string): Promise<AgentAnswer<AgentResponse>> {
     const { config, index } = await this.config.current(city);
     const sessions = await this.repository.sessions(city.streamId, false);
-    const member = findMember(config, dir, base) ?? running(config, sessions, dir === '' ? base : `${dir}/${base}`);
+    const name = dir === '' ? base : `${dir}/${base}`;
+    const member = findMember(config, dir, base) ?? running(config, sessions, name) ?? (await this.#resting(city, config, name));
     if (member === undefined) throw agentNotFound(dir, base);
     const [body] = await this.#answers(city, config, [member], sessions);
     return { body: body!, index };
+  }
+
+  /** A member of a pool without a bound that has no session for now: the status of the city names it. */
+  async #resting(city: CityScope, config: CityConfig, name: string): Promise<Member | undefined> {
+    const member = findUnbounded(config, name);
+    if (member === undefined) return undefined;
+    return (await this.emptyRuns.rests(city.streamId, () => Promise.resolve(config))).has(name) ? member : undefined;
   }
 
   async #list(city: CityScope, query: AgentsQuery): Promise<AgentAnswer<ListBodyAgentResponse>> {
