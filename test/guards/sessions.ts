@@ -15,7 +15,12 @@ const MESSAGE_RACES = 'src/modules/sessions/messages/message-races.db-spec.ts';
 const INTERACTIONS = 'src/modules/sessions/interactions/interactions.repository.ts';
 const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spec.ts';
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
-const POOL_PLAN = 'src/modules/runners/pools/pool-plan.spec.ts';
+const WORK_DEMAND = 'src/modules/runners/pools/work-demand.ts';
+const WORK_DEMAND_SPEC = 'src/modules/runners/pools/work-demand.spec.ts';
+const STANDING = 'src/modules/runners/pools/standing-demand.ts';
+const STANDING_SPEC = 'src/modules/runners/pools/standing-demand.spec.ts';
+const SUPPLY = 'src/modules/runners/pools/pool-supply.ts';
+const SUPPLY_SPEC = 'src/modules/runners/pools/pool-supply.spec.ts';
 const POOL_STATE = 'src/modules/runners/pools/pool-state.db-spec.ts';
 const POOL_LOOPS = 'src/modules/runners/pools/pool-loops.spec.ts';
 const EMPTY_RUNS = 'src/modules/sessions/session-store/empty-runs.repository.ts';
@@ -235,7 +240,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/pool-plan.ts',
     find: '(closed.has(pk) && !hasRunner ? [pk] : [])',
     replace: '(closed.has(pk) || hasRunner ? [pk] : [])',
-    test: POOL_PLAN,
+    test: SUPPLY_SPEC,
     name: 'gives who comes the names',
   },
   {
@@ -243,7 +248,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/pool-plan.ts',
     find: 'if (ended.size === 0) return facts;',
     replace: 'if (ended.size >= 0) return facts;',
-    test: POOL_PLAN,
+    test: WORK_DEMAND_SPEC,
     name: 'counts a run that it finds empty itself',
   },
   {
@@ -259,7 +264,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/pool-plan.ts',
     find: '|| agent === null || mended) continue;',
     replace: '|| agent === null) continue;',
-    test: POOL_PLAN,
+    test: WORK_DEMAND_SPEC,
     name: 'where the configuration has changed since its start',
   },
   {
@@ -272,15 +277,15 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'A member is started at once for work of its own that is new.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: WORK_DEMAND,
     find: 'return offered.filter(({ at }) => at > runs.lastAt);',
     replace: 'return offered.filter(({ at }) => at > this.facts.now);',
-    test: POOL_PLAN,
+    test: WORK_DEMAND_SPEC,
     name: 'starts a member at once for work of its own',
   },
   {
     guard: 'Sessions for a minimum that have nothing to do are started after a pause.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: STANDING,
     find: 'if (missing > 0 && this.#rests(agent)) return;',
     replace: '',
     test: POOL_LOOPS,
@@ -288,7 +293,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Sessions for others that depend on them are started after a pause, where they end at once.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: STANDING,
     find: '(agent.settings.max === 1 && asleep.length > 0) || this.#rests(agent, at)',
     replace: 'agent.settings.max === 1 && asleep.length > 0',
     test: POOL_LOOPS,
@@ -296,7 +301,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'What others depend on is started at once for work of theirs that came since it ended.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: STANDING,
     find: 'until <= this.facts.now || since > runs.lastAt) return false;',
     replace: 'until <= this.facts.now || since > this.facts.now) return false;',
     test: 'src/modules/runners/pools/pool-dependencies.spec.ts',
@@ -304,10 +309,10 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Members of a pool that are there are told of work that another one has left.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: WORK_DEMAND,
     find: 'const all = this.#offered(agent, agent.name);',
     replace: 'const all = this.#fresh(agent, agent.name);',
-    test: POOL_PLAN,
+    test: WORK_DEMAND_SPEC,
     name: 'tells those that are there of work that one has left',
   },
   {
@@ -315,7 +320,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "(one) => one !== 'pool' || soon || reason === 'exited'",
     replace: "(one) => one !== 'pool' || soon !== undefined || reason === 'exited'",
-    test: POOL_PLAN,
+    test: WORK_DEMAND_SPEC,
     name: 'starts one at once in the place of one that has crashed',
   },
   {
@@ -331,7 +336,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/session-rules.ts',
     find: "(reason === 'drained' && drainedItself)",
     replace: "(reason === 'drained' && drainedItself === undefined)",
-    test: POOL_PLAN,
+    test: STANDING_SPEC,
     name: 'fills a minimum at once after one that has run',
   },
   {
@@ -347,7 +352,7 @@ export const SESSIONS: readonly Guard[] = [
     file: 'src/modules/runners/pools/session-rules.ts',
     find: '(soon && isKept(session, facts)',
     replace: '(soon !== undefined && isKept(session, facts)',
-    test: POOL_PLAN,
+    test: STANDING_SPEC,
     name: 'fills a minimum at once',
   },
   {
@@ -636,7 +641,7 @@ export const SESSIONS: readonly Guard[] = [
   },
   {
     guard: 'Another session of a configured name is made in the look that ends the one before.',
-    file: 'src/modules/runners/pools/pool-demand.ts',
+    file: SUPPLY,
     find: 'return this.leaving.has(session.pk) && this.#context(session).named !== undefined;',
     replace: 'return this.leaving.has(-session.pk) && this.#context(session).named !== undefined;',
     test: NAMED_AGENTS,

@@ -1,8 +1,10 @@
 import { routesLeft, withIdleRun, type EndedRuns } from '../../sessions/session-store/empty-runs.js';
-import { Demand } from './pool-demand.js';
 import { Dependencies } from './pool-dependencies.js';
 import type { PoolDecision, PoolFacts, PoolNamed, PoolPlan, PoolSession } from './pool-facts.js';
+import { Supply } from './pool-supply.js';
 import { ruleOf, whileStopped, type SessionContext } from './session-rules.js';
+import { StandingDemand } from './standing-demand.js';
+import { WorkDemand } from './work-demand.js';
 
 /**
  * What a city's sessions should do: a function of nothing but the facts. At most one decision a session, beside what is
@@ -33,11 +35,28 @@ export function poolPlan(facts: PoolFacts): PoolPlan {
     later(at);
   }
   const shown = { ...facts, ...withEndedNow(facts, decisions) };
-  const demand = new Demand(shown, contexts, decided, dependencies, leavingNow(facts, decisions));
-  for (const decision of demand.decide()) decisions.push(decision);
-  for (const at of demand.times) later(at);
+  const supply = new Supply(shown, contexts, decided, dependencies, leavingNow(facts, decisions));
+  meetDemand(shown, supply, dependencies);
+  for (const decision of supply.decisions) decisions.push(decision);
+  for (const at of supply.times) later(at);
   if (facts.sessions.length > 0 || facts.scale.size > 0) times.push(facts.now + facts.settings.patrolMs);
   return { decisions: inOrder(decisions), nextAt: times.length === 0 ? undefined : Math.min(...times) };
+}
+
+/** Most urgent first: who comes later gets what is left of the limits. */
+function meetDemand(facts: PoolFacts, supply: Supply, dependencies: Dependencies): void {
+  const { agents, named } = facts;
+  const work = new WorkDemand(facts, supply);
+  const standing = new StandingDemand(facts, supply, dependencies);
+  standing.resume();
+  standing.always();
+  work.assigned();
+  for (const one of named) work.routedToNamed(one);
+  for (const agent of agents) work.routed(agent);
+  for (const agent of agents) standing.minimum(agent);
+  for (const agent of agents) if (dependencies.isNeeded(agent.name)) standing.sustain(agent);
+  for (const agent of agents) work.takeBack(agent, standing.shrink(agent));
+  if (supply.cut) supply.times.push(facts.now + 1_000);
 }
 
 /** Who has no process any more and is closed by this very look: a member that takes the seat takes the name, too. */

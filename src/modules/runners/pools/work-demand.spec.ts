@@ -1,0 +1,151 @@
+import { describe, expect, it } from '@jest/globals';
+import type { PoolFacts } from './pool-facts.js';
+import { poolPlan } from './pool-plan.js';
+import { agentOf, beads, factsWith, NOW, sessionOf, SETTINGS } from './testing/facts.js';
+import { offered, plan, starts } from './testing/plans.js';
+
+describe('starts for work', () => {
+  it('one session a bead, no more than five a pass', () => {
+    expect(plan({ offered: offered(1) })).toEqual([{ do: 'create', agent: 'worker', slot: 1, name: 'worker-1', why: 'work', bead: 'b-1' }]);
+    expect(plan({ offered: offered(9) }).map((d) => 'name' in d && d.name)).toEqual([
+      'worker-1',
+      'worker-2',
+      'worker-3',
+      'worker-4',
+      'worker-5',
+    ]);
+  });
+
+  it.each([
+    ['waits for a runner', { state: 'start-pending', wake: 'create' }],
+    ['waits for its back-off', { state: 'asleep', wake: 'restart', reason: 'crashed' }],
+    ['is being started', { state: 'creating' }],
+    ['has just been told', { messages: 1 }],
+    ['is in a turn', { inTurn: true }],
+  ] as const)('counts a session that %s as supply', (_, more) => {
+    expect(starts(plan({ offered: offered(1), sessions: [sessionOf(more)] }))).toEqual([]);
+    expect(starts(plan({ offered: offered(2), sessions: [sessionOf(more)] }))).toHaveLength(1);
+  });
+
+  it('does not count one that has work, or is in a turn about something else', () => {
+    expect(starts(plan({ offered: offered(1), sessions: [sessionOf({ inTurn: true, held: ['b-9'] })] }))).toHaveLength(1);
+    expect(starts(plan({ offered: offered(1), sessions: [sessionOf({ inTurn: true, activityAt: NOW - 400_000 })] }))).toHaveLength(1);
+  });
+
+  it('tells an idle one instead of starting another, once', () => {
+    const idle = sessionOf({ pk: 7 });
+    expect(plan({ offered: offered(1), sessions: [idle] })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-1'] }]);
+    const told = { ...idle, nudgedAt: NOW - 60_000, nudgedFor: 'b-1', activityAt: NOW - 50_000 };
+    const next = plan({ offered: offered(1), sessions: [told] });
+    expect(next.find((d) => d.do === 'nudge')).toBeUndefined();
+    expect(next).toContainEqual({ do: 'drain', pk: 7, reason: 'no-wake-reason', ms: 300_000, empty: ['pool'] });
+  });
+
+  it.each([
+    ['of its agent', { agents: [agentOf('worker', { max: 2 })] }, 2],
+    ['of its agent that is off', { agents: [agentOf('worker', { max: 0 })] }, 0],
+    ['of the city', { settings: { ...SETTINGS, maxSessions: 3 } }, 3],
+    [
+      'of its rig',
+      { agents: [agentOf('web/worker')], settings: { ...SETTINGS, maxOfRig: new Map([['web', 1]]) }, offered: offered(9, 'web/worker') },
+      1,
+    ],
+    ['of a suspended agent', { agents: [agentOf('worker', {}, { blocked: 'agent worker is suspended' })] }, 0],
+  ])('keeps the limit %s', (_, more, most) => {
+    expect(starts(plan({ offered: offered(9), ...(more as Partial<PoolFacts>) }))).toHaveLength(most);
+  });
+
+  it('wakes the only session of an agent for routed work, whoever made it and whatever it sleeps for', () => {
+    const agents = [agentOf('worker', { max: 1 })];
+    const only = { pk: 7, state: 'asleep', agentName: 'worker', slot: null } as const;
+    const woken = [{ do: 'wake', pk: 7, why: 'work', beads: ['b-1'] }];
+    for (const reason of ['idle-timeout', 'drained', 'exited', 'handover', 'runner-lost', 'killed', 'rate_limit', null])
+      expect(plan({ agents, offered: offered(1), sessions: [sessionOf({ ...only, origin: 'manual', reason })] })).toEqual(woken);
+    const limited = sessionOf({ ...only, origin: 'manual', reason: 'rate_limit', notBefore: NOW + 1 });
+    expect(plan({ agents, offered: offered(1), sessions: [limited] })).toEqual([]);
+    expect(plan({ agents, sessions: [sessionOf({ ...only, origin: 'manual', reason: 'idle-timeout' })] })).toEqual([]);
+  });
+
+  it('asks scale_check beside what is routed', () => {
+    expect(starts(plan({ scale: new Map([['worker', 3]]) }))).toHaveLength(3);
+    expect(starts(plan({ scale: new Map([['worker', 1]]), offered: offered(2) }))).toHaveLength(2);
+  });
+
+  it('begins none for a scale_check of which nobody knows what it says, and takes none back; the rest goes on', () => {
+    const scale = new Map([['worker', undefined]]);
+    const waiting = sessionOf({ state: 'start-pending', wake: 'work' });
+    const idle = sessionOf({ pk: 3, activityAt: NOW - 31_000 });
+    expect(plan({ scale })).toEqual([]);
+    expect(starts(plan({ scale, offered: offered(2) }))).toHaveLength(2);
+    expect([plan({ sessions: [waiting] }), plan({ scale, sessions: [waiting] })]).toMatchObject([[{ do: 'close' }], []]);
+    expect(plan({ scale, sessions: [idle] })).toEqual([{ do: 'drain', pk: 3, reason: 'no-wake-reason', ms: 300_000 }]);
+    expect(plan({ scale: new Map([['worker', 1]]), sessions: [idle] })).toMatchObject([{ do: 'drain', pk: 3, reason: 'no-wake-reason' }]);
+  });
+
+  it('waits after a run that took nothing, but not for what has come since', () => {
+    const emptyRuns = new Map([['worker', { count: 1, lastAt: NOW - 10_000 }]]);
+    const old = poolPlan(factsWith({ offered: offered(2), emptyRuns }));
+    expect(starts(old.decisions)).toEqual([]);
+    expect(old.nextAt).toBe(NOW + 50_000);
+    expect(starts(plan({ offered: new Map([['worker', [...beads(2), { id: 'new', at: NOW - 5_000 }]]]), emptyRuns }))).toHaveLength(1);
+    expect(starts(plan({ offered: offered(2), emptyRuns: new Map([['worker', { count: 1, lastAt: NOW - 61_000 }]]) }))).toHaveLength(2);
+  });
+
+  it('counts a run that it finds empty itself, but starts one for what came while that was on', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000 });
+    const first = plan({ offered: offered(1), sessions: [ended] });
+    expect([first, starts(first)]).toEqual([[{ do: 'close', pk: ended.pk, code: 'drained', empty: ['pool'] }], []]);
+    const meanwhile = [...beads(1), { id: 'new', at: NOW - 5_000 }];
+    expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
+  });
+
+  it('starts another one at once in the place of one that took nothing, where the configuration has changed since its start', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, mended: true });
+    expect(plan({ offered: offered(1), sessions: [ended] })).toMatchObject([
+      { do: 'close', empty: ['pool'] },
+      { do: 'create', why: 'work' },
+    ]);
+  });
+
+  it('tells those that are there of work that one has left which has crashed, and starts nobody for it', () => {
+    const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 11_000 });
+    const close = { do: 'close', pk: 1, code: 'drained', empty: ['pool'] };
+    expect(plan({ offered: offered(1), sessions: [ended, sessionOf({ pk: 2 })] })).toEqual([close, { do: 'nudge', pk: 2, beads: ['b-1'] }]);
+    expect(plan({ offered: offered(2), sessions: [ended, sessionOf({ pk: 2 })] })).toHaveLength(2);
+    expect(plan({ offered: offered(1), sessions: [ended] })).toEqual([close]);
+  });
+
+  it('starts one at once in the place of one that has crashed after it had run for a while', () => {
+    const ended = sessionOf({ pk: 1, state: 'asleep', reason: 'crashed', stateAt: NOW - 1_000, readyAt: NOW - 301_000 });
+    expect(plan({ offered: offered(1), sessions: [ended] })).toEqual([
+      { do: 'close', pk: 1, code: 'drained' },
+      expect.objectContaining({ do: 'create', why: 'work' }),
+    ]);
+    expect(plan({ offered: offered(1), sessions: [{ ...ended, reason: 'exited' }] })).toContainEqual(
+      expect.objectContaining({ empty: ['pool'] }),
+    );
+  });
+
+  it('starts a member at once for work of its own that came while the last one ran', () => {
+    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, agentName: 'worker-1', alias: 'worker-1' });
+    const first = plan({ offered: offered(1, 'worker-1'), sessions: [ended] });
+    expect(first).toEqual([{ do: 'close', pk: ended.pk, code: 'drained', empty: ['member'] }]);
+    const meanwhile = [...beads(1), { id: 'new', at: NOW - 5_000 }];
+    const next = plan({ offered: new Map([['worker-1', meanwhile]]), sessions: [ended] });
+    expect(starts(next)).toMatchObject([{ do: 'create', name: 'worker-1', bead: 'new' }]);
+  });
+
+  it('starts nothing for an agent whose sessions are told to slow down', () => {
+    const limited = sessionOf({ state: 'asleep', reason: 'rate_limit', notBefore: NOW + 60_000 });
+    expect(plan({ offered: offered(3), sessions: [limited] })).toEqual([]);
+  });
+
+  it('makes the member that work is assigned or routed to', () => {
+    const member = { do: 'create', agent: 'worker', slot: 3, name: 'worker-3', why: 'work', bead: 'b-1' };
+    expect(plan({ assigned: new Map([['worker-3', ['b-1']]]) })).toEqual([member]);
+    expect(plan({ offered: offered(1, 'worker-3') })).toEqual([member]);
+    const single = { agents: [agentOf('worker', { max: 1 })] };
+    expect(plan({ ...single, assigned: new Map([['worker', ['b-1']]]) })).toEqual([{ ...member, slot: null, name: 'worker' }]);
+    expect(plan({ ...single, assigned: new Map([['somebody', ['b-1']]]) })).toEqual([]);
+  });
+});
