@@ -7,7 +7,6 @@ const REMEMBERED = 1_000;
 
 /** Makes sessions, and says how long each took from the request to the event that its process is ready. */
 export class Starting {
-  readonly failed: string[] = [];
   readonly #ready = new Map<string, number>();
   readonly #waiting = new Map<string, (at: number) => void>();
   #turn = 0;

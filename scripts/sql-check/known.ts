@@ -25,7 +25,6 @@ export const KNOWN: readonly Known[] = [
     'What goes out has them: `insert` is the only one to write such rows.',
   ),
   ...nulls('src/modules/work/hooks/offered-work.repository.ts', ['route'], '`bead_is_offered` asks for it.'),
-  ...nulls('src/modules/sessions/interactions/interactions.repository.ts', ['action'], 'What is answered has an action.'),
   ...nulls('src/modules/sessions/rigs/rig-provisions.repository.ts', ['prefix', 'defaultBranch'], 'A rig that is made has them.'),
   ...nulls('src/modules/orchestration/runs/limits/limits.repository.ts', ['limit_ms'], 'What is due has a limit.'),
   {

@@ -25,10 +25,6 @@ export class ChaosPostgres {
     return postgres;
   }
 
-  get up(): boolean {
-    return this.#up;
-  }
-
   /** The port changes with every start; 1 answers nothing, for the time in between. */
   get port(): number {
     return this.#up ? Number(new URL(this.#server.url).port) : 1;

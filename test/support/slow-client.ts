@@ -61,14 +61,6 @@ export class SlowClient {
     return data.flatMap((text) => (JSON.parse(text) as { turns: { id: string }[] }).turns.map(({ id }) => id));
   }
 
-  /** What a client of an adapter has been given to publish. */
-  publications(): { id: string; claim: string }[] {
-    const data = this.#frames
-      .filter((frame) => frame.includes('\nevent: publication\n'))
-      .map((frame) => frame.slice(frame.indexOf('\ndata: ') + 7));
-    return data.map((text) => JSON.parse(text) as { id: string; claim: string });
-  }
-
   /** Ids of all complete frames, heartbeats included, and seqs of the events, of a city's stream. */
   read(): { ids: number[]; seqs: number[] } {
     const id = (frame: string): number[] => (/^id: (\d+)/m.exec(frame)?.slice(1) ?? []).map(Number);

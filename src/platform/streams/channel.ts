@@ -76,9 +76,6 @@ export class Channel {
   get bytes(): number {
     return this.#bytes;
   }
-  get subscribers(): Iterable<Subscriber> {
-    return this.#subscribers;
-  }
 
   frame(index: number): Frame | undefined {
     return this.#ring[index - this.#base];

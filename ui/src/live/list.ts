@@ -194,10 +194,6 @@ export class LiveList<T> {
     if (this.#drop(id)) this.#changed();
   }
 
-  removeWhere(fits: (item: T) => boolean): void {
-    for (const [id, { item }] of this.#rows) if (fits(item)) this.remove(id);
-  }
-
   #put(item: T, version: number, round: number): void {
     const id = this.source.id(item);
     if (this.#gone.has(id)) return;

@@ -25,7 +25,7 @@ beforeAll(async () => {
   const pool = createPool(database.url, { max: 8 });
   db = createDb(pool);
   transactions = new Transactions(db, new Failpoints());
-  cities = new CitiesRepository(db, pool);
+  cities = new CitiesRepository(pool);
 });
 afterAll(async () => {
   await db.destroy();

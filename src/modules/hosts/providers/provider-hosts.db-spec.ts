@@ -34,14 +34,6 @@ beforeEach(async () => {
       ('there', 'codex', 'configured', null, now())`.execute(db);
 });
 
-/** What the condition says of each preset, asked in one statement. */
-async function answers(service: ProviderHostsService, processId: string, presets: (string | null)[]): Promise<boolean[]> {
-  const { rows } = await sql<{ ready: boolean }>`
-    select ${service.readyCondition(processId, sql`s.preset`)} as ready
-    from unnest(${presets}::text[]) with ordinality as s (preset, n) order by n`.execute(db);
-  return rows.map(({ ready }) => ready);
-}
-
 describe('the readiness of a host', () => {
   it.each([
     ['here', 'claude', 'ready'],
@@ -52,10 +44,8 @@ describe('the readiness of a host', () => {
     ['nowhere', 'codex', 'ready'],
     ['here', 'loopback', 'ready'],
     ['here', 'my-own', 'ready'],
-    ['here', undefined, 'ready'],
   ])('%s for %s is %s', async (processId, preset, expected) => {
-    expect(await hosts().hostReady(db, processId, preset)).toBe(expected);
-    expect(await answers(hosts(), processId, [preset ?? null])).toEqual([expected === 'ready']);
+    expect((await hosts().notReady(db, processId, [preset])).get(preset) ?? 'ready').toBe(expected);
   });
 
   it('is told for many presets at once', async () => {
@@ -65,11 +55,9 @@ describe('the readiness of a host', () => {
         ['amp', 'not_installed'],
       ]),
     );
-    expect(await answers(hosts(), 'here', ['claude', 'codex', null, 'amp', 'loopback'])).toEqual([true, false, true, false, true]);
   });
 
   it('is not asked for when the check is off', async () => {
-    expect(await hosts('off').hostReady(db, 'here', 'codex')).toBe('ready');
-    expect(await answers(hosts('off'), 'here', ['codex'])).toEqual([true]);
+    expect(await hosts('off').notReady(db, 'here', ['codex'])).toEqual(new Map());
   });
 });

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely, type RawBuilder } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { ProbeResult } from './providers.catalogue.js';
@@ -39,14 +39,6 @@ export class ProvidersRepository {
       select item, status, detail, version from provider_readiness
       where process_id = ${processId} and item = any(${[...items]}::text[]) and status <> 'configured'`.execute(db);
     return rows;
-  }
-
-  /** True when this host has not found that it cannot use `item`, a column of text. */
-  readyCondition(processId: string, item: RawBuilder<unknown>, everything: boolean): RawBuilder<boolean> {
-    return everything
-      ? sql<boolean>`true`
-      : sql<boolean>`not exists (select from provider_readiness pr
-          where pr.process_id = ${processId} and pr.item = ${item} and pr.item <> 'loopback' and pr.status <> 'configured')`;
   }
 
   /** Asks every live worker host to probe now; answers the time of the request by the database's clock. */

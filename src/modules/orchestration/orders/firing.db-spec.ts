@@ -137,8 +137,7 @@ describe('an order of a city that does not run', () => {
     each: 'exec = "true"\ntrigger = "event"\non = "bead.closed"',
   };
   const running = (so: boolean): Promise<unknown> => sql`update cities set running = ${so}`.execute(orders.a.db);
-  const waitsFor = async (from: Date): Promise<number> =>
-    Math.round(((await orders.a.repository.nextLook())!.getTime() - from.getTime()) / 1_000);
+  const waitsFor = async (from: Date): Promise<number> => Math.round(((await orders.a.nextLook())!.getTime() - from.getTime()) / 1_000);
 
   // Guard: what nobody can fire is looked at rarely, and at once when it can be fired.
   it('is looked at rarely, and at once when the city starts', async () => {
@@ -169,7 +168,7 @@ describe('an order of a city that does not run', () => {
     await a.firings.end(orders.city, firing!, 'worker', SUCCESS);
     await sql`delete from cities`.execute(a.db);
     await a.sync.follow();
-    expect(await a.repository.nextLook()).toBeUndefined();
+    expect(await a.nextLook()).toBeUndefined();
     await sql`insert into cities (name, dir, stream_id, running) values (${city.name}, ${city.path}, ${city.streamId}, true)`.execute(a.db);
     await a.sync.follow();
     expect(await waitsFor(now)).toBe(3_600);
@@ -506,7 +505,7 @@ describe('a clock that is moved', () => {
       return taken.map(({ name }) => name).sort();
     };
     for (;;) {
-      const next = await a.repository.nextLook();
+      const next = await a.nextLook();
       if (next === undefined || next >= new Date(`${to}T00:00:00Z`)) break;
       orders.now = next;
       expect(await fire()).toEqual(['nightly', 'strict']);

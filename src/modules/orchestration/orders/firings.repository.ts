@@ -54,13 +54,6 @@ export class FiringsRepository {
   /** Whether an order is to be looked at, in whatever city. */
   readonly isDue = sql<boolean>`(select o.look_at <= clock_timestamp() from orders o where o.look_at is not null order by o.look_at limit 1)`;
 
-  async nextLook(): Promise<Date | undefined> {
-    const { rows } = await sql<{ at: Date }>`select look_at as at from orders where look_at is not null order by look_at limit 1`.execute(
-      this.db,
-    );
-    return rows[0]?.at;
-  }
-
   /** Those of a city that are due, locked; what somebody else looks at is left out. */
   async lockDue(tx: Tx, streamId: number, now: Date, limit: number): Promise<OrderRow[]> {
     const { rows } = await sql<OrderRow>`

@@ -42,7 +42,7 @@ describe('a turn of a worker', () => {
     const now = new Date(Date.now() + 3_600_000);
     orders.now = now;
     expect(await a.evaluator.look()).toBe(0);
-    expect(await a.repository.nextLook()).toEqual(new Date(now.getTime() + 120_000));
+    expect(await a.nextLook()).toEqual(new Date(now.getTime() + 120_000));
   });
 
   it('looks through the log of a city once, though that moves on', async () => {

@@ -37,14 +37,3 @@ export interface NewInteraction {
   readonly options: readonly InteractionOption[];
   readonly metadata?: Readonly<Record<string, string>>;
 }
-
-/** An answer that its runtime has not been given yet. */
-export interface AnswerToApply {
-  readonly pk: number;
-  readonly session_pk: number;
-  readonly generation: number;
-  readonly request_id: string;
-  readonly runtime_id: string;
-  readonly action: string;
-  readonly text: string | null;
-}

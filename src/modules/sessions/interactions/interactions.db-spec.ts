@@ -3,6 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { ProblemError } from '../../../contract/problems.js';
 import type { Database } from '../../../platform/database/database.js';
+import { InboxRepository, type InboxAnswer } from '../../runners/runners/inbox.repository.js';
 import { sessionFixture, type SessionProcess, type SessionFixture } from '../messages/testing/session-fixture.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import type { InteractionRow, NewInteraction } from './interaction-row.js';
@@ -41,8 +42,9 @@ const pending = async (session: SessionRow) => (await fixture.b.responses.pendin
 const somebody = (actor: string): Principal => ({ ...ANYBODY, actor });
 const rowsOf = async (pk: number, db: Kysely<Database> = fixture.db): Promise<InteractionRow[]> =>
   (await sql<InteractionRow>`select * from session_interactions where session_pk = ${pk} order by pk`.execute(db)).rows;
-const toApply = async (session: SessionRow) =>
-  (await fixture.a.interactions.toApply(fixture.db, 'r1')).filter((one) => one.session_pk === session.pk);
+/** Answers that the session's runner has not passed on yet. */
+const toApply = async ({ pk }: SessionRow): Promise<readonly InboxAnswer[]> =>
+  (await new InboxRepository().read(fixture.db, 'r1', [pk])).items[0]?.answers ?? [];
 const restart = async (session: SessionRow): Promise<void> => {
   const { generation } = await fixture.row(session.pk);
   await fixture.set(session.pk, { state: 'active', runner_id: 'r1', live: true, generation: generation + 1 });
@@ -121,7 +123,7 @@ describe('a question', () => {
     await respond(session, { action: 'No', text: 'never' }, fixture.b);
     expect(fixture.b.signalled.slice(from)).toEqual(expect.arrayContaining([`t${session.pk}`, `s${session.pk}`]));
     const [answer] = await toApply(session);
-    expect(answer).toMatchObject({ runtime_id: 'q1', action: 'n', text: 'never', generation: 1 });
+    expect(answer).toMatchObject({ runtimeId: 'q1', action: 'n', text: 'never' });
     await fixture.within(session.pk, (changes) => fixture.a.interactions.applied(changes.tx, answer!.pk));
     expect(await toApply(session)).toEqual([]);
   });
@@ -171,7 +173,7 @@ describe('a question', () => {
     );
     await respond(session, {});
     const [answer] = await toApply(session);
-    expect(answer).toMatchObject({ pk: again.pk, runtime_id: 'q1' });
+    expect(answer).toMatchObject({ pk: again.pk, runtimeId: 'q1' });
     await fixture.within(session.pk, (changes) => fixture.a.interactions.applied(changes.tx, answer!.pk));
     // The same question of the same process, once more.
     expect((await open(session)).pk).not.toBe(again.pk);

@@ -5,7 +5,7 @@ import type { Database } from '../../../platform/database/database.js';
 import { fitted, fitting, PAGE_BYTES, wholePage, type Fitted } from '../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
-import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
+import type { InteractionRow, NewInteraction } from './interaction-row.js';
 
 const ROW = sql`i.pk, i.stream_id, i.session_pk, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.generation, i.kind, i.prompt,
   i.options, i.metadata, i.status, i.action, i.answer, i.answered_by, i.applied, i.opened_rev, i.closed_rev, i.opened_at, i.closed_at`;
@@ -143,14 +143,6 @@ export class InteractionsRepository {
     await sql`update session_interactions set applied = true where session_pk = ${sessionPk} and status = 'answered' and not applied`.execute(
       tx,
     );
-  }
-
-  async toApply(db: Kysely<Database>, runnerId: string): Promise<AnswerToApply[]> {
-    const { rows } = await sql<AnswerToApply>`
-      select i.pk, i.session_pk, i.generation, i.request_id, coalesce(i.runtime_id, i.request_id) as runtime_id, i.action, i.answer ->> 'text' as text
-      from sessions s join session_interactions i on i.session_pk = s.pk and i.status = 'answered' and not i.applied and i.generation = s.generation
-      where s.runner_id = ${runnerId} order by i.pk`.execute(db);
-    return rows;
   }
 
   /** A page of those in all running cities, or in these, with the number of all, in one snapshot. */

@@ -12,11 +12,11 @@ import { event } from '../../../platform/event-log/event.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
+import type { InteractionRow, NewInteraction } from './interaction-row.js';
 import { InteractionsRepository, type Answer } from './interactions.repository.js';
 import { toPendingInteraction } from './pending-interaction.js';
 
-export type { AnswerToApply, InteractionRow, NewInteraction } from './interaction-row.js';
+export type { InteractionRow, NewInteraction } from './interaction-row.js';
 
 /** The event's prompt is for a glance; the whole of it is in the interaction. */
 const PROMPT_IN_EVENT = 500;
@@ -77,11 +77,6 @@ export class Interactions implements OnModuleInit {
   /** Open questions of the session's process, oldest first. */
   openOf(db: Kysely<Database>, row: Pick<SessionRow, 'pk' | 'generation'>): Promise<InteractionRow[]> {
     return this.repository.open(db, row);
-  }
-
-  /** Answers for the live processes of a runner that it has not passed on yet, oldest first. */
-  toApply(db: Kysely<Database>, runnerId: string): Promise<AnswerToApply[]> {
-    return this.repository.toApply(db, runnerId);
   }
 
   /** The runtime has been given these answers, or would not have them: they are not passed on again. */

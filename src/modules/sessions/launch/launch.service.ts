@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { CityConfig, NamedSessionConfig } from '../../files/composition/city-config.js';
+import type { CityConfig } from '../../files/composition/city-config.js';
 import type { SessionRow } from '../session-store/session-row.js';
 import type { LaunchPlan, Parts, Template } from './launch.js';
 import { LaunchPlanner, type LaunchCity } from './launch-planner.js';
 import { startHash } from './start-hash.js';
 import { fingerprintNow, partsNow } from './place-fingerprint.js';
-import { checkOptions, templateOf, templateOfNamed } from './template.js';
+import { checkOptions, templateOf } from './template.js';
 
 /** What sessions are made from and how their processes are started. */
 @Injectable()
@@ -19,11 +19,6 @@ export class LaunchService {
    */
   template(config: CityConfig, kind: 'agent' | 'provider', name: string): Template {
     return templateOf(config, kind, name);
-  }
-
-  /** What a configured named session is made from. @throws as `template` */
-  templateOfNamed(config: CityConfig, named: NamedSessionConfig): Template {
-    return templateOfNamed(config, named);
   }
 
   /** @throws ProblemError invalid_request naming the first option that is unknown or has a value that it cannot have */

@@ -110,13 +110,6 @@ export class MessageQueue implements OnModuleInit {
     return (await this.#drop(changes, row, ['in_flight'], { status: 'failed', code, message }, { pk })).length === 1;
   }
 
-  /** It was given to the process, and whether that has taken it up cannot be known any more. */
-  async unconfirmed(changes: SessionChanges, row: SessionRow, pk: number, message = LOST): Promise<boolean> {
-    return (
-      (await this.#drop(changes, row, ['in_flight'], { status: 'unconfirmed', code: 'delivery_unconfirmed', message }, { pk })).length === 1
-    );
-  }
-
   /** Takes a queued message back; false when it is queued no longer. */
   async cancel(changes: SessionChanges, row: SessionRow, pk: number): Promise<boolean> {
     const cancelled = { status: 'cancelled', code: 'cancelled', message: `cancelled by ${changes.actor}` } as const;

@@ -37,11 +37,6 @@ export class ClaimsOfSessions {
     return released;
   }
 
-  /** What a session holds as it is committed, by id. */
-  held(row: Pick<SessionRow, 'stream_id' | 'id'>): Promise<string[]> {
-    return this.repository.held(row.stream_id, row.id);
-  }
-
   /** Gives back what ended sessions still hold, and ends their waits, `limit` beads of either at once: whoever ended them could not. */
   async releaseOrphaned(work: Work, limit: number): Promise<number> {
     const { streamId } = work.city;

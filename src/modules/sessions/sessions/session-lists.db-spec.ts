@@ -132,26 +132,4 @@ describe('what lists and look-ups read, of very many sessions', () => {
     // Each candidate is found once, and read once more.
     expect(read(all, 'sessions')).toBeLessThanOrEqual(2 * most);
   });
-
-  it('live sessions of agents are found by their names', async () => {
-    const names = ['web/polecat-19999', 'web/polecat-1'];
-    const all = await plans((db) => new SessionViewsRepository(db).liveByAgentName(fixture.city.streamId, names));
-    expect(scanned(all)).not.toContain('sessions');
-    expect(read(all, 'sessions')).toBeLessThanOrEqual(2);
-    await sql`insert into runners (id, process_id, host, capacity, state, lease_until) values ('r', 'p', 'h', 1, 'active', now())`.execute(
-      fixture.db,
-    );
-    await sql`update sessions set live = true, runner_id = 'r', state = 'active' where id in ('al-19999', 'al-19998')`.execute(fixture.db);
-    const found = await new SessionViewsRepository(fixture.db).liveByAgentName(fixture.city.streamId, [
-      'web/polecat-19999',
-      'web/polecat-19997',
-    ]);
-    expect(found.map(({ id, activity, pending }) => [id, activity, pending])).toEqual([['al-19999', 'idle', false]]);
-    expect(await new SessionViewsRepository(fixture.db).counts(fixture.city.streamId)).toEqual({
-      open: 2_000,
-      live: 2,
-      pending: 0,
-      states: { asleep: 1_998, active: 2 },
-    });
-  });
 });

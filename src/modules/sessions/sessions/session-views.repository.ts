@@ -6,7 +6,6 @@ import { counting, totalOf, type Count, type Total } from '../../../platform/dat
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import type { Place } from '../../work/work/page-token.js';
-import type { SessionCounts, LiveSession } from './session-facts.js';
 import type { SessionState } from '../session-store/session-states.js';
 import type { SessionView } from './session-view.js';
 
@@ -130,29 +129,6 @@ export class SessionViewsRepository {
     const [first] = rows;
     const total = first === undefined ? { total: 0 } : totalOf(first, page.rows.length, after === undefined && !page.more);
     return { head: first?.head ?? 0, total, ...page };
-  }
-
-  async liveByAgentName(streamId: number, names: readonly string[]): Promise<LiveSession[]> {
-    const { rows } = await sql<LiveSession>`
-      select distinct on (s.agent_name) s.pk, s.id, s.session_name, s.agent_name, s.state, l.activity, l.model, s.last_turn_at,
-        ${isPending} as pending
-      from sessions s join session_logs l on l.session_pk = s.pk
-      where s.stream_id = ${streamId} and s.state <> 'closed' and s.live and s.agent_name = any(${[...names]}::text[])
-      order by s.agent_name, s.created_at desc, s.pk desc`.execute(this.db);
-    return rows;
-  }
-
-  async counts(streamId: number): Promise<SessionCounts> {
-    const { rows } = await sql<{ state: string; n: number; live: number; pending: number }>`
-      select s.state, count(*) as n, count(*) filter (where s.live) as live, count(*) filter (where ${isPending}) as pending
-      from sessions s where s.stream_id = ${streamId} and s.state <> 'closed' group by s.state`.execute(this.db);
-    const sum = (of: (row: (typeof rows)[number]) => number): number => rows.reduce((all, row) => all + of(row), 0);
-    return {
-      open: sum(({ n }) => n),
-      live: sum(({ live }) => live),
-      pending: sum(({ pending }) => pending),
-      states: Object.fromEntries(rows.map(({ state, n }) => [state, n])),
-    };
   }
 }
 

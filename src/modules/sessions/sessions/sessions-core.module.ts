@@ -11,7 +11,6 @@ import { SessionByIdRepository } from './session-by-id.repository.js';
 import { SessionCommandsRepository } from './session-commands.repository.js';
 import { SessionCommands } from './session-commands.service.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
-import { SessionReads } from './session-facts.service.js';
 import { SessionRetention } from './session-retention.service.js';
 import { SessionViewsRepository } from './session-views.repository.js';
 import { SessionWatch } from './session-watch.service.js';
@@ -30,7 +29,6 @@ import { SessionWatch } from './session-watch.service.js';
     SessionCommands,
     SessionCommandsRepository,
     SessionDeletionsRepository,
-    SessionReads,
     SessionRetention,
     SessionViewsRepository,
     SessionWatch,
@@ -41,7 +39,6 @@ import { SessionWatch } from './session-watch.service.js';
     SessionCommands,
     SessionDeletionsRepository,
     SessionNamesModule,
-    SessionReads,
     SessionRetention,
     SessionStoreModule,
     SessionViewsRepository,

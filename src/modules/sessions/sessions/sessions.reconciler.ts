@@ -1,6 +1,5 @@
 import { Injectable, type OnApplicationBootstrap, type OnModuleInit } from '@nestjs/common';
 import { DueLooks } from '../../../platform/database/due-looks.js';
-import { AppLogger } from '../../../platform/logging/logger.js';
 import { Operations } from '../../../platform/operations/operations.js';
 import { CreateEndingsRepository } from './create-endings.repository.js';
 import { SessionDeletionsRepository } from './session-deletions.repository.js';
@@ -17,7 +16,6 @@ export class SessionsReconciler implements OnModuleInit, OnApplicationBootstrap 
     private readonly repository: CreateEndingsRepository,
     private readonly deletions: SessionDeletionsRepository,
     private readonly retention: SessionRetention,
-    private readonly log: AppLogger,
     private readonly due: DueLooks,
   ) {}
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import { sql } from 'kysely';
-import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { TurnUsage } from '../../../platform/runtime/port.js';
 import type { TurnOwner } from './turn.js';
@@ -13,8 +12,6 @@ export interface AbandonedTurn {
 /** What is written of turns. */
 @Injectable()
 export class TurnsRepository {
-  constructor(private readonly db: Db) {}
-
   /** False when it had begun before. */
   async begin(tx: Tx, { pk, stream_id, agent, provider, preset, generation }: TurnOwner, turn: number): Promise<boolean> {
     const { numAffectedRows } = await sql`
@@ -24,7 +21,7 @@ export class TurnsRepository {
   }
 
   /** Figures only ever replace what was known; with `stop` the turn is over. */
-  async update(tx: Tx | undefined, { pk, generation }: TurnOwner, turn: number, usage: TurnUsage, stop?: string): Promise<boolean> {
+  async update(tx: Tx, { pk, generation }: TurnOwner, turn: number, usage: TurnUsage, stop?: string): Promise<boolean> {
     const { model, inputTokens, outputTokens, cacheReadTokens, cacheCreationTokens, costUsd } = usage;
     const figures = [inputTokens, outputTokens, cacheReadTokens, cacheCreationTokens, costUsd].map((n) => n ?? null);
     const [input, output, read, creation, cost] = figures;
@@ -38,7 +35,7 @@ export class TurnsRepository {
         reported = reported or ${figures.some((n) => n !== null)},
         ended_at = case when ${stop ?? null}::text is null then ended_at else clock_timestamp() end,
         stop_reason = coalesce(${stop ?? null}::text, stop_reason)
-      where session_pk = ${pk} and turn = ${turn} and generation = ${generation} and ended_at is null`.execute(tx ?? this.db);
+      where session_pk = ${pk} and turn = ${turn} and generation = ${generation} and ended_at is null`.execute(tx);
     return numAffectedRows === 1n;
   }
 

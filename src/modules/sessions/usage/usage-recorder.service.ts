@@ -5,7 +5,7 @@ import type { TurnEnd, TurnUsage } from '../../../platform/runtime/port.js';
 import type { SessionChanges } from '../session-store/session-changes.js';
 import { SessionChangesService } from '../session-store/session-changes.service.js';
 import type { SessionRow } from '../session-store/session-row.js';
-import type { TurnOwner, TurnStop } from './turn.js';
+import type { TurnStop } from './turn.js';
 import { TurnsRepository } from './turns.repository.js';
 
 /**
@@ -31,11 +31,6 @@ export class UsageRecorder implements OnModuleInit {
     if (!(await this.repository.begin(changes.tx, row, turn))) return;
     const payload = { session_id: row.id, turn, generation: row.generation };
     changes.emit(event(SessionTurnStarted, { ...changes.facts(row), payload }));
-  }
-
-  /** What the turn has cost so far; without members that are unknown. False when it is not this process's any more, or over. */
-  update(row: TurnOwner, turn: number, usage: TurnUsage): Promise<boolean> {
-    return this.repository.update(undefined, row, turn, usage);
   }
 
   /** The turn is over. False when it was over already, or is not this process's. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { sql, type Kysely, type Selectable } from 'kysely';
-import { Db, PgPool, type Database } from '../../../platform/database/database.js';
+import { PgPool, type Database } from '../../../platform/database/database.js';
 import { fitted, PAGE_BYTES, type Fitted } from '../../../platform/database/page-bytes.js';
 import { GatheredReads } from '../../../platform/database/gathered-reads.js';
 import type { Cities } from '../../../platform/database/schema.gen.js';
@@ -53,10 +53,7 @@ export class CitiesRepository {
   readonly #scopes = this.#gathered<ScopeRow>('city-running', 'c.id, c.name, c.dir, c.stream_id');
   readonly #running = this.#gathered<RunningCityRow>('city-running-whole', RUNNING_COLUMNS);
 
-  constructor(
-    private readonly db: Db,
-    private readonly pool: PgPool,
-  ) {}
+  constructor(private readonly pool: PgPool) {}
 
   /** The hot path of every per-city request. */
   async findRunning(name: string): Promise<CityScope | undefined> {

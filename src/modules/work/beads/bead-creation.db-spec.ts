@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY, type SessionCaller } from '../../../contract/principal.js';
-import { createDb, createPool, type PgPool } from '../../../platform/database/database.js';
+import { createPool, type PgPool } from '../../../platform/database/database.js';
 import { MovedStreams, type Moved } from '../../../platform/event-log/moved.js';
 import { Failpoints } from '../../../platform/failpoints/failpoints.js';
 import { Metrics } from '../../../platform/health/metrics.js';
@@ -52,7 +52,7 @@ function aProcess(): Process {
   streams.listen((m) => moved.push(...m));
   const service = new BeadCreationService(
     new CreateCommitter(repository, streams, failpoints, new Metrics()),
-    new CitiesService(new CitiesRepository(createDb(pool), pool), fixture.transactions, fixture.eventLog, fixture.db),
+    new CitiesService(new CitiesRepository(pool), fixture.transactions, fixture.eventLog, fixture.db),
     new RosterService(new RosterRepository(fixture.db)),
     fixture.work,
     new Idempotency(new IdempotencyRepository()),

@@ -31,8 +31,6 @@ peek) tail -n "$3" "$d/screen";;
 get-last-activity) cat "$d/activity" 2>/dev/null;;
 set-meta) cat > "$d/meta-$3";;
 get-meta) cat "$d/meta-$3" 2>/dev/null;;
-remove-meta) rm -f "$d/meta-$3";;
-list-running) ls "$STATE" | grep "^$2";;
 *) exit 2;;
 esac
 exit 0

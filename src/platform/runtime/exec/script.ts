@@ -103,12 +103,6 @@ export class Script {
     return code === 0 ? stdout.trim() : '';
   }
 
-  /** Names that begin with `prefix`, of all sessions that the script knows to be running. */
-  async listRunning(prefix: string): Promise<string[]> {
-    const { stdout } = await this.call('list-running', { args: [prefix] });
-    return stdout.split('\n').flatMap((line) => line.trim() || []);
-  }
-
   async setMeta(key: string, value: string): Promise<void> {
     await this.call('set-meta', { args: [key], input: value });
   }
@@ -122,10 +116,6 @@ export class Script {
     const answer = await this.run('get-meta', { args: [key] });
     if (answer.code === undefined) throw new OperationFailed('get-meta', answer);
     return answer.code === 0 ? answer.stdout.trim() : '';
-  }
-
-  async removeMeta(key: string): Promise<void> {
-    await this.call('remove-meta', { args: [key] });
   }
 }
 

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { threadId } from 'node:worker_threads';
 import { task } from '../task.js';
 
@@ -24,4 +23,3 @@ export const seeing = task(here, 'seeing', (_: null) => ({
   argv: process.argv.slice(2),
 }));
 export const asking = task(here, 'asking', async (names: string[], ask) => Promise.all(names.map((name) => ask(name, name))));
-export const waiting = task(here, 'waiting', async (ms: number) => sleep(ms, 'waited'));

@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { ExtmsgOutboundChannelMismatch } from '../../../../contract/events/extmsg.events.js';
 import type { Principal } from '../../../../contract/principal.js';
 import { problem } from '../../../../contract/problems.js';
-import { Db } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { EventLog } from '../../../../platform/event-log/event-log.js';
 import { event, type NewEvent } from '../../../../platform/event-log/event.js';
@@ -63,7 +62,6 @@ interface Refused {
 @Injectable()
 export class OutboundService {
   constructor(
-    private readonly db: Db,
     private readonly transactions: Transactions,
     private readonly eventLog: EventLog,
     private readonly config: ConfigReadsService,

@@ -75,6 +75,12 @@ export class OrderProcess {
   take(worker = 'worker', room = 100, kind: FiringKind = 'command', open = room): Promise<ClaimedFiring[]> {
     return this.transactions.run((tx) => this.repository.claim(tx, kind, worker, { room, open }, 60_000));
   }
+
+  /** When an order is looked at next, in whatever city. */
+  async nextLook(): Promise<Date | undefined> {
+    const { rows } = await sql<{ at: Date | null }>`select min(look_at) as at from orders`.execute(this.db);
+    return rows[0]?.at ?? undefined;
+  }
 }
 
 /** A city with orders, and two processes that fire them. */

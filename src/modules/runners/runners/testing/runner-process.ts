@@ -1,6 +1,5 @@
 import { Module, type Type } from '@nestjs/common';
 import { Test, type TestingModule } from '@nestjs/testing';
-import { sql } from 'kysely';
 import { AppConfig, loadConfig, type Config } from '../../../../platform/config/config.js';
 import { ConfigModule } from '../../../../platform/config/config.module.js';
 import { Db, PgPool } from '../../../../platform/database/database.js';
@@ -188,17 +187,6 @@ export class RunnerProcess {
       const row = (await changes.lock(pk))!;
       return (await this.get(MessageQueue).enqueue(changes, row, { body, source: 'nudge', sender: 'test', ...more })).message;
     });
-  }
-
-  async row(pk: number): Promise<SessionRow> {
-    const { rows } = await sql<{ stream_id: number }>`select stream_id from sessions where pk = ${pk}`.execute(this.db);
-    return (await this.sessions.find(this.db, rows[0]!.stream_id, pk))!;
-  }
-
-  async message(pk: number): Promise<{ status: string; generation: number | null; error_code: string | null }> {
-    const { rows } = await sql<{ status: string; generation: number | null; error_code: string | null }>`
-      select status, generation, error_code from session_messages where pk = ${pk}`.execute(this.db);
-    return rows[0]!;
   }
 
   /** As a SIGKILL leaves it: it changes nothing any more, its processes live on. To be called once. */
