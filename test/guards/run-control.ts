@@ -210,7 +210,7 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'Steps that a failure skips are asked about together.',
-    file: 'src/modules/work/work/work.repository.ts',
+    file: 'src/modules/work/work/edges.repository.ts',
     find: 'and d.issue_id is distinct from b.run_id',
     replace: '',
     test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',

@@ -214,7 +214,7 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Many who depend on a bead are told all the same.',
     file: 'src/modules/work/work/work.ts',
-    find: 'if (many) await repository.fanOut(tx, streamId, id);',
+    find: 'if (many) await repository.edges.fanOut(tx, streamId, id);',
     replace: 'if (many) await repository.head(tx, streamId);',
     test: FAN_OUTS,
   },
@@ -252,7 +252,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'What was launched for a bead ends with it also where many are closed at once.',
-    file: 'src/modules/work/work/work.repository.ts',
+    file: 'src/modules/work/work/edges.repository.ts',
     find: " or coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is not null)",
     replace: ')',
     test: 'src/modules/orchestration/runs/run-keeper.db-spec.ts',
@@ -260,7 +260,7 @@ export const WORK: readonly Guard[] = [
   },
   {
     guard: 'A fan-out begins anew where its bead changes again.',
-    file: 'src/modules/work/work/work.repository.ts',
+    file: 'src/modules/work/work/edges.repository.ts',
     find: "do update set after_type = '', after_id = '', told = 0",
     replace: 'do update set told = 0',
     test: FAN_OUTS,

@@ -2,13 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { COLUMNS, keys, RECORD } from './bead-columns.js';
 import { BLOCKING, type BeadRecord, type Edge, NewBead, ReservedBead } from './bead-record.js';
-import { beadJson } from './bead-json.js';
-
-const COLUMNS = sql`b.id, b.rig, b.title, b.status, b.issue_type, b.priority, b.assignee, b.parent, b.description, b.labels, b.metadata,
-  b.defer_until, b.open_blockers, b.revision, b.claim_fence, b.lease_ms, b.lease_until, b.sling_source, b.run_id, b.ref,
-  b.created_at, bead_is_ready(b) as ready`;
-const RECORD = sql`${COLUMNS}, ${beadJson('b')} as snapshot`;
+import { EdgesRepository } from './edges.repository.js';
 
 /** The new values of a row's columns; absent ones stay. */
 export interface RowChange {
@@ -53,12 +49,6 @@ export interface Held {
   readonly gate: boolean;
 }
 
-export interface PutEdges {
-  readonly changed: number;
-  readonly added: number;
-  readonly known: number;
-}
-
 /** What becomes of whose a bead is. */
 export interface Holding {
   readonly handover: boolean;
@@ -78,16 +68,11 @@ function setOf(change: RowChange, metadata: Merge, { handover, leaseMs }: Holdin
   return sql.join(set);
 }
 
-/**
- * Ids of a city, to join to: each is looked up by its key. With `= any` a plan that is made for all cities may go through an index of all that
- * the city has, where that is little on average.
- */
-const keys = (streamId: number, ids: readonly string[]): RawBuilder<unknown> =>
-  sql`(select distinct ${streamId}::integer as stream_id, i.id from unnest(${[...ids]}::text[]) i (id)) k`;
-
 /** SQL of writers, which hold the city's work lock. Reads that answer requests are the families' own. */
 @Injectable()
 export class WorkRepository {
+  readonly edges = new EdgesRepository();
+
   /** Takes the city's work lock until the end of the transaction. False when the city does not run. */
   async begin(tx: Tx, streamId: number): Promise<boolean> {
     const { rows } = await sql<{ running: boolean }>`select begin_work(${streamId}) as running`.execute(tx);
@@ -224,47 +209,6 @@ export class WorkRepository {
     return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
   }
 
-  /** Dependents of beads that have been closed, as they are before `releaseAll`. */
-  async releasable(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
-    const { rows } = await sql<BeadRecord>`
-      select ${RECORD} from beads b where b.stream_id = ${streamId} and b.id in (
-        select d.issue_id from ${keys(streamId, ids)} join bead_dependencies d on d.stream_id = k.stream_id and d.depends_on_id = k.id
-        where d.blocking)`.execute(tx);
-    return rows;
-  }
-
-  /** Takes beads that have been closed off the blockers of their dependents. */
-  async releaseAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
-    const { rows } = await sql<BeadRecord>`
-      update beads b set open_blockers = b.open_blockers - f.n, revision = b.revision + (b.open_blockers = f.n)::int,
-        updated_at = case when b.open_blockers = f.n then clock_timestamp() else b.updated_at end
-      from (
-        select d.issue_id, count(*)::integer as n from ${keys(streamId, ids)}
-        join bead_dependencies d on d.stream_id = k.stream_id and d.depends_on_id = k.id where d.blocking group by d.issue_id) f
-      where b.stream_id = ${streamId} and b.id = f.issue_id returning ${RECORD}`.execute(tx);
-    return rows.sort((x, y) => (x.id < y.id ? -1 : 1));
-  }
-
-  /**
-   * Of beads, those that another one looks at: it depends on it in whichever way, is its parent, or is the root of what was launched for it. The root of a
-   * run looks at its steps through the run, and at thousands of them at once.
-   */
-  async watched(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
-    const all = [...ids];
-    const { rows } = await sql<{ id: string }>`
-      select d.depends_on_id as id from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.depends_on_id
-      where d.stream_id = ${streamId} and d.depends_on_id = any(${all}::text[]) and d.issue_id is distinct from b.run_id
-        and not exists (select from unnest(${all}::text[]) a where a = d.issue_id)
-      union
-      select b.id from beads b join beads p on p.stream_id = b.stream_id and p.id = b.parent and p.issue_type = 'convoy'
-      where b.stream_id = ${streamId} and b.id = any(${all}::text[])
-      union
-      select b.id from beads b where b.stream_id = ${streamId} and b.id = any(${all}::text[])
-        and (b.issue_type = 'convoy' or coalesce(b.metadata ->> 'molecule_id', b.metadata ->> 'workflow_id') is not null)
-      order by id`.execute(tx);
-    return rows.map((row) => row.id);
-  }
-
   /**
    * Writes a change and raises the revision; `handover` raises the claim fence too. A lease ends with the claim that it
    * belongs to, `leaseMs` begins one. Beginning a lease anew is nothing that clients see of a bead: no new revision. Where its status
@@ -291,26 +235,6 @@ export class WorkRepository {
       update beads b set ${setOf(change, metadata, keep)}
       from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
     return rows;
-  }
-
-  /** Dependents whose blockage changes when `id` starts (`by` = 1) or stops (-1) blocking them. */
-  async flipped(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
-    const { rows } = await sql<BeadRecord>`
-      select ${RECORD} from bead_dependencies d join beads b on b.stream_id = d.stream_id and b.id = d.issue_id
-      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.open_blockers = ${by === 1 ? 0 : 1}`.execute(tx);
-    return rows;
-  }
-
-  /** Counts one blocker more or less in the dependents of `id`; answers all of them, by id. */
-  async shiftBlockers(tx: Tx, streamId: number, id: string, by: 1 | -1): Promise<BeadRecord[]> {
-    const flips = sql`b.open_blockers = ${by === 1 ? 0 : 1}`;
-    const { rows } = await sql<BeadRecord>`
-      update beads b set open_blockers = b.open_blockers + ${by}, revision = b.revision + (${flips})::int,
-        updated_at = case when ${flips} then clock_timestamp() else b.updated_at end
-      from bead_dependencies d
-      where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking and b.stream_id = d.stream_id and b.id = d.issue_id
-      returning ${RECORD}`.execute(tx);
-    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   /**
@@ -352,113 +276,6 @@ export class WorkRepository {
       tx,
     );
     return rows.length === 1;
-  }
-
-  /** From now on the dependents of `id` are told some at a time, from the first on. */
-  async fanOut(tx: Tx, streamId: number, id: string): Promise<void> {
-    await sql`
-      insert into bead_fan_outs (stream_id, bead_id) values (${streamId}, ${id})
-      on conflict (stream_id, bead_id) do update set after_type = '', after_id = '', told = 0, changed = 0, begun_at = clock_timestamp()`.execute(
-      tx,
-    );
-  }
-
-  /** Edges to closed ones of these beads that a fan-out has not come to yet, from `issues` or from all others. */
-  async untold(tx: Tx, streamId: number, ids: readonly string[], issues: readonly string[] | undefined): Promise<Edge[]> {
-    const { rows } = await sql<Edge>`
-      select d.issue_id, d.depends_on_id, d.type from bead_fan_outs f
-      join beads b on b.stream_id = f.stream_id and b.id = f.bead_id and b.status = 'closed'
-      join bead_dependencies d on d.stream_id = f.stream_id and d.depends_on_id = f.bead_id and (d.type, d.issue_id) > (f.after_type, f.after_id)
-      where f.stream_id = ${streamId} and f.bead_id = any(${[...ids]}::text[]) and d.issue_id <> all(${[...ids]}::text[])
-        and (${issues === undefined} or d.issue_id = any(${[...(issues ?? [])]}::text[]))
-      order by d.depends_on_id, d.type, d.issue_id`.execute(tx);
-    return rows;
-  }
-
-  /** Of these beads those whose open blockers are not what they count, by id: they count anew. `flips`: it is blocked now, or no longer. */
-  async recountWrong(tx: Tx, streamId: number, ids: readonly string[]): Promise<{ readonly row: BeadRecord; readonly flips: boolean }[]> {
-    const { rows } = await sql<BeadRecord & { flips: boolean }>`
-      update beads b set open_blockers = t.n, revision = b.revision + t.flips::int,
-        updated_at = case when t.flips then clock_timestamp() else b.updated_at end
-      from (
-        select x.id, n.n, (n.n = 0) <> (x.open_blockers = 0) as flips
-        from ${keys(streamId, ids)} join beads x on x.stream_id = k.stream_id and x.id = k.id cross join lateral (
-          select count(*)::integer as n from bead_dependencies d join beads o on o.stream_id = d.stream_id and o.id = d.depends_on_id
-          where d.stream_id = x.stream_id and d.issue_id = x.id and d.blocking and o.status <> 'closed') n
-        where x.open_blockers <> n.n) t
-      where b.stream_id = ${streamId} and b.id = t.id returning ${RECORD}, t.flips`.execute(tx);
-    return rows.sort((a, b) => (a.id < b.id ? -1 : 1)).map(({ flips, ...row }) => ({ row, flips }));
-  }
-
-  /** Edges from (`down`) or to (`up`) a bead: all of them, or with `limit` so many. */
-  async edges(tx: Tx, streamId: number, id: string, direction: 'down' | 'up', limit?: number): Promise<Edge[]> {
-    const edges = tx
-      .selectFrom('bead_dependencies')
-      .select(['issue_id', 'depends_on_id', 'type'])
-      .where('stream_id', '=', streamId)
-      .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id);
-    if (limit !== undefined) return edges.limit(limit).execute();
-    return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
-  }
-
-  /** How many edges were added or have changed, how many of them are new, and how many there were, counted up to `most` and one more. */
-  async putEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[], type: string, most: number): Promise<PutEdges> {
-    const { rows } = await sql<PutEdges>`
-      with put as (
-        insert into bead_dependencies as d (stream_id, issue_id, depends_on_id, type)
-        select distinct ${streamId}::integer, ${issue}, unnest(${[...dependsOn]}::text[]), ${type}
-        on conflict (stream_id, issue_id, depends_on_id) do update set type = excluded.type where d.type <> excluded.type
-        returning d.xmax = 0 as added)
-      select count(*) as changed, count(*) filter (where put.added) as added, (
-        select count(*) from (
-          select from bead_dependencies b where b.stream_id = ${streamId} and b.issue_id = ${issue} limit ${most + 1}) known) as known
-      from put`.execute(tx);
-    return rows[0]!;
-  }
-
-  /** Takes away all edges from and to a bead. */
-  async deleteAllEdges(tx: Tx, streamId: number, id: string): Promise<void> {
-    await sql`
-      delete from bead_dependencies where stream_id = ${streamId} and (issue_id = ${id} or depends_on_id = ${id})`.execute(tx);
-  }
-
-  /** Takes away the edges to a bead from these. */
-  async deleteEdgesTo(tx: Tx, streamId: number, id: string, issues: readonly string[]): Promise<void> {
-    await sql`
-      delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = ${id} and issue_id = any(${[...issues]}::text[])`.execute(
-      tx,
-    );
-  }
-
-  /** Takes away all edges from and to many beads. */
-  async deleteEdgesOf(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
-    await sql`delete from bead_dependencies where stream_id = ${streamId} and issue_id = any(${[...ids]}::text[])`.execute(tx);
-    await sql`delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = any(${[...ids]}::text[])`.execute(tx);
-  }
-
-  /** Answers how many of the edges there were. */
-  async deleteEdges(tx: Tx, streamId: number, issue: string, dependsOn: readonly string[]): Promise<number> {
-    const { rows } = await sql`
-      delete from bead_dependencies
-      where stream_id = ${streamId} and issue_id = ${issue} and depends_on_id = any(${[...dependsOn]}::text[]) returning 1`.execute(tx);
-    return rows.length;
-  }
-
-  /** Counts the open blockers of `id` anew and raises its revision: its dependencies have changed. */
-  async recount(tx: Tx, streamId: number, id: string): Promise<BeadRecord> {
-    const [row] = await this.recountAll(tx, streamId, [id]);
-    return row!;
-  }
-
-  /** As `recount`, for many; answers them by id. */
-  async recountAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<BeadRecord[]> {
-    if (ids.length === 0) return [];
-    const { rows } = await sql<BeadRecord>`
-      update beads b set revision = b.revision + 1, updated_at = clock_timestamp(), open_blockers = (
-        select count(*) from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
-        where d.stream_id = b.stream_id and d.issue_id = b.id and d.blocking and t.status <> 'closed')
-      from ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id returning ${RECORD}`.execute(tx);
-    return rows.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
   async deleteAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {

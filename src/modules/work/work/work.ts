@@ -159,10 +159,10 @@ export class Work {
     const closed = new Map((await repository.closeAll(tx, streamId, open, metadata, this.limits.few)).map((one) => [one.row.id, one]));
     for (const id of open) this.#account.changed(before.get(id), closed.get(id)?.row);
     const few = open.filter((id) => closed.get(id)?.many === false);
-    const held = new Map((await repository.releasable(tx, streamId, few)).map((row) => [row.id, row]));
-    for (const row of await repository.releaseAll(tx, streamId, few)) this.#account.changed(held.get(row.id), row);
-    for (const id of open) if (closed.get(id)?.many === true) await repository.fanOut(tx, streamId, id);
-    for (const id of await repository.watched(tx, streamId, open)) await this.#follow(id, closed.get(id)?.many === true);
+    const held = new Map((await repository.edges.releasable(tx, streamId, few)).map((row) => [row.id, row]));
+    for (const row of await repository.edges.releaseAll(tx, streamId, few)) this.#account.changed(held.get(row.id), row);
+    for (const id of open) if (closed.get(id)?.many === true) await repository.edges.fanOut(tx, streamId, id);
+    for (const id of await repository.edges.watched(tx, streamId, open)) await this.#follow(id, closed.get(id)?.many === true);
     return open.length;
   }
 
@@ -196,7 +196,7 @@ export class Work {
       });
     this.#account.changed(before, row);
     if ((before.status === 'closed') !== (row.status === 'closed')) {
-      if (many) await repository.fanOut(tx, streamId, id);
+      if (many) await repository.edges.fanOut(tx, streamId, id);
       else await this.#shift(id, row.status === 'closed' ? -1 : 1);
       if (row.status === 'closed') await this.#follow(id, many);
     }
@@ -249,7 +249,7 @@ export class Work {
     const before = await this.require(id);
     const up = await this.edges(id, 'up');
     await this.findAll(up.map((edge) => edge.issue_id));
-    await this.repository.deleteAllEdges(this.tx, this.city.streamId, id);
+    await this.repository.edges.deleteAll(this.tx, this.city.streamId, id);
     await this.#recount(up);
     await this.repository.delete(this.tx, this.city.streamId, id);
     this.#account.changed(before, undefined);
@@ -264,7 +264,7 @@ export class Work {
   async removeSome(id: string): Promise<boolean> {
     const { tx, repository, limits } = this;
     const { streamId } = this.city;
-    const up = await repository.edges(tx, streamId, id, 'up', Math.max(limits.few + 1, limits.step));
+    const up = await repository.edges.of(tx, streamId, id, 'up', Math.max(limits.few + 1, limits.step));
     if (up.length <= limits.few) {
       await this.remove(id);
       return true;
@@ -274,7 +274,7 @@ export class Work {
     await this.#tellBefore([id], issues);
     const bead = await this.require(id);
     await this.findAll(issues);
-    await repository.deleteEdgesTo(tx, streamId, id, issues);
+    await repository.edges.deleteTo(tx, streamId, id, issues);
     await this.#recount(some);
     for (const react of this.reactions.bereft) await react(this, bead, some);
     return false;
@@ -287,7 +287,7 @@ export class Work {
     await this.#tellBefore(ids);
     const beads = await this.findAll(ids);
     const gone = new Set(beads.map(({ id }) => id));
-    const watched = (await repository.watched(tx, streamId, [...gone])).filter((id) => gone.has(id));
+    const watched = (await repository.edges.watched(tx, streamId, [...gone])).filter((id) => gone.has(id));
     const up = new Map<string, readonly Edge[]>();
     for (const id of watched)
       up.set(
@@ -295,8 +295,8 @@ export class Work {
         (await this.edges(id, 'up')).filter((edge) => !gone.has(edge.issue_id)),
       );
     const dependents = await this.findAll([...up.values()].flatMap((edges) => edges.map((edge) => edge.issue_id)));
-    await repository.deleteEdgesOf(tx, streamId, [...gone]);
-    const counted = await repository.recountAll(
+    await repository.edges.deleteOf(tx, streamId, [...gone]);
+    const counted = await repository.edges.recountAll(
       tx,
       streamId,
       dependents.map(({ id }) => id),
@@ -316,7 +316,7 @@ export class Work {
 
   /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
   edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
-    return this.repository.edges(this.tx, this.city.streamId, id, direction);
+    return this.repository.edges.of(this.tx, this.city.streamId, id, direction);
   }
 
   /** What others than `names` have under way and `id`, which is closed, would block. */
@@ -350,10 +350,10 @@ export class Work {
    */
   async putEdges(issue: string, dependsOn: readonly string[], type: string, bounded = true): Promise<boolean> {
     const before = await this.#requireEnds(issue, dependsOn);
-    const put = await this.repository.putEdges(this.tx, this.city.streamId, issue, dependsOn, type, MAX_EDGES);
+    const put = await this.repository.edges.put(this.tx, this.city.streamId, issue, dependsOn, type, MAX_EDGES);
     if (put.changed === 0) return false;
     if (bounded && put.added > 0 && put.known + put.added > MAX_EDGES) throw tooMany(issue);
-    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    this.#account.changed(before, await this.repository.edges.recount(this.tx, this.city.streamId, issue));
     return true;
   }
 
@@ -361,8 +361,8 @@ export class Work {
   async deleteEdges(issue: string, dependsOn: readonly string[]): Promise<boolean> {
     await this.#tellBefore(dependsOn, [issue]);
     const before = await this.require(issue);
-    if ((await this.repository.deleteEdges(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
-    this.#account.changed(before, await this.repository.recount(this.tx, this.city.streamId, issue));
+    if ((await this.repository.edges.delete(this.tx, this.city.streamId, issue, dependsOn)) === 0) return false;
+    this.#account.changed(before, await this.repository.edges.recount(this.tx, this.city.streamId, issue));
     return true;
   }
 
@@ -425,7 +425,7 @@ export class Work {
    */
   async tell(id: string, edges: readonly Edge[]): Promise<number> {
     const bead = await this.require(id);
-    const counted = await this.repository.recountWrong(
+    const counted = await this.repository.edges.recountWrong(
       this.tx,
       this.city.streamId,
       edges.map((edge) => edge.issue_id),
@@ -441,14 +441,14 @@ export class Work {
    * their edges, and without them a convoy would stay open for ever and a wait would fail. Those that go with the beads hear nothing.
    */
   async #tellBefore(ids: readonly string[], issues?: readonly string[]): Promise<void> {
-    const untold = await this.repository.untold(this.tx, this.city.streamId, ids, issues);
+    const untold = await this.repository.edges.untold(this.tx, this.city.streamId, ids, issues);
     for (const [id, edges] of Map.groupBy(untold, (edge) => edge.depends_on_id)) await this.tell(id, edges);
   }
 
   /** Has those that have lost these edges count anew. */
   async #recount(lost: readonly Edge[]): Promise<void> {
     const ids = [...new Set(lost.map((edge) => edge.issue_id))];
-    for (const row of await this.repository.recountAll(this.tx, this.city.streamId, ids))
+    for (const row of await this.repository.edges.recountAll(this.tx, this.city.streamId, ids))
       this.#account.changed(this.#account.get(row.id), row);
   }
 
@@ -463,8 +463,8 @@ export class Work {
 
   /** Tells the dependents of `id` that it blocks them now, or no longer does. Those that others block anyway only count anew. */
   async #shift(id: string, by: 1 | -1): Promise<void> {
-    const flipped = new Map((await this.repository.flipped(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
-    for (const row of await this.repository.shiftBlockers(this.tx, this.city.streamId, id, by))
+    const flipped = new Map((await this.repository.edges.flipped(this.tx, this.city.streamId, id, by)).map((row) => [row.id, row]));
+    for (const row of await this.repository.edges.shiftBlockers(this.tx, this.city.streamId, id, by))
       this.#account.changed(flipped.get(row.id) ?? row, row);
   }
 
