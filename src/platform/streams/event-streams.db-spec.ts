@@ -260,7 +260,8 @@ describe('event streams of two replicas', () => {
     await b.hub.refresh();
     const refusal = async (): Promise<[number, string]> => {
       const response = await fetch(`${b.url}/sup?cities=${name}&after=${encodeURIComponent(from)}`);
-      return [response.status, await response.text()];
+      if (response.status === 200) await response.body?.cancel();
+      return [response.status, response.status === 200 ? '' : await response.text()];
     };
     const expected = [410, expect.stringContaining(`the oldest position is ${name}:2`)];
     expect(await refusal()).toEqual(expected);
@@ -278,7 +279,7 @@ describe('event streams of two replicas', () => {
     const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
     try {
       socket.write(`${get('/nowhere')}${get(`/${name}?after=0`)}`);
-      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*"type":"city\.created"/.test(told));
+      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*"type":"city\.created"/.test(told), 10_000);
     } finally {
       socket.destroy();
     }
