@@ -147,6 +147,14 @@ export const HTTP: readonly Guard[] = [
     name: 'is left after a moment',
   },
   {
+    guard: 'A change that was made is answered by no refusal of what came after it.',
+    file: 'src/platform/http/client-error.ts',
+    find: ' || sending?.req?.complete === true',
+    replace: '',
+    test: 'src/platform/http/client-error.spec.ts',
+    name: 'is answered with nothing while the request before it is at work',
+  },
+  {
     guard: 'Who only announces a body takes nothing of the line.',
     file: 'src/platform/http/requests-in-work.ts',
     find: 'Math.min(bytes, BODY_LIMIT), 0);',

@@ -467,10 +467,18 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A client says of no session what it is like.',
     file: 'src/modules/tenancy/events/emit.service.ts',
-    find: 'payload: isOfSession ? own : parsed.data',
-    replace: 'payload: isOfSession && own === undefined ? own : parsed.data',
+    find: 'session: ({ session: _, ...own }: { session?: unknown }): object => own,',
+    replace: 'session: (own: { session?: unknown }): object => own,',
     test: 'src/modules/tenancy/events/emit.db-spec.ts',
     name: 'lets no client say what a session is like',
+  },
+  {
+    guard: 'A client says of no bead what it is like.',
+    file: 'src/modules/tenancy/events/emit.service.ts',
+    find: '{ ...own, bead: { ...bead, revision: undefined } }',
+    replace: '{ ...own, bead }',
+    test: 'src/modules/tenancy/events/emit.db-spec.ts',
+    name: 'lets no client say what a bead is like',
   },
   {
     guard: 'A turn is told once to have begun.',

@@ -111,6 +111,22 @@ export const STREAMS: readonly Guard[] = [
     name: 'refuses malformed, future and expired ones',
   },
   {
+    guard: 'A position from before a city joined is refused where the log no longer holds what it said first.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: 'if ((named !== undefined || isNew) && pos < s.head)',
+    replace: 'if (named !== undefined && pos < s.head)',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'is told of from its first event, or not at all',
+  },
+  {
+    guard: 'A stream that was asked for behind another request of its connection is opened.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: '  if (response.socket !== null) return Promise.resolve(response.socket);',
+    replace: '  if (response.socket !== null || response.req.complete) return Promise.resolve(response.socket ?? undefined);',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'is opened for who has asked for something else before on the same connection',
+  },
+  {
     guard: 'A position in a feed of which the log no longer holds a part is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));',

@@ -44,6 +44,22 @@ describe('what the parser refuses', () => {
     expect(socket.destroyed).toBe(true);
   });
 
+  it('is answered with nothing while the request before it is at work, which it would look like the answer of', () => {
+    const { socket, sent } = connection();
+    const garbage = Object.assign(new Error('no method'), { code: 'HPE_INVALID_METHOD' });
+    answerClientError(garbage, Object.assign(socket, { _httpMessage: { headersSent: false, req: { complete: true } } }), 'id');
+    expect([socket.destroyed, sent]).toEqual([true, []]);
+  });
+
+  it('is answered where the request itself is broken', () => {
+    const { socket, sent, flush } = connection();
+    const broken = Object.assign(new Error('chunk'), { code: 'HPE_INVALID_CHUNK_SIZE' });
+    answerClientError(broken, Object.assign(socket, { _httpMessage: { headersSent: false, req: { complete: false } } }), 'id');
+    flush();
+    expect(sent.join('')).toMatch(/^HTTP\/1\.1 400 /);
+    socket.destroy();
+  });
+
   it('is answered with nothing when the client has gone', () => {
     const { socket, sent } = connection();
     answerClientError(Object.assign(new Error('gone'), { code: 'ECONNRESET' }), socket, 'id');

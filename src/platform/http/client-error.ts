@@ -34,9 +34,10 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Patient,
     socket.destroy();
     return;
   }
-  // A reply is already on its way on this connection: anything written now would land inside it.
-  const { _httpMessage: sending } = socket as Socket & { _httpMessage?: { headersSent?: boolean } };
-  if (sending?.headersSent === true) {
+  // A reply is on its way on this connection: anything written now would land inside it. Or the request before is at work: a refusal
+  // written now would be taken for its answer, and for a proof that nothing was done. Its client had better not know.
+  const { _httpMessage: sending } = socket as Socket & { _httpMessage?: { headersSent?: boolean; req?: { complete?: boolean } } };
+  if (sending?.headersSent === true || sending?.req?.complete === true) {
     socket.destroy();
     return;
   }

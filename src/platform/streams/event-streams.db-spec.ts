@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { connect, type AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../test/support/database.js';
@@ -249,6 +249,40 @@ describe('event streams of two replicas', () => {
     const first = await absent.until((f) => isEvent(f) && f.data.city === old);
     expect(first.data.seq).toBe(2);
     expect(events(absent).some((f) => f.data.city === name)).toBe(false);
+  });
+
+  it('a city that joined after a cursor is told of from its first event, or not at all', async () => {
+    const from = await cursor();
+    const name = await city();
+    await a.emit(name, 2);
+    await a.emit('__supervisor__');
+    await sql`update event_streams set floor = 2 where name = ${name}`.execute(a.db);
+    await b.hub.refresh();
+    const refusal = async (): Promise<[number, string]> => {
+      const response = await fetch(`${b.url}/sup?cities=${name}&after=${encodeURIComponent(from)}`);
+      if (response.status === 200) await response.body?.cancel();
+      return [response.status, response.status === 200 ? '' : await response.text()];
+    };
+    const expected = [410, expect.stringContaining(`the oldest position is ${name}:2`)];
+    expect(await refusal()).toEqual(expected);
+    await a.leave(name);
+    await b.hub.refresh();
+    expect(await refusal()).toEqual(expected);
+  });
+
+  it('is opened for who has asked for something else before on the same connection, and was not yet answered', async () => {
+    const name = await city();
+    const { hostname, port } = new URL(a.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    let told = '';
+    socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    try {
+      socket.write(`${get('/nowhere')}${get(`/${name}?after=0`)}`);
+      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*"type":"city\.created"/.test(told), 10_000);
+    } finally {
+      socket.destroy();
+    }
   });
 
   it('a city stream ends when the city stops', async () => {

@@ -1,10 +1,12 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { newestBefore, placeOf } from '../event-log/epochs.js';
 import { Failpoints } from '../failpoints/failpoints.js';
+import { whenGone } from '../http/leaving.js';
 import type { Channel } from './channel.js';
 import { ahead, formatComposite, isOpaque, missedTooMany, MOST_MISSED, parseComposite, parseSeq } from './cursor.js';
 import type { StreamState } from './feed-state.js';
@@ -175,14 +177,15 @@ export class EventStreams {
       const named = wanted.get(id);
       wanted.delete(id);
       const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
-      const pos = placeOf(s.ends, named ?? (isNew ? Math.max(s.joinedSeq, s.floor) : s.head));
+      const pos = placeOf(s.ends, named ?? (isNew ? s.joinedSeq : s.head));
       if (named !== undefined) asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
-      if (named !== undefined && pos < s.head) old.push({ stream: s, pos });
+      // What a new one said first may have been dropped, too.
+      if ((named !== undefined || isNew) && pos < s.head) old.push({ stream: s, pos });
       // It may leave before all is told.
       starts.set(id, { pos, stays: since !== undefined && s.joinedSupervisorSeq >= since });
     }
     await this.#gone(wanted, since, what, cities, starts, old, asked);
-    if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts);
+    if (since !== undefined && since < supervisor.head) await this.#missed(since, what, cities, wanted, starts, old);
     await this.#assertThere(what, isOpaque(value), asked);
     await this.#assertKept(old, (s, floor) => `${s.name}:${floor}`);
     return starts;
@@ -225,12 +228,15 @@ export class EventStreams {
     cities: readonly string[] | undefined,
     wanted: ReadonlyMap<number, number>,
     starts: Map<number, Start>,
+    old: { stream: Pick<StreamState, 'id' | 'name'>; pos: number }[],
   ): Promise<void> {
     const rows = await this.hub.learning(this.hub.repository.leftSince(since, this.mostMissed + 1, cities));
     if (rows.length > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
     for (const row of rows) {
       if (wanted.has(row.id) || starts.has(row.id)) continue;
-      starts.set(row.id, { pos: placeOf(row.ends, Math.max(row.joined_seq, row.floor)), gone: row, stays: true });
+      const pos = placeOf(row.ends, row.joined_seq);
+      starts.set(row.id, { pos, gone: row, stays: true });
+      if (pos < row.head) old.push({ stream: row, pos });
     }
   }
 
@@ -326,8 +332,8 @@ export class EventStreams {
   opening({ keyId, take, closed }: StreamTaker): Opening {
     return {
       begin: async (response, headers) => {
-        const socket = response.socket;
-        if (socket === null || socket.destroyed) return;
+        const socket = await socketOf(response);
+        if (socket === undefined || socket.destroyed) return;
         response.useChunkedEncodingByDefault = false;
         response.removeHeader('transfer-encoding');
         response.writeHead(200, {
@@ -360,6 +366,18 @@ export class EventStreams {
       },
     };
   }
+}
+
+/** The connection, once what was asked before on it is answered; `undefined` when it has ended by then. */
+function socketOf(response: ServerResponse): Promise<Socket | undefined> {
+  if (response.socket !== null) return Promise.resolve(response.socket);
+  return new Promise((resolve) => {
+    const forget = whenGone(response, () => resolve(undefined));
+    response.once('socket', (socket: Socket) => {
+      forget();
+      resolve(socket);
+    });
+  });
 }
 
 export interface StreamTaker {

@@ -46,11 +46,13 @@ export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'crea
     order: ORDERS[sort],
     schedule: onFrame,
   });
-  const event = ({ type, payload, subject }: LoggedEvent): void => {
+  const event = ({ type, payload }: LoggedEvent): void => {
     if (!type.startsWith('bead.')) return;
     const { bead } = payload as { bead?: Bead };
-    if (type === 'bead.deleted') list.remove(bead?.id ?? subject ?? '');
-    else if (bead?.id !== undefined && bead.revision !== undefined) list.put(bead);
+    // What a client has recorded has no revision, and says nothing of what is there.
+    if (bead?.id === undefined || bead.revision === undefined) return;
+    if (type === 'bead.deleted') list.remove(bead.id);
+    else list.put(bead);
   };
   return { list, event };
 }

@@ -47,10 +47,11 @@ function useBead(
       frame: ({ event, data }) => {
         if (event !== 'event') return;
         const told = data as LoggedEvent & { payload: { bead?: Bead } };
-        if (!told.type.startsWith('bead.') || (told.payload.bead?.id ?? told.subject) !== id) return;
+        const next = told.payload.bead;
+        // What a client has recorded has no revision, and says nothing of what is there.
+        if (!told.type.startsWith('bead.') || next?.id !== id || next.revision === undefined) return;
         if (told.type === 'bead.deleted') setError(new Error(`${id} was deleted`));
-        else if (told.payload.bead !== undefined) {
-          const next = told.payload.bead;
+        else {
           setKept((kept) => newerOf(kept, next));
           setTurn((before) => before + 1);
         }

@@ -1,4 +1,5 @@
 import { useState, type ReactNode } from 'react';
+import { gistOf } from '../../../src/client/gist.js';
 import type { LoggedEvent } from '../api/types.js';
 import { visible } from '../lib/text.js';
 import { Age, Button } from '../parts/basics.js';
@@ -25,7 +26,7 @@ export function EventList({ events, label }: { events: readonly LoggedEvent[]; l
               <span className="truncate font-mono text-xs">{visible(event.type)}</span>
               <span className="hidden truncate text-sm md:block">
                 {event.subject !== undefined && <span className="mr-2 font-mono text-xs text-muted">{visible(event.subject)}</span>}
-                {event.message === undefined ? '' : visible(event.message)}
+                {visible(gistOf(event) ?? '')}
               </span>
               <span className="hidden truncate text-xs text-muted md:block">{visible(event.actor)}</span>
               <span className="justify-self-end text-xs text-muted">

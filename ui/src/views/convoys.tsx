@@ -38,11 +38,13 @@ function convoysOf(city: string, { all, stranded, owned }: Filter): Made<Bead> {
     schedule: onFrame,
   });
   const reader = new Reader(() => list.read());
-  const event = ({ type, payload, subject }: LoggedEvent): void => {
+  const event = ({ type, payload }: LoggedEvent): void => {
     if (!type.startsWith('bead.')) return;
     const { bead } = payload as { bead?: Bead };
-    if (type === 'bead.deleted') list.remove(bead?.id ?? subject ?? '');
-    else if (bead?.issue_type === 'convoy' && bead.revision !== undefined && !stranded && !owned) list.put(bead);
+    // What a client has recorded has no revision, and says nothing of what is there.
+    if (bead?.id === undefined || bead.revision === undefined) return;
+    if (type === 'bead.deleted') list.remove(bead.id);
+    else if (bead.issue_type === 'convoy' && !stranded && !owned) list.put(bead);
     else if (stranded || owned) reader.want('all');
   };
   return { list, event, stop: () => reader.stop() };

@@ -1,5 +1,6 @@
 import { Link, useParams } from '@tanstack/react-router';
 import { useMemo, useSyncExternalStore, type ReactNode } from 'react';
+import { gistOf } from '../../../src/client/gist.js';
 import { get, inCity, request } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas, Session } from '../api/types.js';
@@ -150,7 +151,7 @@ export function Overview(): ReactNode {
               <span className="truncate font-mono text-xs">{visible(event.type)}</span>
               <span className="hidden truncate @2xl:block">
                 {event.subject !== undefined && <span className="mr-2 font-mono text-xs text-muted">{visible(event.subject)}</span>}
-                {event.message === undefined ? '' : visible(event.message)}
+                {visible(gistOf(event) ?? '')}
               </span>
               <span className="hidden truncate text-xs text-muted @2xl:block">{visible(event.actor)}</span>
               <span className="justify-self-end text-xs text-muted">

@@ -113,6 +113,16 @@ describe('emitting events', () => {
     expect((await log()).map(({ payload }) => payload)).toEqual([{ session_id: 'al-1' }, { session }]);
   });
 
+  it('lets no client say what a bead is like', async () => {
+    const { emits } = aProcess();
+    const bead = { id: 'al-1', title: 'forged', status: 'closed', issue_type: 'task', created_at: '2026-01-01T00:00:00Z' };
+    const emit = (type: string, payload: Record<string, unknown>) => emits.emit('alpha', { type, actor: 'a', payload }, undefined, ANYBODY);
+    await expect(emit('bead.of_mine', { bead })).rejects.toMatchObject({ errors: [{ location: 'body.payload.bead' }] });
+    await emit('bead.updated', { bead: { ...bead, revision: 9_007_199_254_740_991 } });
+    await emit('shop.sold', { bead: { ...bead, revision: 7 } });
+    expect((await log()).map(({ payload }) => payload)).toEqual([{ bead }, { bead: { ...bead, revision: 7 } }]);
+  });
+
   it('has one effect for a key, over processes, batches and repeats', async () => {
     const [a, b] = [aProcess(), aProcess()];
     const one = anEvent(1);

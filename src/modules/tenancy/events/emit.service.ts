@@ -48,19 +48,23 @@ function checked(body: EventEmitRequest): { version: number; payload: unknown } 
   }
   const payload = body.payload ?? {};
   if (isDeeper(payload, MAX_DEPTH)) throw refused({ message: `is nested deeper than ${MAX_DEPTH} levels`, location: 'body.payload' });
-  // Who keeps a list believes what these say of a session.
-  const isOfSession = body.type.startsWith('session.');
+  const kept = body.type.startsWith('session.') ? 'session' : body.type.startsWith('bead.') ? 'bead' : undefined;
   const definition = knownEvents().get(body.type);
   if (definition === undefined) {
-    if (isOfSession && Object.hasOwn(payload, 'session'))
-      throw refused({ message: 'is recorded by the supervisor itself', location: 'body.payload.session' });
+    if (kept !== undefined && Object.hasOwn(payload, kept))
+      throw refused({ message: 'is recorded by the supervisor itself', location: `body.payload.${kept}` });
     return { version: 1, payload };
   }
   const parsed = definition.payload.safeParse(payload);
   if (!parsed.success) throw invalid(parsed.error, 'body.payload', payload);
-  const { session: _, ...own } = parsed.data as Readonly<Record<string, unknown>>;
-  return { version: definition.version, payload: isOfSession ? own : parsed.data };
+  return { version: definition.version, payload: kept === undefined ? parsed.data : UNTOLD[kept](parsed.data as object) };
 }
+
+/** Who keeps a list believes what events say of a session, and of a bead with a revision: only what the service itself records says that. */
+const UNTOLD = {
+  session: ({ session: _, ...own }: { session?: unknown }): object => own,
+  bead: ({ bead, ...own }: { bead?: object }): object => (bead === undefined ? own : { ...own, bead: { ...bead, revision: undefined } }),
+};
 
 /** Escapes of NUL and of lone surrogates; also matches some harmless texts, which are then looked at. */
 const SUSPECT = /\\u(0000|d[89a-f])/;

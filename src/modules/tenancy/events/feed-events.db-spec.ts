@@ -92,6 +92,18 @@ describe('a list from a position', () => {
     expect((await stored()) - before).toBe(1);
   });
 
+  it('tells of a city that joined after the position from its first event, or not at all', async () => {
+    const from = (await list({})).event_cursor;
+    await change((tx) => log.joinStream(tx, 'late'));
+    for (let n = 0; n < 3; n++) await say('late', `x.${n}`);
+    await say('__supervisor__', 'x.after');
+    expect((await list({ after_cursor: from })).items.map(({ type }) => type)).toEqual(['x.0', 'x.1', 'x.2', 'x.after']);
+    await sql`update event_streams set floor = 2 where name = 'late'`.execute(db);
+    await expect(list({ after_cursor: from })).rejects.toThrow('the log no longer holds this position; the oldest position is late:2');
+    await change((tx) => log.leaveStream(tx, 'late'));
+    await expect(list({ after_cursor: from })).rejects.toThrow('the oldest position is late:2');
+  });
+
   // Guards: what is told of cities that have left is bounded, whether the position names them or they have joined since.
   it.each(['that have joined and left since', 'that it names and that have left'])('is refused for too many cities %s', async (how) => {
     const names = how.includes('names') ? cities.slice(0, 3) : ['one', 'two', 'three'];

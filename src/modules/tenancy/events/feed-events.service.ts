@@ -89,9 +89,11 @@ export class FeedEventsService {
     for (const stream of streams) {
       if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
       const position = named(stream);
-      if (position !== undefined) assertKept(what, stream, position);
       const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
-      const pos = placeOf(stream.ends, position ?? (isNew ? Math.max(stream.joinedSeq, stream.floor) : stream.head));
+      const from = position ?? (isNew ? stream.joinedSeq : stream.head);
+      // What a new one said first may have been dropped, too.
+      assertKept(what, stream, from);
+      const pos = placeOf(stream.ends, from);
       // The tokens name one for as long as they say, or its last words may say, that it is yet to be told of.
       if (!stream.active && position !== undefined && pos < stream.head && ++gone > this.limits.missed) throw this.#tooMany(what);
       const isOver = !stream.active && !stream.lately && (since === undefined || stream.joinedSupervisorSeq < since);

@@ -14,6 +14,8 @@ interface PlotProps {
 
 const LEFT = 44;
 const BOTTOM = 18;
+/** Pixels that a time below takes, with the space to the next. */
+const TIME = 80;
 const colour = (i: number): string => `var(--plot-${(i % 6) + 1})`;
 
 /** Bars over time, the names stacked. Arrows go through the buckets; what is meant is told in words below. */
@@ -38,7 +40,7 @@ export function Plot({ of: { names, buckets, most }, label, format = short, heig
     long
       ? new Date(time).toLocaleDateString(undefined, { month: 'short', day: 'numeric' })
       : new Date(time).toLocaleTimeString(undefined, { hour: '2-digit', minute: '2-digit' });
-  const every = Math.max(1, Math.ceil(buckets.length / Math.max(1, Math.floor(inner.width / 80))));
+  const every = Math.max(1, Math.ceil(buckets.length / Math.max(1, Math.floor(inner.width / TIME))));
   const onKeyDown = (event: KeyboardEvent): void => {
     const by = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
     if (by !== 0) {
@@ -86,7 +88,7 @@ export function Plot({ of: { names, buckets, most }, label, format = short, heig
                     <rect key={n} x={LEFT + i * step} y={y1} width={Math.max(1, step - gap)} height={Math.max(1, tall)} fill={colour(n)} />
                   );
                 })}
-                {i % every === 0 && (
+                {i % every === 0 && (inner.width - i * step >= TIME - 20 || buckets.length === 1) && (
                   <text x={LEFT + i * step} y={height - 4} fontSize="11" fill="var(--muted)">
                     {timeOf(time)}
                   </text>

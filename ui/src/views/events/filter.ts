@@ -1,3 +1,4 @@
+import { gistOf } from '../../../../src/client/gist.js';
 import type { LoggedEvent } from '../../api/types.js';
 
 /** What the events that are shown have in common. All of it stands in the address. */
@@ -68,5 +69,5 @@ export function fits(event: LoggedEvent, { type, actor, subject, match, city, si
 export function says(event: LoggedEvent, words: string): boolean {
   if (words === '') return true;
   const wanted = words.toLowerCase();
-  return [event.type, event.actor, event.subject, event.message, event.city].some((text) => text?.toLowerCase().includes(wanted) === true);
+  return [event.type, event.actor, event.subject, gistOf(event), event.city].some((text) => text?.toLowerCase().includes(wanted) === true);
 }

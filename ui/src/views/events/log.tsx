@@ -1,5 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { useMemo, useRef, useState, type ReactNode } from 'react';
+import { gistOf } from '../../../../src/client/gist.js';
 import type { LoggedEvent } from '../../api/types.js';
 import { useStreamState, wordsOf } from '../../app/connection.js';
 import { useKeys } from '../../lib/keys.js';
@@ -168,7 +169,7 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
                   <span className="hidden truncate text-sm md:block">
                     {city === undefined && event.city !== undefined && <span className="mr-2 text-muted">{visible(event.city)}</span>}
                     {event.subject !== undefined && <span className="mr-2 font-mono text-xs text-muted">{visible(event.subject)}</span>}
-                    {event.message === undefined ? '' : visible(event.message)}
+                    {visible(gistOf(event) ?? '')}
                   </span>
                   <span className="hidden truncate text-xs text-muted md:block">{visible(event.actor)}</span>
                   <span className="justify-self-end text-xs text-muted">
