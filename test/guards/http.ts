@@ -149,10 +149,10 @@ export const HTTP: readonly Guard[] = [
   {
     guard: 'A change that was made is answered by no refusal of what came after it.',
     file: 'src/platform/http/client-error.ts',
-    find: ' || sending?.req?.complete === true',
-    replace: '',
+    find: 'if (sending?.req.complete === true) {',
+    replace: 'if (sending?.req.complete === undefined) {',
     test: 'src/platform/http/client-error.spec.ts',
-    name: 'is answered with nothing while the request before it is at work',
+    name: 'waits for the answer of the request before it',
   },
   {
     guard: 'Who only announces a body takes nothing of the line.',

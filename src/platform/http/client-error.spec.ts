@@ -1,4 +1,6 @@
-import type { Socket } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect, type AddressInfo, type Socket } from 'node:net';
 import { Duplex } from 'node:stream';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { problem } from '../../contract/problems.js';
@@ -44,11 +46,29 @@ describe('what the parser refuses', () => {
     expect(socket.destroyed).toBe(true);
   });
 
-  it('is answered with nothing while the request before it is at work, which it would look like the answer of', () => {
-    const { socket, sent } = connection();
-    const garbage = Object.assign(new Error('no method'), { code: 'HPE_INVALID_METHOD' });
-    answerClientError(garbage, Object.assign(socket, { _httpMessage: { headersSent: false, req: { complete: true } } }), 'id');
-    expect([socket.destroyed, sent]).toEqual([true, []]);
+  it.each([
+    [
+      'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}GARBAGE HERE\r\n\r\n',
+      /^HTTP\/1\.1 201 [^]*doneHTTP\/1\.1 400 [^]*"status":400/,
+    ],
+    ['POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}GARBAGE', /^HTTP\/1\.1 201 [^]*done$/],
+  ])('waits for the answer of the request before it, which it would look like: %j', async (text, expected) => {
+    const refused: string[] = [];
+    const server = createServer((request, response) => {
+      request.resume().on('end', () => setTimeout(() => response.writeHead(201, { 'Content-Length': 4 }).end('done'), 100));
+    }).on('clientError', (error, socket) => {
+      refused.push(error.message);
+      answerClientError(error, socket as Socket, 'id');
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
+    let told = '';
+    socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    socket.write(text);
+    await once(socket, 'close');
+    server.close();
+    expect(told).toMatch(expected);
+    expect(refused).not.toEqual([]);
   });
 
   it('is answered where the request itself is broken', () => {

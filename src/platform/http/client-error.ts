@@ -1,4 +1,4 @@
-import { STATUS_CODES } from 'node:http';
+import { STATUS_CODES, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { ProblemError } from '../../contract/problems.js';
 import { PROBLEM_TYPE, problemBody, problemForStatus, problemHeaders } from './problem.renderer.js';
@@ -9,6 +9,8 @@ const STATUS: Readonly<Record<string, number>> = { HPE_HEADER_OVERFLOW: 431, ERR
 /** How long a client that was refused may go on sending. */
 const LEAVE_MS = 2_000;
 const leaving = new WeakSet<Socket>();
+/** Answers that have to go before what came after their requests is refused. */
+const answering = new WeakSet<ServerResponse>();
 
 /** Marks a connection whose request may take as long to arrive as it does: somebody else looks after it. */
 const PATIENT = Symbol('patient');
@@ -34,11 +36,16 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: Patient,
     socket.destroy();
     return;
   }
-  // A reply is on its way on this connection: anything written now would land inside it. Or the request before is at work: a refusal
-  // written now would be taken for its answer, and for a proof that nothing was done. Its client had better not know.
-  const { _httpMessage: sending } = socket as Socket & { _httpMessage?: { headersSent?: boolean; req?: { complete?: boolean } } };
-  if (sending?.headersSent === true || sending?.req?.complete === true) {
+  // A reply is already on its way on this connection: anything written now would land inside it.
+  const { _httpMessage: sending } = socket as Socket & { _httpMessage?: ServerResponse | null };
+  if (sending?.headersSent === true) {
     socket.destroy();
+    return;
+  }
+  // The request before is at work: a refusal written now would be taken for its answer, and for a proof that nothing was done.
+  if (sending?.req.complete === true) {
+    if (!answering.has(sending)) sending.once('finish', () => setImmediate(() => answerClientError(error, socket, requestId)));
+    answering.add(sending);
     return;
   }
   refuseOnSocket(problemForStatus(STATUS[error.code ?? ''] ?? 400), socket, requestId);

@@ -84,7 +84,7 @@ class Service {
     this.#append({
       type: `bead.${status === 'closed' ? 'closed' : 'updated'}`,
       subject: id,
-      payload: { bead: { id, status, metadata: { 'gc.session_id': holder } } },
+      payload: { bead: { id, status, revision: 1, metadata: { 'gc.session_id': holder } } },
     });
   }
   #append(event: Pick<LoggedEvent, 'type' | 'payload'> & Partial<LoggedEvent>): void {

@@ -78,14 +78,16 @@ export class SessionEvents {
     this.list.put(working(session, bead), seq);
   }
 
-  #bead({ seq, type, subject = '', payload }: LoggedEvent): void {
+  #bead({ seq, type, payload }: LoggedEvent): void {
     const { bead } = payload as { bead?: Bead };
-    const id = bead?.id ?? subject;
+    // What a client has recorded has no revision, and says nothing of what is there.
+    if (bead?.revision === undefined) return;
+    const { id } = bead;
     this.#moved.delete(id);
     this.#moved.set(id, seq);
     if (this.#moved.size > MOVED) this.#moved.delete(this.#moved.keys().next().value!);
     const before = this.#holders.get(id);
-    const now = type !== 'bead.deleted' && bead?.status === 'in_progress' ? bead.metadata?.['gc.session_id'] : undefined;
+    const now = type !== 'bead.deleted' && bead.status === 'in_progress' ? bead.metadata?.['gc.session_id'] : undefined;
     if (before !== undefined && before !== now) {
       this.#holders.delete(id);
       // It may have another one.

@@ -12,7 +12,7 @@ const event = (s: number, type: string, payload: Record<string, unknown>): Logge
   payload,
 });
 const bead = (s: number, status: string, more: Record<string, unknown> = {}): LoggedEvent =>
-  event(s, status === 'closed' ? 'bead.closed' : 'bead.updated', { bead: { id: 'de-1', status, ...more } });
+  event(s, status === 'closed' ? 'bead.closed' : 'bead.updated', { bead: { id: 'de-1', status, revision: 1, ...more } });
 
 describe('a timeline', () => {
   it('has a span for each state and each holder, and ends where the bead does', () => {

@@ -121,7 +121,7 @@ export interface BeadTime {
 export function timeOf(events: readonly LoggedEvent[]): BeadTime | undefined {
   const changes = events.flatMap(({ type, ts, payload }) => {
     const { bead } = payload as { bead?: Bead };
-    return type.startsWith('bead.') && bead?.status !== undefined ? [{ at: time(ts), bead }] : [];
+    return type.startsWith('bead.') && bead?.revision !== undefined ? [{ at: time(ts), bead }] : [];
   });
   const first = changes[0];
   const last = changes.at(-1);

@@ -9,7 +9,7 @@ const event = (s: number, id: string, status: string, blocked = false): LoggedEv
   type: 'bead.updated',
   actor: 'a',
   subject: id,
-  payload: { bead: { id, status, is_blocked: blocked } },
+  payload: { bead: { id, status, revision: 1, is_blocked: blocked } },
 });
 
 describe('the steps of a run over time', () => {

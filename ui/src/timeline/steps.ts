@@ -14,7 +14,7 @@ export function stepLanes(steps: readonly Step[], events: readonly LoggedEvent[]
   const changes = new Map<string, { at: number; bead: Bead }[]>();
   for (const { type, ts, payload } of events) {
     const { bead } = payload as { bead?: Bead };
-    if (!type.startsWith('bead.') || bead?.status === undefined) continue;
+    if (!type.startsWith('bead.') || bead?.revision === undefined) continue;
     const known = changes.get(bead.id);
     const change = { at: new Date(ts).getTime(), bead };
     if (known === undefined) changes.set(bead.id, [change]);

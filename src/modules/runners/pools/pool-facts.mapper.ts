@@ -201,8 +201,7 @@ function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fin
     drainedItself: told[DRAINED_ITSELF] !== undefined,
     drifted: driftOf(row, now.fingerprint)?.accepted === false,
     acceptedHash: row.accepted_hash,
-    nudgedAt: row.nudged_at?.getTime(),
-    nudgedFor: row.nudged_for ?? undefined,
+    nudges: row.nudges,
     toldStranded: told.stranded_at !== undefined,
     toldResetStalled: row.stop_requested_at !== null && told.reset_stalled_at === row.stop_requested_at.toISOString(),
   };

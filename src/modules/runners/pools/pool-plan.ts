@@ -65,17 +65,18 @@ function leavingNow({ sessions }: PoolFacts, decisions: readonly PoolDecision[])
   return new Set(sessions.flatMap(({ pk, hasRunner }) => (closed.has(pk) && !hasRunner ? [pk] : [])));
 }
 
-/** A run that this very look finds empty counts: what it has left would start the next one at once. What came meanwhile still does, and what is started from something else. */
+/** A run that this very look finds empty counts: what it has left would start the next one at once. What came meanwhile still does. What would be started from something else waits only where the one before it counts, too, and no longer than the first time. */
 function withEndedNow(facts: PoolFacts, decisions: readonly PoolDecision[]): EndedRuns {
   const ended = new Map(decisions.flatMap((one) => (one.do === 'close' && one.empty !== undefined ? [[one.pk, one.empty]] : [])));
   if (ended.size === 0) return facts;
   const [emptyRuns, idleRuns] = [new Map(facts.emptyRuns), new Map(facts.idleRuns)];
   for (const { pk, agent, agentName, readyAt, stateAt, mended } of facts.sessions) {
     const empty = ended.get(pk);
-    if (empty === undefined || agent === null || mended) continue;
-    for (const route of routesLeft({ template: agent, member: agentName, empty }))
-      emptyRuns.set(route, { count: (emptyRuns.get(route)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
-    if (empty.includes('minimum')) idleRuns.set(agent, withIdleRun(idleRuns.get(agent), agentName, { lastAt: stateAt }));
+    if (empty === undefined || agent === null) continue;
+    for (const route of routesLeft({ template: agent, member: agentName, empty }).filter((one) => !mended || emptyRuns.has(one)))
+      emptyRuns.set(route, { count: mended ? 1 : (emptyRuns.get(route)?.count ?? 0) + 1, lastAt: readyAt ?? stateAt });
+    if (empty.includes('minimum') && (!mended || idleRuns.has(agent)))
+      idleRuns.set(agent, withIdleRun(idleRuns.get(agent), agentName, { lastAt: stateAt }));
   }
   return { emptyRuns, idleRuns };
 }

@@ -36,11 +36,11 @@ describe('a session with a long conversation', () => {
   it('is looked at without that', async () => {
     await said('message', 5_000);
     expect(await read(look)).toBe(0);
-    await said('nudge', 5);
-    expect(await read(look)).toBe(1);
-    expect((await new PoolStateRepository(fixture.db).sessions(fixture.db as unknown as Tx, fixture.city.streamId))[0]).toMatchObject({
-      nudged_for: 'x-5',
-    });
+    await said('nudge', 50);
+    expect(await read(look)).toBe(8);
+    const { nudges } = (await new PoolStateRepository(fixture.db).sessions(fixture.db as unknown as Tx, fixture.city.streamId))[0]!;
+    expect(Object.keys(nudges).sort()).toEqual(Array.from({ length: 8 }, (_, n) => `x-${n + 43}`));
+    expect(Math.abs(nudges['x-50']! - Date.now())).toBeLessThan(60_000);
   });
 
   it('is told of a wait without that, and without what it was told of others', async () => {

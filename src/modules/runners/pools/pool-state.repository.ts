@@ -65,9 +65,11 @@ export type PoolRow = Pick<
   readonly messages: number;
   readonly ever_held: boolean;
   readonly waits: boolean;
-  readonly nudged_at: Date | null;
-  readonly nudged_for: string | null;
+  readonly nudges: Readonly<Record<string, number>>;
 };
+
+/** The last of a session that are read: it is told of the newest bead of each side that it has work from, and not of many. */
+const NUDGES = 8;
 
 /** What a decision has to find unchanged when it is carried out. */
 export interface Guard {
@@ -196,12 +198,15 @@ export class PoolStateRepository {
           and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(s.stream_id, '{}', ${MARK}) and b.metadata @> ${MARK}) as ever_held,
         s.id in (select name from waiting) or s.session_name in (select name from waiting) or s.alias in (select name from waiting)
           or coalesce(s.agent_name, '') in (select name from waiting) as waits,
-        n.created_at as nudged_at, n.reference as nudged_for
+        coalesce(n.told, '{}') as nudges
       from sessions s
       join session_logs l on l.session_pk = s.pk
       left join runners r on r.id = s.runner_id
-      left join lateral (select m.created_at, m.reference from session_messages m
-        where m.session_pk = s.pk and m.source = 'nudge' order by m.pk desc limit 1) n on true
+      left join lateral (select jsonb_object_agg(t.reference, t.at) as told from (
+        select m.reference, floor(extract(epoch from max(m.created_at)) * 1000) as at from (
+          select m.reference, m.created_at from session_messages m
+          where m.session_pk = s.pk and m.source = 'nudge' order by m.pk desc limit ${NUDGES}) m
+        where m.reference is not null group by m.reference) t) n on true
       where s.stream_id = ${streamId} and s.state <> 'closed' order by s.pk`.execute(tx);
     return rows;
   }

@@ -131,14 +131,15 @@ export class Supply {
   /** Has a session take up work: wakes it, or tells it when it is idle. True when it is on its way to it. */
   engage(session: PoolSession, beads: readonly string[], at: number | undefined): boolean {
     if (this.decided.has(session.pk)) return false;
-    if (session.state === 'asleep') return this.wake(session, 'work', beads, at);
-    if (!this.isIdle(session) || session.asks || beads.length === 0) return false;
-    const { nudgedAt, nudgedFor } = session;
-    const news = beads[0] !== nudgedFor;
-    if (nudgedAt !== undefined && !news && this.facts.now - nudgedAt < NUDGE_AGAIN_MS) {
-      this.times.push(nudgedAt + NUDGE_AGAIN_MS);
+    const sleeps = session.state === 'asleep';
+    if (!sleeps && (!this.isIdle(session) || session.asks || beads.length === 0)) return false;
+    // It may have work from several sides, each of which is told for itself. What has put it to sleep was that it did nothing with it.
+    const told = sleeps && session.reason !== 'idle-timeout' ? undefined : session.nudges[beads[0] ?? ''];
+    if (told !== undefined && this.facts.now - told < NUDGE_AGAIN_MS) {
+      this.times.push(told + NUDGE_AGAIN_MS);
       return false;
     }
+    if (sleeps) return this.wake(session, 'work', beads, at);
     this.add(session, { do: 'nudge', pk: session.pk, beads: beads.slice(0, BEADS_NAMED) });
     return true;
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PoolFacts } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
-import { agentOf, beads, factsWith, NOW, sessionOf, SETTINGS } from './testing/facts.js';
+import { agentOf, namedOf, beads, factsWith, NOW, sessionOf, SETTINGS } from './testing/facts.js';
 import { offered, plan, starts } from './testing/plans.js';
 
 describe('starts for work', () => {
@@ -35,10 +35,36 @@ describe('starts for work', () => {
   it('tells an idle one instead of starting another, once', () => {
     const idle = sessionOf({ pk: 7 });
     expect(plan({ offered: offered(1), sessions: [idle] })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-1'] }]);
-    const told = { ...idle, nudgedAt: NOW - 60_000, nudgedFor: 'b-1', activityAt: NOW - 50_000 };
+    const told = { ...idle, nudges: { 'b-1': NOW - 60_000 }, activityAt: NOW - 50_000 };
     const next = plan({ offered: offered(1), sessions: [told] });
     expect(next.find((d) => d.do === 'nudge')).toBeUndefined();
     expect(next).toContainEqual({ do: 'drain', pk: 7, reason: 'no-wake-reason', ms: 300_000, empty: ['pool'] });
+  });
+
+  it('tells one that has work from two sides of each of them, once', () => {
+    const named = [namedOf('front', 'on_demand', 'worker')];
+    const idle = sessionOf({ pk: 7, origin: 'named', identity: 'front', agentName: 'front', alias: 'front', slot: null });
+    const work = { assigned: new Map([['front', ['b-2']]]), offered: offered(1, 'front') };
+    const nudges = (told: Record<string, number>): readonly string[] =>
+      plan({ named, ...work, sessions: [{ ...idle, nudges: told }] })
+        .filter((d) => d.do === 'nudge')
+        .map((d) => d.beads[0]!);
+    expect(nudges({})).toEqual(['b-2']);
+    expect(nudges({ 'b-2': NOW - 1_000 })).toEqual(['b-1']);
+    expect(nudges({ 'b-2': NOW - 2_000, 'b-1': NOW - 1_000 })).toEqual([]);
+    expect(nudges({ 'b-2': NOW - 700_000, 'b-1': NOW - 1_000 })).toEqual(['b-2']);
+  });
+
+  it('lets one sleep that was told of work and did nothing with it, until it would be told again', () => {
+    const asleep = { pk: 7, state: 'asleep', reason: 'idle-timeout', agentName: 'worker', slot: null, origin: 'manual' } as const;
+    const woken = (more: object): boolean =>
+      plan({ agents: [agentOf('worker', { max: 1 })], offered: offered(1), sessions: [sessionOf({ ...asleep, ...more })] }).some(
+        (d) => d.do === 'wake',
+      );
+    expect(woken({ nudges: { 'b-1': NOW - 300_000 } })).toBe(false);
+    expect(woken({ nudges: { 'b-1': NOW - 600_000 } })).toBe(true);
+    expect(woken({ nudges: { 'b-0': NOW - 300_000 } })).toBe(true);
+    expect(woken({ nudges: { 'b-1': NOW - 300_000 }, reason: 'handover' })).toBe(true);
   });
 
   it.each([
@@ -99,12 +125,16 @@ describe('starts for work', () => {
     expect(starts(plan({ offered: new Map([['worker', meanwhile]]), sessions: [ended] }))).toMatchObject([{ do: 'create', bead: 'new' }]);
   });
 
-  it('starts another one at once in the place of one that took nothing, where the configuration has changed since its start', () => {
-    const ended = sessionOf({ state: 'asleep', reason: 'exited', readyAt: NOW - 10_000, mended: true });
-    expect(plan({ offered: offered(1), sessions: [ended] })).toMatchObject([
-      { do: 'close', empty: ['pool'] },
-      { do: 'create', why: 'work' },
-    ]);
+  it('starts another one at once in the place of one that took nothing, where the configuration has changed since its start; a minute later where it did before', () => {
+    const count9 = new Map([['worker', { count: 9, lastAt: NOW - 120_000 }]]);
+    const after = (readyAt: number, mended: boolean, emptyRuns = count9): readonly string[] =>
+      plan({ offered: offered(1), emptyRuns, sessions: [sessionOf({ state: 'asleep', reason: 'exited', readyAt, mended })] }).map(
+        (d) => d.do,
+      );
+    expect(after(NOW - 10_000, true, new Map())).toEqual(['close', 'create']);
+    expect(after(NOW - 10_000, true)).toEqual(['close']);
+    expect(after(NOW - 60_000, true)).toEqual(['close', 'create']);
+    expect(after(NOW - 60_000, false)).toEqual(['close']);
   });
 
   it('tells those that are there of work that one has left which has crashed, and starts nobody for it', () => {

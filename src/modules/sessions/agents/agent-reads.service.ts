@@ -62,7 +62,8 @@ export class AgentReadsService {
   /** A member of a pool without a bound that has no session for now: the status of the city names it. */
   async #resting(city: CityScope, config: CityConfig, name: string): Promise<Member | undefined> {
     const member = findUnbounded(config, name);
-    if (member === undefined) return undefined;
+    // A pool that has a bound has its members without that, and those beyond it are nobody's.
+    if (member === undefined || (member.agent.max_active_sessions ?? -1) >= 0) return undefined;
     return (await this.emptyRuns.rests(city.streamId, () => Promise.resolve(config))).has(name) ? member : undefined;
   }
 

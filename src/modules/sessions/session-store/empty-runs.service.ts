@@ -38,7 +38,10 @@ export class EmptyRunsService {
     return restsAfter(endedRunsOf(this.#counted(rows, known).map(toRun)), rows[0]?.now.getTime() ?? 0);
   }
 
-  /** Without those that came to nothing and were started from something else than the next ones would be: that may be what was wrong. */
+  /**
+   * Without those that came to nothing and were started from something else than the next ones would be: that may be what was wrong. The newest
+   * of a member counts all the same where the one before it was started from something else again: what members write may be part of that.
+   */
   #counted(rows: readonly EmptyRunRow[], config: CityConfig | undefined): readonly EmptyRunRow[] {
     if (config === undefined) return rows;
     const hashes = new Map<string, string | undefined>();
@@ -48,7 +51,16 @@ export class EmptyRunsService {
       return hashes.get(key);
     };
     const isMended = (row: EmptyRunRow): boolean => row.empty && row.tried_hash !== null && row.tried_hash !== (now(row) ?? row.tried_hash);
-    return rows.filter((row) => !isMended(row));
+    const whoseOf = ({ template, member }: EmptyRunRow): string => JSON.stringify([template, member]);
+    const members = Map.groupBy(
+      rows.filter(({ empty }) => empty),
+      whoseOf,
+    );
+    const changes = (row: EmptyRunRow): boolean => {
+      const [newest, before] = members.get(whoseOf(row))!;
+      return row === newest && before !== undefined && before.tried_hash !== row.tried_hash;
+    };
+    return rows.filter((row) => !isMended(row) || changes(row));
   }
 }
 

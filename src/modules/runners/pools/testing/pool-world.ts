@@ -71,12 +71,11 @@ export class PoolWorld {
           wake: decision.why,
           churns: endedByItself(session.reason) ? session.churns + 1 : session.churns,
           messages: decision.beads === undefined ? 0 : 1,
-          nudgedAt: this.now,
-          nudgedFor: decision.beads?.[0],
+          nudges: { ...session.nudges, ...(decision.beads === undefined ? {} : { [decision.beads[0]!]: this.now }) },
         });
         return;
       case 'nudge':
-        this.#set(session, { messages: 1, nudgedAt: this.now, nudgedFor: decision.beads[0] });
+        this.#set(session, { messages: 1, nudges: { ...session.nudges, [decision.beads[0]!]: this.now } });
         return;
       case 'drain':
       case 'sleep':
