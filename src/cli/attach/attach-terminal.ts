@@ -4,6 +4,7 @@ import { CliError, InterruptedError, oneLine } from '../errors.js';
 import { plain } from '../table.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import type { Key, Listener, Terminal } from '../terminal.js';
+import { orAborted } from '../../client/sleep.js';
 import type { Question } from '../../client/turns.js';
 import type { Attaching } from './attaching.js';
 import { Editor, type Wish } from './editor.js';
@@ -45,10 +46,17 @@ class Attached implements Listener {
   readonly #standing: Standing;
   readonly #left = new AbortController();
   readonly #failed = new AbortController();
+  readonly #givenUp = new AbortController();
   readonly #signal: AbortSignal;
   #talk: Talk;
   /** What keys have asked for is done in their order. */
   #doing: Promise<void> = Promise.resolve();
+  /** How much of it is not done yet. */
+  #undone = 0;
+  /** The conversation is over, and what was typed before is still done. */
+  #ending = false;
+  /** Whether something of that was not. */
+  #lost = false;
   #made: ((id: string) => void) | undefined;
   #closed = false;
   #failure: Error | undefined;
@@ -71,7 +79,9 @@ class Attached implements Listener {
     });
     this.#standing = new Standing(api, city, name, session);
     const bottom = (): Bottom => ({
-      status: this.#standing.line(this.#view.activity, this.#view.question !== undefined),
+      status: this.#ending
+        ? 'what was typed is still sent · Ctrl-D gives it up'
+        : this.#standing.line(this.#view.activity, this.#view.question !== undefined),
       text: this.#editor.text,
       at: this.#editor.at,
     });
@@ -81,41 +91,70 @@ class Attached implements Listener {
 
   /** What is to be said at the end. @throws CliError, InterruptedError */
   async run(): Promise<string> {
-    const { api, city, io, session, path } = this.attaching;
+    const { io, path, name } = this.attaching;
     this.screen.redraw();
-    const id = session?.id ?? (await this.#firstMessage());
-    if (id !== undefined) {
-      if (session === undefined) this.#talk = this.#talkTo(id);
-      const watching = this.#standing.watch(
-        id,
-        this.#signal,
-        () => this.screen.redraw(),
-        (why) => this.#note(why),
-      );
-      try {
-        const onPause = (ms: number, why: string): void => this.#pause(ms, why);
-        const following = api.client.session(city, id).follow({ thinking: this.attaching.thinking, signal: this.#signal, onPause });
-        for await (const frame of telling(api, following)) {
-          this.#standing.paused();
-          if (frame.event !== 'heartbeat' && frame.event !== 'structured') this.#standing.soon();
-          await this.screen.print(this.#view.frame(frame));
-          this.screen.redraw();
-        }
-      } catch (error) {
-        if (!this.#signal.aborted) throw error;
-      } finally {
-        const over = !this.#signal.aborted;
-        if (over) this.#failed.abort();
-        await watching;
-        if (over) this.#closed = true;
-      }
+    let id: string | undefined;
+    try {
+      id = await this.#converse();
+    } finally {
+      await this.#sendRest();
     }
     if (io.signal.aborted) throw new InterruptedError();
     if (this.#failure !== undefined) throw this.#failure;
-    return this.#closed ? '-- the session is closed\n' : `-- it goes on without you: ${path} ${plain(id ?? this.attaching.name)}\n`;
+    if (this.#lost) throw new CliError('not everything that was typed was sent');
+    return this.#closed ? '-- the session is closed\n' : `-- it goes on without you: ${path} ${plain(id ?? name)}\n`;
+  }
+
+  /** The conversation, to its end: the id of the session, once there is one. */
+  async #converse(): Promise<string | undefined> {
+    const { api, city, session, thinking } = this.attaching;
+    const id = session?.id ?? (await this.#firstMessage());
+    if (id === undefined) return undefined;
+    if (session === undefined) this.#talk = this.#talkTo(id);
+    const watching = this.#standing.watch(
+      id,
+      this.#signal,
+      () => this.screen.redraw(),
+      (why) => this.#note(why),
+    );
+    try {
+      const onPause = (ms: number, why: string): void => this.#pause(ms, why);
+      const following = api.client.session(city, id).follow({ thinking, signal: this.#signal, onPause });
+      for await (const frame of telling(api, following)) {
+        this.#standing.paused();
+        if (frame.event !== 'heartbeat' && frame.event !== 'structured') this.#standing.soon();
+        await this.screen.print(this.#view.frame(frame));
+        this.screen.redraw();
+      }
+    } catch (error) {
+      if (!this.#signal.aborted) throw error;
+    } finally {
+      const over = !this.#signal.aborted;
+      if (over) this.#failed.abort();
+      await watching;
+      if (over) this.#closed = true;
+    }
+    return id;
+  }
+
+  /** Whoever leaves has sent what he has typed: it is waited for, also while the service is away, unless he gives it up. */
+  async #sendRest(): Promise<void> {
+    if (this.#undone === 0 || this.#failure !== undefined) return;
+    this.#ending = true;
+    this.screen.redraw();
+    const { signal } = this.attaching.io;
+    const givenUp = AbortSignal.any([signal, this.#givenUp.signal]);
+    await orAborted(this.#doing, givenUp).catch(() => undefined);
+    if (this.#undone === 0 || signal.aborted) return;
+    this.#lost = true;
+    this.#note(`${this.#undone === 1 ? 'a line that was' : `${this.#undone} lines that were`} typed may not have been sent`);
   }
 
   key(key: Key): void {
+    if (this.#ending) {
+      if (key.ctrl && ['c', 'd'].includes(key.name ?? '')) this.#givenUp.abort();
+      return;
+    }
     // What is typed answers the question that was there, not one that comes before it is sent.
     const { question } = this.#view;
     const digit = this.#editor.empty ? digitOf(key, question) : undefined;
@@ -142,12 +181,22 @@ class Attached implements Listener {
 
   /** What is refused is told, and the conversation goes on. */
   #do(work: () => Promise<void>): void {
-    this.#doing = this.#doing.then(work).catch((error: unknown) => {
-      if (this.#signal.aborted) return;
-      if (error instanceof CliError) return this.#note(oneLine(error.message));
-      this.#failure = error as Error;
-      this.#failed.abort();
-    });
+    this.#undone++;
+    this.#doing = this.#doing
+      .then(work)
+      .catch((error: unknown) => {
+        if (this.attaching.io.signal.aborted || this.#givenUp.signal.aborted) return;
+        if (error instanceof CliError) {
+          // Who has left cannot say it again.
+          if (this.#ending) this.#lost = true;
+          return this.#note(oneLine(error.message));
+        }
+        this.#failure = error as Error;
+        this.#failed.abort();
+      })
+      .finally(() => {
+        this.#undone--;
+      });
   }
 
   #note(text: string): void {
