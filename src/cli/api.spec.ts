@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { ask, connect } from './api.js';
+import { ask, connect, failing, type Api } from './api.js';
 import { runCli } from './cli.js';
+import type { CliError } from './errors.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -24,6 +25,37 @@ it('asks another replica for what one that says nothing does not answer in its s
   await jest.advanceTimersByTimeAsync(20_000);
   expect(asked).toEqual(['http://silent.test/health', 'http://other.test/health']);
   expect((await asking).data).toEqual({ status: 'ok' });
+});
+
+describe('a call of the library without an answer', () => {
+  const failed = async (handler: Handler, call: (api: Api) => Promise<unknown>): Promise<CliError> => {
+    const server = await testServer({ '/v0/city/alpha/beads': handler });
+    const api = connect({ url: server.url, key: undefined, source: 'for a test' }, new AbortController().signal);
+    const error = await call(api)
+      .catch(failing(api))
+      .catch((told: unknown) => told as CliError);
+    await server.close();
+    return error as CliError;
+  };
+  const path = { cityName: 'alpha' };
+  const create = (api: Api): Promise<unknown> =>
+    api.client.post('/v0/city/{cityName}/beads', { path, body: { title: 'once' }, idempotencyKey: 'k1', timeoutMs: 200 });
+
+  it.each<[string, Handler, RegExp]>([
+    ['breaks off', (request) => request.socket.destroy(), /^no answer from \S+: UND_ERR_SOCKET: it may have been done$/],
+    ['says nothing', () => undefined, /^no answer from \S+ within 0.2 s: it may have been done$/],
+  ])('may have changed something where it %s', async (_what, handler, said) => {
+    const error = await failed(handler, create);
+    expect([error.message, error.sentKey]).toEqual([expect.stringMatching(said), 'k1']);
+  });
+
+  it('has changed nothing where it only reads', async () => {
+    const error = await failed(
+      (request) => request.socket.destroy(),
+      (api) => api.client.get('/v0/city/{cityName}/beads', { path }),
+    );
+    expect([error.message, error.sentKey]).toEqual([expect.stringContaining('cannot reach the supervisor'), undefined]);
+  });
 });
 
 describe('a change whose answer is lost', () => {
@@ -93,7 +125,10 @@ describe('a change whose answer is lost', () => {
       '--idempotency-key',
       'k1',
     );
-    expect(io.stderr).toMatch(/later: it may have been done; repeat it with `--idempotency-key k1`\n$/);
+    expect([io.code, io.stderr]).toEqual([
+      5,
+      expect.stringMatching(/later: it may have been done; repeat it with `--idempotency-key k1`\n$/),
+    ]);
   });
 
   it('keeps its key where a command adds what to do', async () => {

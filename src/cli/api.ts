@@ -58,7 +58,7 @@ export async function ask<T>(
     const late = new TimedOutError(`no answer from ${asked ?? api.url} within ${limitMs / 1_000} s`);
     throw wrote === undefined ? late : unknown(late, wrote.key);
   }
-  if (!reply.response.ok) throw refusal(problemOf(reply.response, reply.error, limit.wrote), limit);
+  if (!reply.response.ok) throw refusal(problemOf(reply.response, reply.error, limit.wrote));
   return { data: reply.data as T, response: reply.response };
 }
 
@@ -85,10 +85,10 @@ function unknown<T extends CliError>(error: T, key: string | undefined): T {
   return error;
 }
 
-function refusal(problem: ApiProblem, limit?: Limit): ApiError {
+function refusal(problem: ApiProblem): ApiError {
   const error = refused(problem);
   if (!problem.mayHaveHappened) return error;
-  error.isOpen = problem.code !== IN_FLIGHT || limit?.wrote?.mayHaveHappened === true;
+  error.isOpen = true;
   if (error.message.includes(AGAIN)) {
     // It says so itself, and with which key is told in words of this client.
     error.message = error.message.replace(`; ${AGAIN}`, '');
@@ -103,16 +103,19 @@ function refusal(problem: ApiProblem, limit?: Limit): ApiError {
 /** A failure of the library as a `CliError`; others stay what they are. @param limit of the call, if it was one */
 export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (api.signal.aborted) return new InterruptedError();
-  if (error instanceof ApiProblem) return refusal(error, limit);
+  if (error instanceof ApiProblem) return refusal(error);
   if (error instanceof SyntaxError) return new CliError(`what answers at ${api.url} is not a supervisor: ${error.message}`);
   if (error instanceof ProtocolError) return new CliError(error.message);
   if (!(error instanceof ConnectionError)) return error;
   const { cause } = error;
+  const why = distrust(api, cause);
+  if (why !== undefined) return new CliError(why);
+  // Without a limit the error alone knows what was sent: reads have no key.
+  if (limit === undefined && error.mayHaveHappened && error.idempotencyKey !== undefined)
+    return unknown(new UnreachableError(error.message, undefined, { cause: error }), error.idempotencyKey);
   // The library says itself what it has waited for.
   if (cause === undefined || (cause as { name?: unknown }).name === 'TimeoutError')
     return new UnreachableError(error.message, undefined, { cause: error });
-  const why = distrust(api, cause);
-  if (why !== undefined) return new CliError(why);
   if (limit?.wrote !== undefined && error.mayHaveHappened) {
     const broke = `the connection to ${limit.asked ?? api.url} broke before the answer (${reason(cause)})`;
     return unknown(new UnreachableError(broke, undefined, { cause: error }), limit.wrote.key);

@@ -19,7 +19,10 @@ export class UnreachableError extends CliError {}
 
 /** The API refused. */
 export class ApiError extends CliError {
-  /** Whether it says nothing of a try before it, which had no answer: to a script that is as if nobody had answered. */
+  /**
+   * Whether it may have been done all the same, as it says nothing of a try before it, which had no answer, or that the work goes on: to a
+   * script that is as if nobody had answered.
+   */
   isOpen = false;
 
   constructor(

@@ -9,6 +9,9 @@ it.each([
   [400, 'sling-cross-rig', EXIT.refused],
   [409, undefined, EXIT.refused],
   [503, 'not-ready', EXIT.unreachable],
+  [502, undefined, EXIT.unreachable],
+  // The service is there: what it has asked is not.
+  [502, 'bad-gateway', EXIT.failed],
 ])('a refusal with %d %s ends a command with its code', (status, code, expected) => {
   expect(exitCodeOf(new ApiError('no', status, code, undefined), true)).toBe(expected);
 });

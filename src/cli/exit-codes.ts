@@ -31,5 +31,7 @@ export function exitCodeOf(error: unknown, asked: boolean): number {
 function refusalCode({ status, code }: ApiError): number {
   if (status === 404 || (code !== undefined && MISSING.has(code))) return EXIT.notFound;
   if (status < 500) return EXIT.refused;
+  // A proxy has no code: the service itself has asked somebody else, such as the host of a pack, in vain.
+  if (status === 502 && code !== undefined) return EXIT.failed;
   return [502, 503, 504].includes(status) ? EXIT.unreachable : EXIT.failed;
 }

@@ -55,6 +55,9 @@ const HELP = [
 
 /** What a person says to a session, and does with it. @throws CliError for what is refused */
 export class Talk {
+  /** What was said last, when nobody knows whether it has arrived: said again right after, it is the same message. */
+  #unsure: { readonly said: string; readonly key: string } | undefined;
+
   constructor(readonly options: TalkOptions) {}
 
   /** A line that a person has ended: a command, an answer to what was asked when it was typed, or a message. */
@@ -74,12 +77,21 @@ export class Talk {
     if (text.trim() === '') throw new CliError('the message is empty');
     const { api, sent } = this.options;
     const { client, signal } = api;
-    const path = this.#path;
+    const said = JSON.stringify([text, intent]);
+    const common = { path: this.#path, signal, idempotencyKey: this.#unsure?.said === said ? this.#unsure.key : undefined };
+    this.#unsure = undefined;
     const accepted =
       intent === undefined
-        ? client.post('/v0/city/{cityName}/session/{id}/messages', { path, body: { message: text }, signal })
-        : client.post('/v0/city/{cityName}/session/{id}/submit', { path, body: { message: text, intent }, signal });
-    sent(await accepted.catch(failing(api)));
+        ? client.post('/v0/city/{cityName}/session/{id}/messages', { ...common, body: { message: text } })
+        : client.post('/v0/city/{cityName}/session/{id}/submit', { ...common, body: { message: text, intent } });
+    try {
+      sent(await accepted.catch(failing(api)));
+    } catch (error) {
+      if (!(error instanceof CliError) || error.sentKey === undefined) throw error;
+      this.#unsure = { said, key: error.sentKey };
+      error.message += '; say the same again, and it arrives once';
+      throw error;
+    }
   }
 
   async answer(text: string, question: Question | undefined): Promise<void> {
