@@ -32,6 +32,8 @@ export interface Io {
   readonly readable?: boolean;
   /** Shows a text that is longer than the terminal, a screen at a time; undefined where there is none, or nobody wants that. */
   readonly page?: ((text: string) => Promise<void>) | undefined;
+  /** Set while that is looked at: Ctrl-C is meant for what shows it, which would stay behind and take keys from the shell. */
+  paging?: boolean;
   /** All of stdin as text. */
   input(): Promise<string>;
   /** What a person types, line by line, until the signal aborts; undefined where nobody sits at a terminal. */
@@ -69,7 +71,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
   // The terminal itself lets people correct a line and press Ctrl-C.
   const received = (until: AbortSignal): AsyncIterable<string> =>
     createInterface({ input: stdin, terminal: false, crlfDelay: Infinity, signal: until });
-  return {
+  const io: Io = {
     env,
     cwd: around.cwd(),
     out: (data) =>
@@ -87,7 +89,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     columns: (interactive ? stderr.columns : stdout.columns) || 80,
     width: stdout.isTTY === true ? stdout.columns || 80 : undefined,
     height: stdout.isTTY === true ? stdout.rows || 24 : undefined,
-    page: stdout.isTTY === true && around === process ? pagerOf(env) : undefined,
+    page: stdout.isTTY === true && around === process ? pagerOf(env, (on) => (io.paging = on)) : undefined,
     input: () => orInterrupted(text(stdin), signal),
     lines: both ? received : undefined,
     received,
@@ -95,6 +97,7 @@ export function processIo(around: Surroundings, signal: AbortSignal): Io {
     terminal: both && env.TERM !== 'dumb' ? terminalOf(stdin, stdout) : undefined,
     signal,
   };
+  return io;
 }
 
 /** Somebody who types a text, and thinks better of it. */
@@ -111,11 +114,12 @@ function coloured({ FORCE_COLOR, NO_COLOR = '', TERM }: Io['env'], stdout: Outpu
 }
 
 /** `SVC_PAGER`, then `PAGER`, then `less`; empty and `cat` mean none. One that cannot be started is left out. */
-function pagerOf(env: Io['env']): Io['page'] {
+function pagerOf(env: Io['env'], paging: (on: boolean) => void): Io['page'] {
   const command = env.SVC_PAGER ?? env.PAGER ?? 'less';
   if (command.trim() === '' || command.trim() === 'cat' || env.TERM === 'dumb') return undefined;
   return (shownText) =>
-    new Promise((resolve) => {
+    new Promise<void>((resolve) => {
+      paging(true);
       const data = writtenOut(shownText);
       // As git does: what fits is only shown, colours stay, the screen is left as it is.
       const child = spawn('sh', ['-c', command], { stdio: ['pipe', 'inherit', 'inherit'], env: { LESS: 'FRX', ...env } });
@@ -123,5 +127,5 @@ function pagerOf(env: Io['env']): Io['page'] {
       child.once('error', () => process.stdout.write(data, () => resolve()));
       child.once('close', (code) => (code === 127 ? process.stdout.write(data, () => resolve()) : resolve()));
       child.stdin.end(data);
-    });
+    }).finally(() => paging(false));
 }

@@ -3,7 +3,7 @@ import { runCli } from './cli.js';
 
 /**
  * Runs one command line to its end in what surrounds it: the exit code, once what was written is taken. Ctrl-C once ends a
- * command in good order, twice at once. A reader that has gone (`| head`) is a normal end, unless there is more to do than to tell.
+ * command in good order, twice at once; a pager is left to it. A reader that has gone (`| head`) is a normal end, unless there is more to do than to tell.
  */
 export function run(args: readonly string[], around: Surroundings): Promise<number> {
   const interrupted = new AbortController();
@@ -11,6 +11,7 @@ export function run(args: readonly string[], around: Surroundings): Promise<numb
   return new Promise((resolve) => {
     if (args[0] !== 'serve') {
       around.on('SIGINT', () => {
+        if (io.paging === true) return;
         if (interrupted.signal.aborted) resolve(130);
         interrupted.abort();
       });
