@@ -62,16 +62,18 @@ export function resolveTarget(options: TargetOptions, io: Io): Target {
 function addressOf(options: TargetOptions, io: Io): Address {
   const dataDir = absolute(io.env.SVC_DATA_DIR || DATA_DIR, io);
   const local = (url: URL): string | undefined => (isLoopback(url) ? dataDir : undefined);
+  const several = (text: string, source: string): Pick<Address, 'url' | 'replicas' | 'dataDir'> => {
+    const [url, ...replicas] = addressesOf(text, source);
+    return { url: url!, replicas, dataDir: replicas.length === 0 ? local(url!) : undefined };
+  };
   const giver = options.api === undefined ? 'SVC_API_URL' : '--api';
   const given = options.api ?? (io.env.SVC_API_URL || undefined);
   if (given !== undefined) {
-    const [url, ...replicas] = given.split(',').map((one) => parse(one.trim(), giver));
-    return { url: url!, replicas, source: `from ${giver}`, dataDir: replicas.length === 0 ? local(url!) : undefined };
+    return { ...several(given, giver), source: `from ${giver}` };
   }
   const context = contextInUse(io, options.context);
   if (context?.server !== undefined) {
-    const url = parse(context.server, `context ${context.name}`);
-    return { url, source: `from context ${context.name}`, dataDir: local(url), context };
+    return { ...several(context.server, `context ${context.name}`), source: `from context ${context.name}`, context };
   }
   const named = io.env.SVC_DATA_DIR ? dataDir : undefined;
   const { found, passed, gone } = localServer(io.cwd, named, isAbsolute(io.env.SVC_DATA_DIR ?? ''));
@@ -86,6 +88,9 @@ function addressOf(options: TargetOptions, io: Io): Address {
   const mayBeOther = gone === true || passed !== undefined;
   return { url, source: `the default; ${passed ?? `no server runs ${where}`}`, dataDir: mayBeOther ? undefined : named };
 }
+
+/** One address, or those of several replicas with commas between. @throws CliError */
+export const addressesOf = (text: string, source: string): URL[] => text.split(',').map((one) => parse(one.trim(), source));
 
 function parse(text: string, source: string): URL {
   const url = URL.parse(text);

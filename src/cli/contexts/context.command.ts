@@ -5,6 +5,7 @@ import { CliError } from '../errors.js';
 import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { facts, table } from '../table.js';
+import { addressesOf } from '../target.js';
 import { defined } from '../values.js';
 import { changeContexts, contextInUse, readContexts, type Named } from './file.js';
 
@@ -71,7 +72,7 @@ The key and the city of a context are for its own server alone.
     .command('set')
     .description('make a context, or change what is named; the first one is used at once')
     .argument('<name>', 'the context')
-    .option('--server <url>', 'address of the service')
+    .option('--server <url>', 'address of the service, or of several replicas with commas between')
     .option('--no-server', 'the server of the directory, as without a context')
     .option('--key-file <path>', 'file that holds the API key')
     .option('--no-key-file', 'no key')
@@ -85,7 +86,9 @@ The key and the city of a context are for its own server alone.
     'svc context set work --no-city',
   );
   set.action(async (name: string, _options, action: Command) => {
-    const flags = action.opts<SetFlags>();
+    // Also what was typed further up: `svc --key-file k context set work`.
+    const flags = flagsOf<SetFlags & { readonly api?: string }>(action);
+    if (flags.api !== undefined) throw new CliError('--api is for one command: give the context its address with --server');
     const path = (given: string | false | undefined): string | false | undefined =>
       typeof given === 'string' ? resolve(io.cwd, given) : given;
     const changes = defined({ server: server(flags.server), key_file: path(flags.keyFile), ca_cert: path(flags.caCert), city: flags.city });
@@ -138,8 +141,7 @@ function must(contexts: Readonly<Record<string, Named>>, name: string): Named {
 
 function server(given: string | false | undefined): string | false | undefined {
   if (typeof given !== 'string') return given;
-  const url = URL.parse(given);
-  if (url === null || !/^https?:$/.test(url.protocol)) throw new CliError(`--server is not an http or https address: ${given}`);
-  if (url.username !== '' || url.password !== '') throw new CliError('--server: put the key into --key-file, not into the address');
+  // Each has to be one that a command can use.
+  addressesOf(given, '--server');
   return given;
 }

@@ -70,6 +70,23 @@ it('is used, changed and forgotten', async () => {
   expect((await svc(['health', '--context', 'gone'])).stderr).toContain('there is no context gone');
 });
 
+it('takes several replicas, and nothing that no command can use', async () => {
+  const gone = await testServer({});
+  await gone.close();
+  expect((await svc(['context', 'set', 'both', '--server', `${gone.url}, ${work.url}`])).code).toBe(0);
+  const { code, stdout } = await svc(['health', '--context', 'both']);
+  expect([code, stdout]).toEqual([0, expect.stringContaining('from context both')]);
+  const bad = await svc(['context', 'set', 'both', '--server', `${work.url},nowhere`]);
+  expect([bad.code, bad.stderr]).toEqual([2, 'svc context set: --server does not give an http or https address: nowhere\n']);
+});
+
+it('takes what was typed before it as well, and leaves out nothing without a word', async () => {
+  expect((await svc(['--key-file', 'key', 'context', 'set', 'keyed', '--server', work.url])).code).toBe(0);
+  expect((await svc(['context', 'show', 'keyed'])).stdout).toContain(`key file:  ${keyFile}\n`);
+  const refused = await svc(['--api', work.url, 'context', 'set', 'keyed']);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('give the context its address with --server')]);
+});
+
 describe('a change of contexts', () => {
   let own: string;
   let file: string;
@@ -164,7 +181,7 @@ describe('a change of contexts', () => {
 
 it.each([
   [['context', 'set', 'x'], 'nothing to set'],
-  [['context', 'set', 'x', '--server', 'ftp://a'], 'not an http or https address'],
+  [['context', 'set', 'x', '--server', 'ftp://a'], 'does not give an http or https address'],
   [['context', 'set', 'x', '--server', 'http://svc_k@a'], 'put the key into --key-file'],
 ])('refuses %j', async (args, message) => {
   const { code, stderr } = await svc(args);
