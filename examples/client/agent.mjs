@@ -1,4 +1,5 @@
-// An agent without a model: it claims what is ready for it, does it, closes it, and waits for the next piece. Any number may run.
+// An agent without a model: it claims what is ready for it, does it, closes it, and waits for the next piece. One may run for each name:
+// a claim gives whoever comes under a name what that has under way. Several share the work of a pool as its slots, `worker-1`, `worker-2`.
 import { connect, fromEnvironment } from 'supervisor-control-plane/client/node';
 
 const { SVC_CITY: city = 'demo', SVC_AGENT: agent = 'mayor' } = process.env;
