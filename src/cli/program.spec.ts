@@ -45,6 +45,17 @@ async function svc(args: readonly string[], given?: Parameters<typeof fakeIo>[0]
   return { code: await runCli(args, io), io };
 }
 
+it('takes -m for the text of mail', async () => {
+  const server = await serve({ '/v0/city/alpha/mail': (_request, response) => json(response, { id: 'al-1' }) });
+  expect((await svc(['mail', 'send', 'mayor', '--subject', 'x', '-m', 'hello', '--city', 'alpha', '--api', server.url])).code).toBe(0);
+  expect(JSON.parse(server.requests[0]!.body)).toMatchObject({ body: 'hello' });
+});
+
+it('ends with 3 where nothing is set at a place of the configuration', async () => {
+  const server = await serve({ '/v0/city/alpha/config/explain': (_request, response) => json(response, { values: [], values_total: 0 }) });
+  expect((await svc(['config', 'explain', 'nosuch', '--city', 'alpha', '--api', server.url])).code).toBe(3);
+});
+
 describe('wrong command lines', () => {
   it.each([
     [['events', '--after', '1', '--after-cursor', 'a:1'], 'svc events: --after and --after-cursor are mutually exclusive\n'],
@@ -57,6 +68,10 @@ describe('wrong command lines', () => {
     ],
     [['get', 'pods'], "svc: unknown command 'get': lists are `svc city list`"],
     [['city', 'delete', 'a'], "svc city: unknown command 'delete': `svc city unregister` lets go of a city; its directory stays\n"],
+    [['agent', 'add', 'a'], "svc agent: unknown command 'add': `svc agent create`\n"],
+    [['session', 'wait', 'a'], "svc session: unknown command 'wait': `svc session watch --until-idle`"],
+    [['serve', '--port', 'abc'], 'svc serve: --port: not a whole number: abc\n'],
+    [['health', '--key-file', '/nowhere'], 'svc health: --key-file: cannot read /nowhere: there is no such file\n'],
     [['session', 'logs', 'a'], "svc session: unknown command 'logs': `svc session watch`"],
     [
       ['bead', 'list', '-o', 'csv'],

@@ -6,6 +6,7 @@ import type { Command } from 'commander';
 import { flagsOf, withExamples } from './command.js';
 import { CliError } from './errors.js';
 import type { Io } from './io.js';
+import { numberOf } from './values.js';
 
 interface ServeFlags {
   readonly host?: string;
@@ -26,6 +27,7 @@ export function addServe(program: Command, io: Io): void {
   withExamples(serve, 'svc serve', 'svc serve --port 9000 --data-dir /var/lib/svc');
   serve.action(async (_options, command: Command) => {
     const { host, port, dataDir } = flagsOf<ServeFlags>(command);
+    if (port !== undefined) numberOf('--port', port);
     const own = { SVC_HOST: host, SVC_PORT: port, SVC_DATA_DIR: dataDir };
     const code = await runEntry('serve', [], {
       ...io.env,

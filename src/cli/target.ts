@@ -5,6 +5,7 @@ import { CliError } from './errors.js';
 import { EXIT } from './exit-codes.js';
 import type { Io } from './io.js';
 import { isLoopback, localServer } from './local-server.js';
+import { whyUnread } from './unread.js';
 
 /** Which supervisor a command talks to and as whom. */
 export interface Target {
@@ -107,8 +108,7 @@ function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefin
   // Whoever types the command names the key for this one, also where a server was found: the environment is of another day and place.
   if (options.keyFile !== undefined) {
     const file = absolute(options.keyFile, io);
-    const key = readKey(file);
-    if (key === undefined) throw new CliError(`--key-file: cannot read ${options.keyFile}`);
+    const key = namedKey(file, (why) => `--key-file: cannot read ${options.keyFile}: ${why}`);
     return { key: checked(key, '--key-file'), name: '--key-file', file };
   }
   if (io.env.SVC_API_KEY) return fromVariable('SVC_API_KEY', io.env.SVC_API_KEY, address);
@@ -116,8 +116,7 @@ function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefin
   if (io.env.SVC_SESSION_TOKEN && options.api === undefined && context === undefined)
     return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN, address);
   if (context?.key_file !== undefined) {
-    const key = readKey(context.key_file);
-    if (key === undefined) throw new CliError(`cannot read the key file of the context: ${context.key_file}`);
+    const key = namedKey(context.key_file, (why) => `cannot read the key file of the context: ${context.key_file}: ${why}`);
     return { key: checked(key, context.key_file), name: 'the context', file: context.key_file };
   }
   // The key of the supervisor of this machine is never shown to another one.
@@ -141,6 +140,15 @@ function fromVariable(name: string, value: string, { url, cameUpon }: Address): 
 
 function absolute(path: string, io: Io): string {
   return isAbsolute(path) ? path : resolve(io.cwd, path);
+}
+
+/** A key whose file somebody has named. @throws CliError, which says why it cannot be read */
+function namedKey(path: string, failure: (why: string) => string): string {
+  try {
+    return readFileSync(path, 'utf8').trim();
+  } catch (error) {
+    throw new CliError(failure(whyUnread(error as NodeJS.ErrnoException)));
+  }
 }
 
 function readKey(path: string): string | undefined {

@@ -5,6 +5,7 @@ import type { Schemas } from './api.js';
 import { CliError } from './errors.js';
 import { EXIT } from './exit-codes.js';
 import type { Io } from './io.js';
+import { whyUnread } from './unread.js';
 
 /** The command line is wrong, whatever was read before that was seen. */
 const wrong = (message: string): CliError => new CliError(message, EXIT.usage);
@@ -47,18 +48,11 @@ export function environmentOf(flag: string, texts: readonly string[] | undefined
   return pairsOf(flag, full);
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'there is no such file',
-  EACCES: 'permission denied',
-  EISDIR: 'it is a directory',
-};
-
 /** A file of this machine as text; `-` is stdin. What is no flag (`<file>`) needs no name beside the file's own. @throws CliError */
 export async function readText(flag: string, file: string, io: Io): Promise<string> {
   if (file === '-') return io.input();
   return readFile(resolve(io.cwd, file), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    const why = REASONS[error.code ?? ''] ?? error.message;
-    throw wrong(`${flag.startsWith('-') ? `${flag}: ` : ''}cannot read ${file}: ${why}`);
+    throw wrong(`${flag.startsWith('-') ? `${flag}: ` : ''}cannot read ${file}: ${whyUnread(error)}`);
   });
 }
 

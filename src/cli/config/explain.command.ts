@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { ask } from '../api.js';
 import { cityCommand, cityContextOf, withExamples } from '../command.js';
 import { CliError } from '../errors.js';
+import { EXIT } from '../exit-codes.js';
 import type { Io } from '../io.js';
 import { list, withLimit, type ListFlags } from '../listing.js';
 import { defined } from '../values.js';
@@ -31,7 +32,7 @@ export function addExplain(config: Command, io: Io): void {
         const params = { path: { cityName: city }, query: { ...defined({ path }), ...page } };
         const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/config/explain', { params, signal }));
         if (path !== undefined && data.values_total === 0)
-          throw new CliError(`nothing is set at ${path}: see \`svc config show --composed\``);
+          throw new CliError(`nothing is set at ${path}: see \`svc config show --composed\``, EXIT.notFound);
         return { items: data.values ?? [], ...defined({ total: data.values_total, next_cursor: data.next_cursor }) };
       },
     });

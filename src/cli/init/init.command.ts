@@ -114,7 +114,7 @@ const inShell = (path: string): string => (/^[\w./@+-]+$/.test(path) ? path : `'
 function elsewhere(error: ApiError, name: string, template: Template): CliError {
   const root = /it must lie inside (\S+)/.exec(error.message)?.[1];
   if (root === undefined) return error;
-  return new CliError(
+  return error.saying(
     `cities of this server lie in ${root}: svc init ${root}/${name} --template ${template}    # or start it with SVC_CITIES_ROOT`,
   );
 }

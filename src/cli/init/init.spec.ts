@@ -113,7 +113,7 @@ describe('svc init', () => {
       const detail = 'validation_failed: invalid city directory: it must lie inside /srv/cities';
       const body = { status: 422, code: 'validation-failed', detail };
       const { code, io } = await init(folder, ['works', '--template', 'claude'], { status: 422, body });
-      expect(code).toBe(1);
+      expect(code).toBe(4);
       expect(io.stderr).toContain('cities of this server lie in /srv/cities: svc init /srv/cities/works --template claude');
       expect(await readdir(folder)).toEqual([]);
     }));

@@ -22,7 +22,7 @@ interface WriteFlags {
 const withBody = (command: Command): Command =>
   withKey(
     command
-      .option('--body <text>', 'the text')
+      .option('-m, --body <text>', 'the text')
       .option('--body-file <path>', 'read the text from this file; - is stdin')
       .option('--from <who>', 'the sender (SVC_AGENT; default who the API key belongs to)'),
   );
@@ -127,7 +127,7 @@ function addReply(mail: Command, io: Io): void {
     .option('--subject <text>', 'another subject (default: `Re:` and the old one)')
     .option('--json', 'print the message as one JSON line');
   withBody(reply);
-  withExamples(reply, 'svc mail reply al-14 --body "Done."');
+  withExamples(reply, 'svc mail reply al-14 -m "Done."');
   reply.action(async (id: string, _options, action: Command) => {
     const { api, city, flags } = await cityContextOf<WriteFlags>(action, io);
     const body = { ...(await content(flags, io)), ...(flags.subject === undefined ? {} : { subject: flags.subject }) };
