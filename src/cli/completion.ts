@@ -81,7 +81,9 @@ function flagOf({ long, short, description, argChoices, required, optional }: Op
 /** What is made has no name yet. */
 const namedBy = (path: string, argument: Argument): readonly NameKind[] => {
   const [, family = '', verb] = path.split(' ');
-  return verb === 'create' ? [] : (ARGUMENTS[family]?.[argument.name()] ?? []);
+  // A session is made of an agent.
+  if (verb === 'create') return family === 'session' && argument.name() === 'agent' ? ['agents'] : [];
+  return ARGUMENTS[family]?.[argument.name()] ?? [];
 };
 
 /** Flags behind which something is typed that nobody knows: neither names nor flags belong there. In every command that has them, or in some. */
@@ -158,11 +160,17 @@ ${some.join('\n')}
 function bash(name: string, words: readonly Words[]): string {
   return `# ${name} completion bash: put it into ~/.bashrc as: eval "$(${name} completion bash)"
 _${name}_names() {
-  local kind word rest
+  local kind word rest n
+  local -a typed=()
+  # Readline takes words apart at these signs: --city=demo, http://127.0.0.1:8372.
+  for ((n = 1; n < COMP_CWORD; n++)); do
+    word="\${COMP_WORDS[n]}"
+    if ((n > 1)) && [[ "$word" =~ ^[=:]+$ || "\${COMP_WORDS[n-1]}" =~ ^[=:]+$ ]]; then typed[\${#typed[@]}-1]+="$word"; else typed+=("$word"); fi
+  done
   # Not by compgen, which expands the words that it is given: names come from other people.
   while IFS=$'\\t' read -r word rest; do
     if [[ "$word" == "$current"* ]]; then COMPREPLY+=("$word"); fi
-  done < <(for kind in $kinds; do ${name} names "$kind" -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null; done)
+  done < <(for kind in $kinds; do ${name} names "$kind" -- "\${typed[@]}" 2>/dev/null; done)
 }
 _${name}_complete() {
   local current="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" at="${name}" word next i kinds="" choices=""

@@ -479,6 +479,18 @@ describe('completion', () => {
       expect(offered(line)).toEqual(['']);
   });
 
+  it('asks for names with words that readline has taken apart', async () => {
+    const { io } = await svc(['completion', 'bash']);
+    const asked = (words: readonly string[]): string => {
+      const typed = words.map((word) => `"${word}"`).join(' ');
+      const script = `${io.stdout}\nsvc() { echo "$*" >&3; }; COMP_WORDS=(${typed} ""); COMP_CWORD=${words.length}; _svc_complete 3>&1`;
+      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim();
+    };
+    expect(asked(['svc', '--city', '=', 'demo', 'bead', 'show'])).toBe('names beads -- --city=demo bead show');
+    const url = ['http', ':', '//127.0.0.1', ':', '8372'];
+    expect(asked(['svc', '--api', ...url, 'session', 'create'])).toBe('names agents -- --api http://127.0.0.1:8372 session create');
+  });
+
   it('knows zsh and fish', async () => {
     expect((await svc(['completion', 'zsh'])).io.stdout).toMatch(/^#compdef svc\n/);
     expect((await svc(['completion', 'fish'])).io.stdout).toContain("complete -c svc -n '__svc_at svc city' -f -a create");

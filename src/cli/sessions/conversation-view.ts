@@ -18,9 +18,22 @@ export interface ViewOptions {
 
 const MARKS = { user: '> ', assistant: '', thought: '~ ', system: '-- ' } as const;
 const STYLES = { user: '1', thought: '2', system: '2', running: '33', done: '32', ended: '2', failed: '31', question: '1;33' } as const;
+type Structured = Extract<SessionFrame, { event: 'structured' }>;
 type Style = keyof typeof STYLES;
 /** An entry of the service ends here, and what an agent says goes on in the next one. */
 const FULL_ENTRY = 16 * 1024 - 4;
+
+/** How many messages of a frame are none of the last entries of what was said before. */
+function before({ operation, structured_messages: all }: Structured['data'], tail: number | undefined): number {
+  return operation === 'upsert' || tail === undefined ? 0 : Math.max(0, all.length - tail);
+}
+
+/** The frame with so many entries of what was said before. */
+export function tailOf(frame: SessionFrame, tail: number | undefined): SessionFrame {
+  if (frame.event !== 'structured') return frame;
+  const structured_messages = frame.data.structured_messages.slice(before(frame.data, tail));
+  return { ...frame, data: { ...frame.data, structured_messages } };
+}
 
 /**
  * A conversation as text, frame by frame. It only adds to what was written; the one thing that is drawn again, on a
@@ -52,8 +65,8 @@ export class ConversationView {
   frame(frame: SessionFrame): string {
     switch (frame.event) {
       case 'structured': {
-        const { operation, structured_messages: all } = frame.data;
-        const skipped = operation === 'upsert' || this.options.tail === undefined ? 0 : Math.max(0, all.length - this.options.tail);
+        const { structured_messages: all } = frame.data;
+        const skipped = before(frame.data, this.options.tail);
         for (const message of all.slice(0, skipped)) this.#skip(message);
         return all
           .slice(skipped)

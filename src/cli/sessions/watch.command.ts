@@ -8,7 +8,7 @@ import { pausesOf } from '../pauses.js';
 import { plain } from '../table.js';
 import { numberOf } from '../values.js';
 import { answerOf, respondCommand } from './answers.js';
-import { ConversationView } from './conversation-view.js';
+import { ConversationView, tailOf } from './conversation-view.js';
 import type { Question } from '../../client/turns.js';
 
 interface Flags {
@@ -62,7 +62,7 @@ async function watchSession(context: Context, session: string): Promise<void> {
     for await (const frame of telling(api, following)) {
       const text = view.frame(frame);
       if (flags.json !== true) await io.out(text);
-      else if (frame.event !== 'heartbeat') await printJson(io, frame);
+      else if (frame.event !== 'heartbeat') await printJson(io, tailOf(frame, tail));
       if (flags.untilIdle === true && frame.event !== 'structured' && view.activity === 'idle' && (await isSettled(context, session)))
         break;
     }

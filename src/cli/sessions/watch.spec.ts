@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from '@jest/globals';
 import { runCli } from '../cli.js';
 import { fakeIo } from '../testing/io.js';
-import { stream, testServer, type TestServer } from '../testing/server.js';
+import { frame, stream, testServer, type TestServer } from '../testing/server.js';
 
 let server: TestServer;
 afterEach(() => server.close());
@@ -14,4 +14,22 @@ it('ends with what has failed beside its stream, such as the reading of what is 
   };
   const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' }, lines });
   expect([await runCli(['session', 'watch', 'mayor'], io), io.stderr]).toEqual([1, 'svc session watch: the terminal has gone\n']);
+});
+
+it('prints of what was said before only so many entries as JSON, too', async () => {
+  const messages = ['one', 'two', 'three'].map((id) => ({ id, role: 'user', status: 'final', blocks: [] }));
+  const told = (n: number, operation: string): string => frame(String(n), 'structured', { operation, structured_messages: messages });
+  server = await testServer({
+    '/v0/city/alpha/session/mayor/stream': (_request, response) => stream(response, told(1, 'replace'), told(2, 'upsert')),
+  });
+  const io = fakeIo({ env: { SVC_API_URL: server.url, SVC_CITY: 'alpha' } });
+  const watching = runCli(['session', 'watch', 'mayor', '--tail', '1', '--json'], io);
+  await io.untilOut('upsert');
+  io.interrupt();
+  await watching;
+  const shown = io.stdout
+    .trim()
+    .split('\n')
+    .map((line) => (JSON.parse(line) as { data: { structured_messages: { id: string }[] } }).data);
+  expect(shown.map((data) => data.structured_messages.map(({ id }) => id))).toEqual([['three'], ['one', 'two', 'three']]);
 });
