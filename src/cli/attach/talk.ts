@@ -1,6 +1,6 @@
 import { ask, failing, type Api, type Schemas } from '../api.js';
 import { CliError } from '../errors.js';
-import { answerOf } from '../sessions/answers.js';
+import { answerOf, quoted } from '../sessions/answers.js';
 import { messageTable, sessionDetails } from '../sessions/view.js';
 import { because } from '../why/why-lines.js';
 import { sessionReasons } from '../why/why-session.js';
@@ -24,10 +24,14 @@ export interface TalkOptions {
 }
 
 const QUEUED = ['queued', 'in_flight'];
+/** The service answers once the turn has ended, and has the wish long before. */
+const STOP_MS = 1_500;
 
 interface Verb {
   readonly usage: string;
   readonly about: string;
+  /** How long whoever leaves waits for it, where it delivers nothing to the session. */
+  readonly leavingMs?: number;
   readonly run: (talk: Talk, rest: string, question: Question | undefined) => unknown;
 }
 
@@ -37,13 +41,23 @@ const VERBS: Readonly<Record<string, Verb>> = {
     about: 'answer the question: the number or the word of a choice',
     run: (talk, rest, question) => talk.answer(rest, question),
   },
-  stop: { usage: '/stop', about: 'end the turn that is under way; so does Ctrl-C', run: (talk) => talk.stop() },
+  stop: {
+    usage: '/stop',
+    about: 'end the turn that is under way; so does Ctrl-C',
+    leavingMs: STOP_MS,
+    run: (talk) => talk.stop(),
+  },
   now: { usage: '/now text', about: 'end the turn and say this at once', run: (talk, rest) => talk.send(rest, 'interrupt_now') },
-  queue: { usage: '/queue', about: 'the messages that wait', run: (talk) => talk.queue() },
+  queue: { usage: '/queue', about: 'the messages that wait', leavingMs: 0, run: (talk) => talk.queue() },
   cancel: { usage: '/cancel ID', about: 'take one of them back', run: (talk, rest) => talk.cancel(rest) },
-  why: { usage: '/why', about: 'how the session is, and what it waits for', run: (talk) => talk.why() },
-  detach: { usage: '/detach', about: 'leave it to itself; so do Ctrl-D and Ctrl-P Ctrl-Q', run: (talk) => talk.options.leave() },
-  help: { usage: '/help', about: 'this', run: (talk) => talk.options.say(HELP) },
+  why: { usage: '/why', about: 'how the session is, and what it waits for', leavingMs: 0, run: (talk) => talk.why() },
+  detach: {
+    usage: '/detach',
+    about: 'leave it to itself; so do Ctrl-D and Ctrl-P Ctrl-Q',
+    leavingMs: 0,
+    run: (talk) => talk.options.leave(),
+  },
+  help: { usage: '/help', about: 'this', leavingMs: 0, run: (talk) => talk.options.say(HELP) },
 };
 
 const HELP = [
@@ -53,21 +67,27 @@ const HELP = [
   '',
 ].join('\n');
 
+/** The command that a line is; undefined of what is said. */
+function commandOf(text: string): { readonly word: string; readonly rest: string; readonly verb: Verb | undefined } | undefined {
+  const [, word, rest = ''] = /^\/([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
+  return word === undefined ? undefined : { word, rest: rest.trim(), verb: Object.hasOwn(VERBS, word) ? VERBS[word] : undefined };
+}
+
+/** How long whoever leaves waits for what this line does; undefined of what delivers something: until it is done. */
+export const leavingMs = (text: string): number | undefined => commandOf(text)?.verb?.leavingMs;
+
 /** What a person says to a session, and does with it. @throws CliError for what is refused */
 export class Talk {
-  /** What was said last, when nobody knows whether it has arrived: said again right after, it is the same message. */
-  #unsure: { readonly said: string; readonly key: string } | undefined;
-
   constructor(readonly options: TalkOptions) {}
 
   /** A line that a person has ended: a command, an answer to what was asked when it was typed, or a message. */
   async typed(text: string, question: Question | undefined): Promise<void> {
-    const [, slash, word, rest = ''] = /^(\/)([a-z]+)(?:\s+(.*))?$/s.exec(text) ?? [];
     if (text.startsWith('//')) return this.send(text.slice(1));
-    if (slash !== undefined) {
-      const verb = Object.hasOwn(VERBS, word!) ? VERBS[word!] : undefined;
-      if (verb === undefined) throw new CliError(`there is no /${word!}: /help has the list, and //${word!} says it to the agent`);
-      await verb.run(this, rest.trim(), question);
+    const command = commandOf(text);
+    if (command !== undefined) {
+      const { word, rest, verb } = command;
+      if (verb === undefined) throw new CliError(`there is no /${word}: /help has the list, and //${word} says it to the agent`);
+      await verb.run(this, rest, question);
       return;
     }
     return question === undefined ? this.send(text) : this.answer(text, question);
@@ -75,11 +95,9 @@ export class Talk {
 
   async send(text: string, intent?: 'interrupt_now'): Promise<void> {
     if (text.trim() === '') throw new CliError('the message is empty');
-    const { api, sent } = this.options;
+    const { api, sent, session } = this.options;
     const { client, signal } = api;
-    const said = JSON.stringify([text, intent]);
-    const common = { path: this.#path, signal, idempotencyKey: this.#unsure?.said === said ? this.#unsure.key : undefined };
-    this.#unsure = undefined;
+    const common = { path: this.#path, signal };
     const accepted =
       intent === undefined
         ? client.post('/v0/city/{cityName}/session/{id}/messages', { ...common, body: { message: text } })
@@ -87,9 +105,9 @@ export class Talk {
     try {
       sent(await accepted.catch(failing(api)));
     } catch (error) {
-      if (!(error instanceof CliError) || error.sentKey === undefined) throw error;
-      this.#unsure = { said, key: error.sentKey };
-      error.message += '; say the same again, and it arrives once';
+      // Whoever says the same once more may mean it twice: it is another message.
+      if (error instanceof CliError && error.sentKey !== undefined)
+        error.message += `; look with \`svc session messages ${quoted(session)}\` before you say it again`;
       throw error;
     }
   }

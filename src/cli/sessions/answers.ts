@@ -24,6 +24,7 @@ export function respondCommand(session: string, { choices = [], request_id }: Qu
   return `svc session respond ${quoted(session)} ${words} --request ${quoted(harmlessLine(request_id))}`;
 }
 
-function quoted(word: string): string {
+/** As a shell takes it for one word. */
+export function quoted(word: string): string {
   return /^[\w./:@-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }
