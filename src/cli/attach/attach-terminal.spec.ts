@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { connect, patient } from '../api.js';
 import type { Session } from '../sessions/view.js';
 import type { Listener, Terminal } from '../terminal.js';
 import { fakeIo, type FakeIo } from '../testing/io.js';
-import { json, problem, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
+import { frame, json, problem, stream, testServer, type Handler, type TestServer } from '../testing/server.js';
 import { attachTerminal } from './attach-terminal.js';
 
 let server: TestServer;
@@ -44,13 +44,18 @@ interface Attached {
 }
 
 /** Attached to a session whose stream is open, and whose messages are answered so. */
-async function attach(messages: Handler, opened: Handler = (_request, response) => stream(response)): Promise<Attached> {
+async function attach(
+  messages: Handler,
+  opened: Handler = (_request, response) => stream(response),
+  more: Readonly<Record<string, Handler>> = {},
+): Promise<Attached> {
   const session = { id: 'al-7', alias: 'mayor', title: 'mayor', provider: 'loopback', running: true, state: 'active' } as Session;
   server = await testServer({
     [SESSION]: (_request, response) => json(response, session),
     [`${SESSION}/stream`]: opened,
     [`${SESSION}/messages`]: (request, response, nth) =>
       request.method === 'GET' ? json(response, { items: [] }) : messages(request, response, nth),
+    ...more,
   });
   io = fakeIo();
   const keys = new Typing();
@@ -92,6 +97,56 @@ it.each(['^C', '^D'])('gives up with %s what is not sent yet, and says so', asyn
   expect(await end).toMatchObject({ message: 'not everything that was typed was sent' });
   expect(sent()).toEqual(['one']);
   expect(io.stdout).toContain('2 lines that were typed may not have been sent');
+});
+
+describe('whoever leaves', () => {
+  const atWork: Handler = (_request, response) => stream(response, frame('1', 'activity', { activity: 'in-turn' }));
+
+  it('does not wait for the end of the turn that he has asked for', async () => {
+    let asked = 0;
+    let answered = false;
+    const stop: Handler = (_request, response) => {
+      asked++;
+      void sleep(5_000).then(() => {
+        answered = true;
+        problem(response, 503, 'unavailable: the turn has not ended');
+      });
+    };
+    const { keys, end } = await attach(later, atWork, { [`${SESSION}/stop`]: stop });
+    await io.untilOut('at work');
+    keys.type('^C^D');
+    expect(await end).toBeUndefined();
+    expect([asked, answered]).toEqual([1, false]);
+    expect(io.stdout).not.toContain('still sent');
+    expect(io.stdout).toMatch(/-- it goes on without you: svc attach al-7\n$/);
+  });
+
+  it('is not told that something was lost where that end was refused', async () => {
+    let asked = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (asked = resolve));
+    const stop: Handler = (_request, response) => {
+      asked();
+      void sleep(100).then(() => problem(response, 409, 'conflict: no turn'));
+    };
+    const { keys, end } = await attach(later, atWork, { [`${SESSION}/stop`]: stop });
+    keys.type('/stop\n');
+    await begun;
+    keys.type('^D');
+    expect(await end).toBeUndefined();
+    expect(io.stdout).toContain('conflict: no turn');
+  });
+
+  it('waits for nothing that he only looked at', async () => {
+    let asked = (): void => undefined;
+    const begun = new Promise<void>((resolve) => (asked = resolve));
+    const queue: Handler = ({ url }, response) => (url!.includes('status=') ? asked() : json(response, { items: [] }));
+    const { keys, end } = await attach(later, atWork, { [`${SESSION}/messages`]: queue });
+    keys.type('/queue\n');
+    await begun;
+    keys.type('^D');
+    expect(await end).toBeUndefined();
+    expect(io.stdout).not.toContain('still sent');
+  });
 });
 
 it('says what is refused after it was left', async () => {

@@ -4,13 +4,13 @@ import { CliError, InterruptedError, oneLine } from '../errors.js';
 import { plain } from '../table.js';
 import { ConversationView } from '../sessions/conversation-view.js';
 import type { Key, Listener, Terminal } from '../terminal.js';
-import { orAborted } from '../../client/sleep.js';
+import { orAborted, sleep } from '../../client/sleep.js';
 import type { Question } from '../../client/turns.js';
 import type { Attaching } from './attaching.js';
 import { Editor, type Wish } from './editor.js';
 import { Screen, type Bottom } from './screen.js';
 import { Standing } from './standing.js';
-import { Talk } from './talk.js';
+import { leavingMs, Talk } from './talk.js';
 
 /** A conversation at a terminal, until the person leaves or the session is closed. */
 export async function attachTerminal(attaching: Attaching, terminal: Terminal): Promise<void> {
@@ -51,10 +51,12 @@ class Attached implements Listener {
   #talk: Talk;
   /** What keys have asked for is done in their order. */
   #doing: Promise<void> = Promise.resolve();
-  /** How much of it is not done yet. */
+  /** How much of what is to be delivered is not yet. */
   #undone = 0;
   /** The conversation is over, and what was typed before is still done. */
   #ending = false;
+  #over = (): void => undefined;
+  readonly #isOver = new Promise<void>((resolve) => (this.#over = resolve));
   /** Whether something of that was not. */
   #lost = false;
   #made: ((id: string) => void) | undefined;
@@ -79,9 +81,10 @@ class Attached implements Listener {
     });
     this.#standing = new Standing(api, city, name, session);
     const bottom = (): Bottom => ({
-      status: this.#ending
-        ? 'what was typed is still sent · Ctrl-D gives it up'
-        : this.#standing.line(this.#view.activity, this.#view.question !== undefined),
+      status:
+        this.#ending && this.#undone > 0
+          ? 'what was typed is still sent · Ctrl-D gives it up'
+          : this.#standing.line(this.#view.activity, this.#view.question !== undefined),
       text: this.#editor.text,
       at: this.#editor.at,
     });
@@ -139,8 +142,9 @@ class Attached implements Listener {
 
   /** Whoever leaves has sent what he has typed: it is waited for, also while the service is away, unless he gives it up. */
   async #sendRest(): Promise<void> {
-    if (this.#undone === 0 || this.#failure !== undefined) return;
+    if (this.#failure !== undefined) return;
     this.#ending = true;
+    this.#over();
     this.screen.redraw();
     const { signal } = this.attaching.io;
     const givenUp = AbortSignal.any([signal, this.#givenUp.signal]);
@@ -174,28 +178,29 @@ class Attached implements Listener {
   #wish(wish: Wish, question: Question | undefined): void {
     if (wish === 'leave') return this.#left.abort();
     if (wish === 'draw') return void this.screen.clear();
-    if (wish !== 'interrupt') return this.#do(() => this.#talk.typed(wish.send, question));
-    if (this.#view.activity === 'in-turn') return this.#do(() => this.#talk.stop());
+    if (wish !== 'interrupt') return this.#do(() => this.#talk.typed(wish.send, question), leavingMs(wish.send));
+    if (this.#view.activity === 'in-turn') return this.#do(() => this.#talk.stop(), leavingMs('/stop'));
     this.#note('nothing is under way; Ctrl-D leaves the session to itself');
   }
 
-  /** What is refused is told, and the conversation goes on. */
-  #do(work: () => Promise<void>): void {
-    this.#undone++;
+  /** What is refused is told, and the conversation goes on. Who has left waits so long for what delivers nothing, and loses nothing by it. */
+  #do(work: () => Promise<void>, waitMs?: number): void {
+    const delivers = waitMs === undefined;
+    if (delivers) this.#undone++;
     this.#doing = this.#doing
-      .then(work)
+      .then(() => (delivers ? work() : Promise.race([work(), this.#isOver.then(() => sleep(waitMs, this.#givenUp.signal))])))
       .catch((error: unknown) => {
         if (this.attaching.io.signal.aborted || this.#givenUp.signal.aborted) return;
         if (error instanceof CliError) {
           // Who has left cannot say it again.
-          if (this.#ending) this.#lost = true;
+          if (this.#ending && delivers) this.#lost = true;
           return this.#note(oneLine(error.message));
         }
         this.#failure = error as Error;
         this.#failed.abort();
       })
       .finally(() => {
-        this.#undone--;
+        if (delivers) this.#undone--;
       });
   }
 
