@@ -128,6 +128,14 @@ export const CLIENT: readonly Guard[] = [
     name: 'and where to look',
   },
   {
+    guard: 'What came while a conversation was not heard is shown, also where its stream begins anew.',
+    file: 'src/cli/sessions/conversation-view.ts',
+    find: "operation !== 'snapshot' ||",
+    replace: "operation === 'upsert' ||",
+    test: 'src/cli/sessions/conversation-view.spec.ts',
+    name: 'what a reset has that is new',
+  },
+  {
     guard: 'A script is not told that a change was refused whose work goes on under its key.',
     file: 'src/cli/api.ts',
     find: 'error.isOpen = true;',

@@ -13,6 +13,8 @@ const upsert = (...structured_messages: Message[]): SessionFrame =>
   ({ event: 'structured', data: { operation: 'upsert', structured_messages } }) as unknown as SessionFrame;
 const snapshot = (...structured_messages: Message[]): SessionFrame =>
   ({ event: 'structured', data: { operation: 'snapshot', structured_messages } }) as unknown as SessionFrame;
+const reset = (...structured_messages: Message[]): SessionFrame =>
+  ({ event: 'structured', data: { operation: 'reset', structured_messages } }) as unknown as SessionFrame;
 const activity = (now: string): SessionFrame => ({ event: 'activity', data: { activity: now } });
 const tool = (status: Status, content?: string, failed = false): Message =>
   entry(
@@ -76,6 +78,12 @@ describe('a conversation as text', () => {
       [snapshot(user('u', 'old'), text('a', 'older'), user('v', 'new')), upsert(text('a', 'older'))],
       '> new\n',
       { tail: 1 },
+    ],
+    [
+      'what a reset has that is new',
+      [snapshot(user('u', 'old')), reset(user('u', 'old'), text('a', 'new'), user('v', 'newer'))],
+      'new\n\n> newer\n',
+      { tail: 0 },
     ],
     ['none of before', [snapshot(user('u', 'old')), upsert(text('a', 'new'))], 'new\n', { tail: 0 }],
     [

@@ -23,9 +23,9 @@ type Style = keyof typeof STYLES;
 /** An entry of the service ends here, and what an agent says goes on in the next one. */
 const FULL_ENTRY = 16 * 1024 - 4;
 
-/** How many messages of a frame are none of the last entries of what was said before. */
+/** How many messages of a frame are none of the last entries of what was said before; a reset may have some that are new. */
 function before({ operation, structured_messages: all }: Structured['data'], tail: number | undefined): number {
-  return operation === 'upsert' || tail === undefined ? 0 : Math.max(0, all.length - tail);
+  return operation !== 'snapshot' || tail === undefined ? 0 : Math.max(0, all.length - tail);
 }
 
 /** The frame with so many entries of what was said before. */
