@@ -1,9 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it } from '@jest/globals';
+import { afterAll, expect, it } from '@jest/globals';
 import { CLIENT, foreignEnvironment } from '../../test/support/cli.js';
-import { folder } from '../../test/support/folders.js';
+import { folder, removeFolders } from '../../test/support/folders.js';
 import { eventually } from '../../test/support/sse.js';
+
+afterAll(removeFolders);
 
 const pty = await import('@lydell/node-pty').catch(() => undefined);
 
