@@ -87,8 +87,9 @@ The key and the city of a context are for its own server alone.
   );
   set.action(async (name: string, _options, action: Command) => {
     // Also what was typed further up: `svc --key-file k context set work`.
-    const flags = flagsOf<SetFlags & { readonly api?: string }>(action);
+    const flags = flagsOf<SetFlags & { readonly api?: string; readonly context?: string }>(action);
     if (flags.api !== undefined) throw new CliError('--api is for one command: give the context its address with --server');
+    if (flags.context !== undefined) throw new CliError(`--context is for one command: \`svc context set\` changes what it names, ${name}`);
     const path = (given: string | false | undefined): string | false | undefined =>
       typeof given === 'string' ? resolve(io.cwd, given) : given;
     const changes = defined({ server: server(flags.server), key_file: path(flags.keyFile), ca_cert: path(flags.caCert), city: flags.city });

@@ -85,6 +85,8 @@ it('takes what was typed before it as well, and leaves out nothing without a wor
   expect((await svc(['context', 'show', 'keyed'])).stdout).toContain(`key file:  ${keyFile}\n`);
   const refused = await svc(['--api', work.url, 'context', 'set', 'keyed']);
   expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('give the context its address with --server')]);
+  const other = await svc(['--context', 'keyed', 'context', 'set', 'other', '--city', 'alpha']);
+  expect([other.code, other.stderr]).toEqual([2, expect.stringContaining('changes what it names, other')]);
 });
 
 describe('a change of contexts', () => {
