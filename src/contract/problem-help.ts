@@ -150,7 +150,10 @@ export const PROBLEM_HELP: Readonly<Record<ProblemName, ProblemHelp>> = {
   internal: { means: 'A fault of the server.', then: 'Tell the operator the value of `X-SVC-Request-Id`; the log has the rest.' },
   not_implemented: { means: 'The operation is known, and this service does not do it.', then: 'Read its description.' },
   unsupported: { means: 'The provider of the session cannot do that.', then: 'Use a session of a provider that can.' },
-  bad_gateway: { means: 'Another server did not answer as it should.', then: 'Send again after `Retry-After`.' },
+  bad_gateway: {
+    means: 'Another server did not answer as it should.',
+    then: 'Look whether its address, such as that of a pack, is right; where it is, send again after `Retry-After`.',
+  },
   unavailable: {
     means: 'The server cannot do it just now: it starts, stops or is busy.',
     then: 'Send again after `Retry-After`; where it is not known whether it was done, with the same `Idempotency-Key`.',
