@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ask } from '../api.js';
-import { cityContextOf, flagsOf, keyHeader, printJson, withCity, withExamples, withTarget } from '../command.js';
+import { cityContextOf, flagsOf, keyHeader, withCity, withExamples, withTarget } from '../command.js';
+import { answered } from '../edits.js';
 import { CliError } from '../errors.js';
 import type { Io } from '../io.js';
 
@@ -45,7 +46,7 @@ export function addEvent(program: Command, io: Io): void {
     };
     const params = { path: { cityName: city }, header: keyHeader(flags) };
     const { data } = await ask(api, (signal) => api.http.POST('/v0/city/{cityName}/events', { params, body, signal }));
-    if (flags.json === true) await printJson(io, data);
+    await answered(io, flags, data, `${type} is recorded`);
   });
 }
 
