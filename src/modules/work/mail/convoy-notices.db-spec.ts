@@ -38,7 +38,7 @@ it('tells whom the convoy names, in the transaction that closes it', async () =>
   expect(events.map((e) => e.type)).toEqual(['bead.closed', 'bead.closed', 'convoy.closed', 'mail.sent']);
   expect(events[3]).toMatchObject({
     message: 'deacon',
-    payload: { message: { to: 'deacon', from: 'closer', subject: 'Convoy al-2 closed: ship it' } },
+    payload: { message: { to: 'deacon', from: 'reconciler', subject: 'Convoy al-2 closed: ship it' } },
   });
 });
 

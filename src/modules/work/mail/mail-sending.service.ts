@@ -8,6 +8,7 @@ import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
+import { ACTOR } from '../../tenancy/cities/actor.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -151,12 +152,15 @@ export class MailSendingService {
     });
   }
 
-  /** Sends a notice in a transaction on the city's work; false when `to` names nobody, or several. */
+  /**
+   * Sends a notice in a transaction on the city's work; false when `to` names nobody, or several. It is the service's own: nobody has sent it, so it is no
+   * message that somebody waits for.
+   */
   async notify(work: Work, to: string, notice: { rig: string; subject: string; body: string }): Promise<boolean> {
     const recipient = await this.addresses.recipientIfKnown(work.tx, work.city, to, notice.rig);
     if (recipient === undefined) return false;
-    const sender = { principal: undefined, shown: work.actor };
-    await this.#deliver(work, MailSent, [{ ...notice, thread: newThread(), sender, recipient }]);
+    const sender = { principal: undefined, shown: ACTOR };
+    await this.#store(work, MailSent, [{ ...notice, thread: newThread(), sender, recipient }]);
     return true;
   }
 
@@ -182,7 +186,17 @@ export class MailSendingService {
     return tag;
   }
 
+  /** As `#store`, and whoever waits for a message from its sender hears of it. */
   async #deliver(work: Work, kind: EventDefinition<typeof MailEventPayload>, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
+    const sent = await this.#store(work, kind, messages);
+    const senders = new Set(
+      sent.flatMap(({ sender, sender_principal: principal }) => [sender, ...(principal === null ? [] : [principal])]),
+    );
+    for (const react of this.#sent) await react(work, [...senders]);
+    return sent;
+  }
+
+  async #store(work: Work, kind: EventDefinition<typeof MailEventPayload>, messages: readonly NewMessage[]): Promise<MessageRecord[]> {
     if (bytesOf(messages, messages[0]!.body) > COPIES_BYTES)
       throw problem(
         'invalid_request',
@@ -201,10 +215,6 @@ export class MailSendingService {
           payload: { rig: rig || work.city.name, message: snapshot },
         }),
       );
-    const senders = new Set(
-      sent.flatMap(({ sender, sender_principal: principal }) => [sender, ...(principal === null ? [] : [principal])]),
-    );
-    for (const react of this.#sent) await react(work, [...senders]);
     return sent;
   }
 }

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../../contract/principal.js';
 import { workFixture, type WorkFixture } from '../../../../../test/support/work.js';
+import { AppLogger, createLogger } from '../../../../platform/logging/logger.js';
+import { ConvoyNotices } from '../../../work/mail/convoy-notices.js';
 import { hands } from '../../sling/testing/slings.js';
 import type { RunRow } from '../run-row.js';
 import { launches, recipeOf, type Launches } from '../testing/launches.js';
@@ -77,6 +79,21 @@ describe('a gate', () => {
     expect(await statusOf(run)).toBe('waiting');
     await mail('deacon');
     expect(await statusOf(run)).toBe('active');
+  });
+
+  // Guard: the notice that a convoy has closed is no message of whoever has closed it.
+  it('of a message opens with no notice of a convoy', async () => {
+    new ConvoyNotices(fixture.work, runs.sending, new AppLogger(createLogger('silent'))).onModuleInit();
+    const run = await launch(gated('type = "mail", id = "deacon"'));
+    await done(run, 'a');
+    const member = await h.create();
+    await h.run(async (work) => {
+      const convoy = await work.create({ rig: '', title: 'please push', type: 'convoy', metadata: { 'convoy.notify': 'mayor' } });
+      await work.putEdge({ issue_id: convoy.id, depends_on_id: member, type: 'tracks' });
+    });
+    const { index } = await fixture.work.run(fixture.city, 'deacon', (work) => work.close(member));
+    expect((await fixture.events()).find(({ type }) => type === 'mail.sent')).toMatchObject({ seq: index, actor: 'reconciler' });
+    expect(await statusOf(run)).toBe('waiting');
   });
 
   it('of a run opens when that is completed, also when it was before, and fails when it has ended otherwise', async () => {
