@@ -61,8 +61,8 @@ export class RunControl {
         const facts = await this.repository.facts(work.tx, work.city.streamId, run.id);
         if (facts === undefined) return false;
         const acts = advance(facts);
-        if (acts.length === 0) return true;
         await this.#unask(work, facts, acts);
+        if (acts.length === 0) return true;
         await this.#skip(work, facts, acts);
         for (const act of acts) {
           if (act.do === 'finish') return act;
@@ -100,10 +100,11 @@ export class RunControl {
     this.signals.mark(work.tx, CHECKS_TOPIC);
   }
 
-  /** Scripts of checks that end otherwise. */
+  /** Scripts of checks that end otherwise, or that somebody has closed. */
   async #unask(work: Work, { beads, steps }: StoredRun, acts: readonly Act[]): Promise<void> {
     const closing = new Set(acts.flatMap((act) => (act.do === 'close' ? [act.step] : [])));
-    const asked = steps.flatMap(({ step, asked: round }) => (round !== undefined && closing.has(step.id) ? [beads.get(step.id)!] : []));
+    const over = steps.filter(({ step, asked, ended }) => asked !== undefined && (ended !== undefined || closing.has(step.id)));
+    const asked = over.map(({ step }) => beads.get(step.id)!);
     if (asked.length > 0) await this.repository.unask(work.tx, work.city.streamId, asked);
   }
 
