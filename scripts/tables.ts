@@ -100,7 +100,8 @@ export const TABLES: Readonly<Record<string, Owners>> = {
   // Its armed gates are what a session may not block.
   run_controls: { writes: ['functions/run_controls', 'orchestration/runs'], reads: ['work/work'] },
   run_counts: { writes: ['functions/runs'], reads: ['orchestration'] },
-  run_steps: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration'] },
+  // What of a run is decided by the run itself is left to it by sessions, whose rules are those of work.
+  run_steps: { writes: ['functions/runs', 'orchestration/runs'], reads: ['administration', 'work/work'] },
   run_units: { writes: ['orchestration/runs'], reads: [] },
   runners: { writes: ['runners/runners'], reads: ['administration', 'hosts', 'runners'] },
   // What of a run a bead ends, or a convoy that a run works on takes in, decides whether a session may do it, whose rules are those of work.

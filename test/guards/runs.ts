@@ -6,6 +6,7 @@ const RACES = `${RUNS}/run-races.db-spec.ts`;
 const KEEPER = `${RUNS}/run-keeper.db-spec.ts`;
 const LAUNCH = `${RUNS}/launch/launch.db-spec.ts`;
 const AHEAD = `${RUNS}/launch/launch-ahead.db-spec.ts`;
+const OTHERS = `${RUNS}/runs-of-others.db-spec.ts`;
 const GATES = `${RUNS}/gates/gates.db-spec.ts`;
 const BATCH = 'src/modules/orchestration/sling/sling-batch-formulas.db-spec.ts';
 
@@ -122,9 +123,33 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: KEEPER,
   },
   {
+    guard: 'A gate that a run has yet to come to keeps the run when its bead is done.',
+    file: `${RUNS}/runs.repository.ts`,
+    find: "and b.issue_type = 'gate' and b.status <> 'closed' limit 1`",
+    replace: 'and bead_is_gate(b) limit 1`',
+    test: OTHERS,
+    name: 'keeps a run whose bead is done',
+  },
+  {
+    guard: 'The script of a check that somebody has closed is asked for no more.',
+    file: `${RUNS}/control/run-control.ts`,
+    find: '(ended !== undefined || closing.has(step.id))',
+    replace: '(ended === null || closing.has(step.id))',
+    test: OTHERS,
+    name: 'is changed by no session',
+  },
+  {
+    guard: 'The notice of a convoy opens no gate that waits for a message.',
+    file: 'src/modules/work/mail/mail-sending.service.ts',
+    find: 'shown: ACTOR };\n    await this.#store(',
+    replace: 'shown: work.actor };\n    await this.#deliver(',
+    test: GATES,
+    name: 'no notice of a convoy',
+  },
+  {
     guard: 'Nothing closes over a gate that is waited for.',
     file: `${RUNS}/run-keeper.ts`,
-    find: 'if (run.gates > 0) continue;',
+    find: 'if (await this.repository.isGated(work.tx, work.city.streamId, run.id)) continue;',
     replace: '',
     test: KEEPER,
   },
@@ -269,8 +294,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'The end of a run that a session has launched closes nothing that is somebody else’s by then.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (whyLeft(run, source) === undefined)',
-    replace: 'if (whyLeft({ asked_by: null }, source) === undefined)',
+    find: 'if ((await whyLeft(work, run, [source])) === undefined)',
+    replace: 'if ((await whyLeft(work, { asked_by: null }, [source])) === undefined)',
     test: SESSIONS,
     name: 'leaves its bead to somebody',
   },
@@ -285,32 +310,32 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'A drain that a session has launched parks nothing that is assigned to others.',
     file: 'src/modules/orchestration/runs/drains/drains.service.ts',
-    find: 'members.map((member) => whyLeft(run, member))',
-    replace: 'members.map((member) => whyLeft({ asked_by: null }, member))',
+    find: 'await whyLeft(work, run, members)',
+    replace: 'await whyLeft(work, { asked_by: null }, members)',
     test: SESSIONS,
     name: 'takes no member that is assigned',
   },
   {
     guard: 'A unit of a drain that a session has launched closes nothing that is somebody else’s by then.',
     file: 'src/modules/orchestration/runs/drains/drains.service.ts',
-    find: 'if (bead !== undefined && whyLeft({ asked_by }, bead) === undefined)',
-    replace: 'if (bead !== undefined && whyLeft({ asked_by: asked_by && null }, bead) === undefined)',
+    find: 'await whyLeft(work, { asked_by }, [bead])',
+    replace: 'await whyLeft(work, { asked_by: asked_by && null }, [bead])',
     test: SESSIONS,
     name: 'lets go of a member',
   },
   {
     guard: 'A session launches no graph for a gate of a run, or for a step that waits.',
     file: 'src/modules/orchestration/sling/sling-dispatch.ts',
-    find: 'requireOnTurn(order, bead);',
-    replace: 'requireOnTurn({ session: undefined }, bead);',
+    find: 'requireOnTurn(order, work, bead);',
+    replace: 'requireOnTurn({ session: undefined }, work, bead);',
     test: SESSIONS,
     name: 'is for no gate of a run',
   },
   {
     guard: 'The end of a run that a session has launched closes no gate, and nothing that waits in its run by then.',
     file: 'src/modules/orchestration/runs/run-row.ts',
-    find: '`${id} is assigned to ${assignee}` : notOnTurn(bead);',
-    replace: '`${id} is assigned to ${assignee}` : notOnTurn({ ...bead, run_id: null });',
+    find: 'other === undefined ? whyNotEnded(work, beads)',
+    replace: 'other === undefined ? undefined',
     test: SESSIONS,
     name: 'where that waits by its end',
   },

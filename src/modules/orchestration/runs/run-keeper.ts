@@ -184,15 +184,15 @@ export class RunKeeper implements OnModuleInit {
     const source = await work.find(run.source_id);
     if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
     if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    if (whyLeft(run, source) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
+    if ((await whyLeft(work, run, [source])) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
     // It goes on by itself: who has it may give it back to the queue that does such work.
     else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }
 
-  /** What was attached to a bead ends with it; a gate that somebody has yet to open keeps it. */
+  /** What was attached to a bead ends with it; a gate that somebody has yet to open keeps it, whether it has come to it or not. */
   async #sourceClosed(work: Work, source: BeadRecord): Promise<void> {
     for (const run of await this.repository.liveOf(work.tx, work.city.streamId, source.id)) {
-      if (run.gates > 0) continue;
+      if (await this.repository.isGated(work.tx, work.city.streamId, run.id)) continue;
       if (run.compiler === 1) await this.#resolve(work, run, SOURCE_CLOSED);
       else if (run.root_only) await this.endings.end(work, run, { outcome: 'pass', reason: SOURCE_CLOSED });
     }

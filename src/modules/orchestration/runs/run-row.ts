@@ -1,5 +1,6 @@
 import type { BeadRecord } from '../../work/work/bead-record.js';
-import { notOnTurn } from '../../work/work/held.js';
+import { whyNotEnded } from '../../work/work/held.js';
+import type { Work } from '../../work/work/work.js';
 
 export type RunStatus = 'pending' | 'active' | 'waiting' | 'canceling' | 'completed' | 'failed' | 'canceled' | 'skipped';
 export type RunOutcome = 'pass' | 'fail' | 'skipped' | 'canceled';
@@ -62,9 +63,13 @@ export type NewRun = Pick<
 
 type Ended = Pick<BeadRecord, 'id' | 'assignee' | 'issue_type' | 'run_id' | 'open_blockers'>;
 
-/** Why the end of a run that a session has launched does not end a bead: it is somebody else's, or the session may not close it itself. */
-export function whyLeft({ asked_by: names }: Pick<RunRow, 'asked_by'>, bead: Ended): string | undefined {
+/** Why the end of a run that a session has launched does not end one of these beads: it is somebody else's, or the session may not close it itself. */
+export async function whyLeft(
+  work: Work,
+  { asked_by: names }: Pick<RunRow, 'asked_by'>,
+  beads: readonly Ended[],
+): Promise<string | undefined> {
   if (names === null) return undefined;
-  const { id, assignee } = bead;
-  return assignee !== null && !names.includes(assignee) ? `${id} is assigned to ${assignee}` : notOnTurn(bead);
+  const other = beads.find(({ assignee }) => assignee !== null && !names.includes(assignee));
+  return other === undefined ? whyNotEnded(work, beads) : `${other.id} is assigned to ${other.assignee}`;
 }

@@ -53,6 +53,10 @@ title = "P2"
 `;
 const GRAPH = `formula = "graph"\n[requires]\nformula_compiler = ">=2.0.0"\n${STEPS}`;
 const GATED = `formula = "gated"\n${STEPS}gate = { type = "human", id = "approval" }\n[[steps]]\nid = "c"\ntitle = "C"\nneeds = ["b"]\n`;
+const V2 = '[requires]\nformula_compiler = ">=2.0.0"\n';
+const CHECK = 'check = { max_attempts = 1, check = { mode = "exec", path = "ok.sh" } }\n';
+const CHECKED = `formula = "checked"\n${V2}${STEPS.replace('"A"\n', `"A"\n${CHECK}`)}[[steps]]\nid = "c"\ntitle = "C"\n`;
+const RETRIED = `formula = "retried"\n${V2}${STEPS.replace('"A"\n', '"A"\nretry = { max_attempts = 2 }\n')}`;
 const WISP = 'formula = "wisp"\ndescription = "All in one"\n';
 
 const session = (name: string): Principal => {
@@ -91,7 +95,7 @@ describe('a gate of a run', () => {
     const waits = `bead ${b} is a step of run ${run.id} that waits for others: sessions neither begin nor close it`;
     await refused(() => changes.close(as(b), 'done'), waits);
     await refused(() => changes.update(as(b), { status: 'in_progress', assignee: 'mayor' }), waits);
-    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} waits at its gate ${gate}, which sessions do not end`);
+    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} has yet to pass ${gate}, which sessions neither open nor decide`);
     // What somebody outside of the run has made wait for it does so too.
     const outside = await h.create();
     await h.edge(outside, gate);
@@ -133,7 +137,7 @@ describe('a gate of a run', () => {
     await changes.close(as(outside), 'done');
     await changes.update(as(gate, ANYBODY), { assignee: 'human' });
     await refused(() => changes.reopen(as(outside)), `bead ${gate}, which waits for ${outside}, is a gate that its run waits at`);
-    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} waits at its gate ${gate}, which sessions do not end`);
+    await refused(() => changes.close(as(run.id), 'done'), `run ${run.id} has yet to pass ${gate}, which sessions neither open nor decide`);
     await changes.close(as(run.id, ANYBODY), 'done');
     expect((await changes.reopen(as(outside))).bead.status).toBe('open');
   });
@@ -214,6 +218,141 @@ describe('a gate of a run', () => {
     await dependencies.remove(city, outside, a, session('mayor'));
     await dependencies.add(city, c, { depends_on_id: a, type: 'blocks' }, ANYBODY);
     await dependencies.remove(city, c, a, ANYBODY);
+  });
+});
+
+describe('a step that its run decides', () => {
+  const decided = (id: string, run: string): string =>
+    `bead ${id} is a step of run ${run} that the run decides itself: sessions leave it as it is`;
+  /** The control of the check or retry `a`, and the step of its first round. */
+  const roundOf = async (run: { id: string }): Promise<{ control: string; attempt: string; b: string; c: string | undefined }> => {
+    const { rows } = await sql<{ id: string; ref: string; made: boolean }>`
+      select b.id, b.ref, s.made_by is not null as made from beads b join run_steps s on s.stream_id = b.stream_id and s.bead_id = b.id
+      where b.run_id = ${run.id} order by b.id`.execute(fixture.db);
+    const of = (end: string): string | undefined => rows.find(({ ref, made }) => !made && ref.endsWith(`.${end}`))?.id;
+    return { control: of('a')!, attempt: rows.find(({ made }) => made)!.id, b: of('b')!, c: of('c') };
+  };
+
+  // Guard: no session passes a check without its script, however free its bead is.
+  it('is changed by no session while the script of its check is asked for', async () => {
+    const run = await runs.launch({ recipe: recipeOf(CHECKED), target: 'mayor' });
+    const { control, attempt, b } = await roundOf(run);
+    // Who has a step closes it with what has come of it.
+    await begin(attempt, 'mayor');
+    await changes.update(as(attempt), { status: 'closed', metadata: { 'gc.outcome': 'pass', 'gc.output_json': '{}' } });
+    expect(await h.bead(control)).toMatchObject({ status: 'open', open_blockers: 0 });
+    const no = decided(control, run.id);
+    await refused(() => changes.close(as(control), 'done'), no);
+    await refused(() => changes.update(as(control), { status: 'in_progress', assignee: 'mayor' }), no);
+    await refused(() => changes.update(as(control), { metadata: { 'gc.outcome': 'pass' } }), no);
+    await refused(() => changes.assign(as(control), 'mayor'), no);
+    const outside = await h.create();
+    await refused(() => dependencies.add(fixture.city, control, { depends_on_id: outside, type: 'blocks' }, session('mayor')), no);
+    await refused(
+      () => changes.close(as(run.id), 'over'),
+      `run ${run.id} has yet to pass ${control}, which sessions neither open nor decide`,
+    );
+    // Nor by way of a convoy that a run works on, which ends its members.
+    const { value: convoy } = await convoys.create(fixture.city, { title: 'All', items: [await h.create()] }, undefined, ANYBODY);
+    await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: convoy.id });
+    await refused(
+      () => convoys.add(fixture.city, convoy.id, { items: [control] }, session('mayor')),
+      `a run works on convoy ${convoy.id}, and may end what is added to it: ${no}`,
+    );
+    expect((await h.bead(b)).status).toBe('open');
+    await changes.close(as(control, ANYBODY), 'by a person');
+    expect(await h.bead(b)).toMatchObject({ ready: true });
+    const { rows } = await sql`select from run_checks`.execute(fixture.db);
+    expect(rows).toEqual([]);
+  });
+
+  // Guard: no session overturns what a script has said.
+  it('stays closed as it is', async () => {
+    const run = await runs.launch({ recipe: recipeOf(CHECKED), target: 'mayor' });
+    const { control, attempt, b, c } = await roundOf(run);
+    await changes.close(as(attempt), 'done');
+    await changes.update(as(control, ANYBODY), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    const no = decided(control, run.id);
+    await refused(() => changes.update(as(control), { metadata: { 'gc.outcome': 'pass' } }), no);
+    await refused(() => changes.reopen(as(control)), no);
+    await refused(() => changes.update(as(control), { status: 'open' }), no);
+    await refused(() => changes.relabel(as(control), { addLabels: ['seen'] }), no);
+    await changes.close(as(c!), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'failed' });
+    expect((await h.bead(b)).metadata['gc.outcome']).toBe('skipped');
+  });
+
+  // Guard: nor does a run end it that a session has launched for it.
+  it('is left open by a graph of a session that is for it', async () => {
+    const run = await runs.launch({ recipe: recipeOf(CHECKED), target: 'mayor' });
+    const { control, attempt } = await roundOf(run);
+    const graph = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: control, askedBy: ['mayor'] });
+    await changes.close(as(attempt), 'done');
+    const { a, b } = (await stepsOf(graph)) as Record<'a' | 'b', string>;
+    for (const id of [a, b]) await changes.close(as(id), 'done');
+    expect(await runs.run(graph.id)).toMatchObject({ status: 'completed' });
+    expect(await h.bead(control)).toMatchObject({ status: 'open', open_blockers: 0 });
+  });
+
+  it('is a retry as well, whose attempts keep what they were closed with', async () => {
+    const run = await runs.launch({ recipe: recipeOf(RETRIED), target: 'mayor' });
+    const { control, attempt } = await roundOf(run);
+    await refused(() => changes.update(as(control), { metadata: { 'gc.outcome': 'pass' } }), decided(control, run.id));
+    await changes.update(as(attempt), { status: 'closed', metadata: { 'gc.outcome': 'fail', 'gc.failure_class': 'transient' } });
+    await refused(
+      () => changes.update(as(attempt), { metadata: { 'gc.failure_class': 'hard' } }),
+      `bead ${attempt} is a closed step of run ${run.id}, of which sessions change no outcome (gc.failure_class)`,
+    );
+  });
+});
+
+describe('a closed step', () => {
+  // Guard: what a step was closed with decides how its run goes on.
+  it('keeps its outcome, but for notes', async () => {
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
+    const { a } = (await stepsOf(run)) as Record<'a', string>;
+    await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    for (const key of ['gc.outcome', 'gc.output_json', 'gc.failure_reason'])
+      await refused(
+        () => changes.update(as(a), { metadata: { [key]: 'pass' } }),
+        `bead ${a} is a closed step of run ${run.id}, of which sessions change no outcome (${key})`,
+      );
+    await changes.update(as(a), { metadata: { notes: 'see there', 'gc.outcome': 'fail' } });
+    await changes.update(as(a, ANYBODY), { metadata: { 'gc.outcome': 'pass' } });
+    expect((await h.bead(a)).metadata).toMatchObject({ notes: 'see there', 'gc.outcome': 'pass' });
+  });
+});
+
+describe('a gate that its run has yet to come to', () => {
+  const GATE = 'has yet to pass';
+
+  // Guard: no session ends a run as completed before its gates, which would open those of other runs.
+  it('is passed by no session that ends the run', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GATED) });
+    const { 'gate-b': gate } = (await stepsOf(run)) as Record<'gate-b', string>;
+    const outer = await runs.launch({
+      recipe: recipeOf(`formula = "outer"\n[[steps]]\nid = "x"\ntitle = "X"\ngate = { type = "run", id = "${run.id}" }\n`),
+    });
+    const passes = `run ${run.id} ${GATE} ${gate}, which sessions neither open nor decide`;
+    await refused(() => changes.close(as(run.id), 'over'), passes);
+    await begin(run.id, 'mayor');
+    await refused(() => changes.update(as(run.id), { status: 'closed', metadata: { 'gc.outcome': 'pass' } }), passes);
+    expect(await runs.run(outer.id)).toMatchObject({ status: 'waiting' });
+    await changes.close(as(run.id, ANYBODY), 'over');
+    expect(await runs.run(outer.id)).toMatchObject({ status: 'active' });
+  });
+
+  it('keeps a run whose bead is done', async () => {
+    const source = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GATED), source });
+    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
+    await begin(source, 'mayor');
+    expect((await changes.close(as(source), 'done')).bead.status).toBe('closed');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'pending', outcome: null });
+    await changes.close(as(a), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    for (const id of [gate, b, c]) await changes.close(as(id, ANYBODY), 'done');
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 });
 

@@ -145,6 +145,15 @@ export class RunsRepository {
     await tx.updateTable('runs').set({ updated_at: at }).where('stream_id', '=', streamId).where('id', '=', id).execute();
   }
 
+  /** Whether the run has a gate that is not open, also one that it has yet to come to. */
+  async isGated(tx: Tx, streamId: number, run: string): Promise<boolean> {
+    const { rows } = await sql`
+      select from beads b where b.stream_id = ${streamId} and b.run_id = ${run} and b.issue_type = 'gate' and b.status <> 'closed' limit 1`.execute(
+      tx,
+    );
+    return rows.length === 1;
+  }
+
   /** Whether all parts of a step are closed; undefined when it has none. */
   async partsDone(tx: Tx, streamId: number, run: string, step: string): Promise<boolean | undefined> {
     const { rows } = await sql<{ done: boolean | null }>`

@@ -88,7 +88,7 @@ export class SlingDispatch {
     const bead = await work.find(id);
     if (bead === undefined) throw missing(id, `formulas v2 target ${id} not found`);
     requireNotOthers(order, bead);
-    requireOnTurn(order, bead);
+    await requireOnTurn(order, work, bead);
     const other = order.force ? undefined : otherRig(bead, order);
     if (other !== undefined) throw other;
   }

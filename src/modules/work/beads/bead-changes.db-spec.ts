@@ -300,6 +300,20 @@ describe('a session', () => {
     expect((await changes.relabel(as(free, 'mayor'), { addLabels: ['hold:x'] })).bead.labels).toEqual(['hold:x']);
   });
 
+  // Guard: what a drain has for itself no session lets go.
+  it('lets nothing go that a drain holds, and takes other holds away', async () => {
+    const id = await create();
+    const hold = 'hold:drain:al-900';
+    await changes.relabel(target(id), { labels: [hold, 'hold:x', 'seen'] });
+    const held = { detail: `forbidden: bead ${id} is held by a drain, which sessions leave to let it go (${hold})` };
+    for (const change of [{ removeLabels: [hold] }, { labels: ['seen'] }, { addLabels: [hold], removeLabels: [hold] }])
+      await expect(changes.relabel(as(id, 'mayor'), change)).rejects.toMatchObject(held);
+    await expect(changes.update(as(id, 'mayor'), { remove_labels: [hold] })).rejects.toMatchObject(held);
+    expect((await changes.update(as(id, 'mayor'), { remove_labels: ['hold:x'] })).bead.labels).toEqual([hold, 'seen']);
+    expect((await changes.relabel(as(id, 'mayor'), { labels: [hold] })).bead.labels).toEqual([hold]);
+    expect((await changes.relabel(target(id), { labels: [] })).bead.labels).toEqual([]);
+  });
+
   // Guard: no label takes work out of the hands of another one.
   it('gives it none of the labels that make it no work', async () => {
     const { rows } = await sql<{ labels: string[] }>`

@@ -9,7 +9,16 @@ import { formatCycle } from '../dependencies/cycles.js';
 import { DependenciesService } from '../dependencies/dependencies.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadChange, BeadRecord } from '../work/bead-record.js';
-import { isHold, requireKindKept, requireMayBecome, requireNoGate, requireNotHeld } from '../work/held.js';
+import {
+  isHold,
+  requireHoldsKept,
+  requireKindKept,
+  requireMayBecome,
+  requireNoGate,
+  requireNotHeld,
+  requireSaidKept,
+  requireUndecided,
+} from '../work/held.js';
 import { isWait, requireOwnWait } from '../work/wait-states.js';
 import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
@@ -43,7 +52,7 @@ export class BeadChangesService {
 
   /**
    * @throws ProblemError bead_not_found for the bead or its new parent; dependency_cycle; owned_by_other; wrong_state;
-   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates, what waits in runs and what they are made of, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
+   * revision_mismatch; forbidden for a session while another one is at it or at what would end or be blocked with it, for gates, what waits in runs and what they are made of or decide, for a hold of a drain, and for a wait of another or one that it would make; validation_failed when it would have too many labels or entries.
    */
   update(target: Target, body: BeadUpdateBody): Promise<Changed> {
     return this.#writeOwn(
@@ -51,6 +60,7 @@ export class BeadChangesService {
       async (work, bead) => {
         if (body.parent) await this.#checkParent(work, bead, body.parent);
         if (body.status === 'open') requireNoWait(bead);
+        requireHoldsKept(target.caller, bead, { addLabels: body.labels ?? undefined, removeLabels: body.remove_labels ?? undefined });
         await work.update(bead.id, {
           title: body.title,
           description: body.description,
@@ -104,6 +114,7 @@ export class BeadChangesService {
   /** Changes the labels and answers the bead; whoever has it under way keeps it, though sessions may label each other's work. @throws ProblemError bead_not_found, revision_mismatch, validation_failed, forbidden as `update` */
   relabel(target: Target, change: Pick<BeadChange, 'labels' | 'addLabels' | 'removeLabels'>): Promise<Changed> {
     return this.#write(target, async (work, bead) => {
+      requireHoldsKept(target.caller, bead, change);
       const { labels } = await work.update(bead.id, change);
       if (labels.some((label) => isHold(label) && !bead.labels.includes(label))) requireNotHeld(target.caller, bead);
     });
@@ -147,10 +158,12 @@ export class BeadChangesService {
       const before = await work.require(id);
       assertExpected(before, expected);
       requireNoGate(caller, before);
+      await requireUndecided(caller, work, before);
       await requireMayBecome(caller, work, before, becomes);
       await change(work, before);
       const after = await work.require(id);
       await requireKindKept(caller, work, before, after);
+      requireSaidKept(caller, before, after);
       if (caller.session !== undefined) requireOwnWait(caller.session, before, after);
       assertBounded(before, after);
       return after;

@@ -8,7 +8,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
-import { notOnTurn, requireKindKept, requireMayBecome, requireOrderKept } from '../work/held.js';
+import { requireKindKept, requireMayBecome, requireOrderKept, whyNotEnded } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
@@ -184,7 +184,7 @@ export class ConvoysService {
 
   /** A run that a person has launched ends what it drains, whoever has added that: sessions add nothing that they may not close. @throws ProblemError forbidden */
   async #requireOnTurn({ session }: Principal, work: Work, id: string, items: readonly BeadRecord[]): Promise<void> {
-    const why = session && items.map((item) => notOnTurn(item)).find((reason) => reason !== undefined);
+    const why = session && (await whyNotEnded(work, items));
     if (why === undefined || !(await this.repository.isWorkedOn(work.tx, work.city.streamId, id))) return;
     throw problem('forbidden', `a run works on convoy ${id}, and may end what is added to it: ${why}`);
   }

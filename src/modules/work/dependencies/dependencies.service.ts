@@ -5,7 +5,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { BLOCKING, type BeadRecord } from '../work/bead-record.js';
 import { closeUnblockedStep } from '../work/convoy-closing.js';
 import { formatPlace, parsePlace } from '../work/page-token.js';
-import { requireNoGate, requireNoOrder, requireNotHeld, requireOrderKept } from '../work/held.js';
+import { requireNoGate, requireNoOrder, requireNotHeld, requireOrderKept, requireUndecided } from '../work/held.js';
 import { isWait } from '../work/wait-states.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -47,7 +47,7 @@ export class DependenciesService {
    * Makes a bead depend on another, or changes how. A repeat changes nothing.
    *
    * @throws ProblemError bead_not_found; validation_failed for a bead itself; dependency_cycle; wrong_state for edges of convoys and waits;
-   * forbidden for a session that would block a gate or what another one has under way, changes the order of a run, or completes by that a convoy which it may not close.
+   * forbidden for a session that would block a gate, what a run decides or what another one has under way, changes the order of a run, or completes by that a convoy which it may not close.
    */
   async add(city: CityScope, id: string, { depends_on_id, type }: DependencyAddInput, caller: Principal): Promise<Done<BeadDependency>> {
     if (id === depends_on_id) throw itself(id);
@@ -55,6 +55,7 @@ export class DependenciesService {
       const issue = await work.require(id);
       const target = await work.require(depends_on_id);
       requireNoGate(caller, issue);
+      await requireUndecided(caller, work, issue);
       if (caller.session !== undefined && BLOCKING.includes(type) && !(await this.#isBlocked(work, id, depends_on_id))) {
         // What is closed takes it out of nobody's hands.
         if (target.status !== 'closed') requireNotHeld(caller, issue);
@@ -76,6 +77,7 @@ export class DependenciesService {
     return this.work.run(city, caller, async (work) => {
       const issue = await work.require(id);
       requireNoGate(caller, issue);
+      await requireUndecided(caller, work, issue);
       if (caller.session !== undefined) await requireOrderKept(caller, work, issue, await work.findAll([dependsOn]));
       await this.#requireOwn(work, issue, dependsOn);
       await work.deleteEdge(id, dependsOn);

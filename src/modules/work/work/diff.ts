@@ -46,7 +46,7 @@ function isUnclaimed(bead: BeadRecord, columns: Record<string, unknown>): boolea
 }
 
 /** A set: the same labels in another order are no change. */
-function labelsAfter(before: readonly string[], { labels, addLabels = [], removeLabels = [] }: BeadChange): ReadonlySet<string> {
+export function labelsAfter(before: readonly string[], { labels, addLabels = [], removeLabels = [] }: BeadChange): ReadonlySet<string> {
   const after = new Set([...(labels ?? before), ...addLabels]);
   for (const label of removeLabels) after.delete(label);
   return after;

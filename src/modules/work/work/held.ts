@@ -1,6 +1,7 @@
 import { heldFrom, type Principal, type SessionCaller } from '../../../contract/principal.js';
 import { problem, type ProblemError } from '../../../contract/problems.js';
-import { BLOCKING, type BeadRecord } from './bead-record.js';
+import { BLOCKING, type BeadChange, type BeadRecord } from './bead-record.js';
+import { labelsAfter } from './diff.js';
 import { WAIT_TYPE } from './wait-states.js';
 import type { Work } from './work.js';
 
@@ -9,6 +10,21 @@ export const NO_WORK: readonly string[] = ['gc:session', 'gc:order-tracking', 'o
 
 /** Takes a bead off all hooks: nobody is offered it, not even whoever has it under way (`is_held`, `workable`). */
 export const isHold = (label: string): boolean => label.startsWith('hold:') || NO_WORK.includes(label);
+
+/** The holds that drains set: they go with their unit. */
+export const DRAIN_HOLD = 'hold:drain:';
+
+/** A session lets nothing go that a drain has for itself. @throws ProblemError forbidden for a change of labels that takes such a hold away */
+export function requireHoldsKept(
+  { session }: Pick<Principal, 'session'>,
+  { id, labels }: Pick<BeadRecord, 'id' | 'labels'>,
+  change: Pick<BeadChange, 'labels' | 'addLabels' | 'removeLabels'>,
+): void {
+  if (session === undefined) return;
+  const after = labelsAfter(labels, change);
+  const gone = labels.find((label) => label.startsWith(DRAIN_HOLD) && !after.has(label));
+  if (gone !== undefined) throw problem('forbidden', `bead ${id} is held by a drain, which sessions leave to let it go (${gone})`);
+}
 
 /** Why a session may not change a bead: somebody else has it under way. */
 const whyHeld = (session: SessionCaller, { id, status, assignee }: BeadRecord): string | undefined =>
@@ -35,8 +51,9 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 }
 
 /**
- * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits, end a
- * run at a gate or what others have under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it.
+ * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits or that
+ * its run decides, end a run that has such a step or a gate before it, or what others have under way in it, or block that by opening a bead again. Asked before the
+ * change, as what follows from it is part of it.
  *
  * @throws ProblemError forbidden
  */
@@ -56,6 +73,8 @@ export async function whyNotBecome(session: SessionCaller, work: Work, bead: Bea
   const { id, run_id: run } = bead;
   const kept = whyHeld(session, bead) ?? (isGate(bead) ? leftToOthers(bead) : undefined);
   if (kept !== undefined) return kept;
+  const decided = await whyDecided(work, [bead]);
+  if (decided !== undefined) return decided;
   if (bead.status === 'closed') {
     const held = await work.heldBehind(id, session.names);
     if (held === undefined) return undefined;
@@ -69,7 +88,7 @@ export async function whyNotBecome(session: SessionCaller, work: Work, bead: Bea
   const held = await work.heldWithin(id, session.names);
   if (held === undefined) return undefined;
   return held.gate
-    ? `run ${id} waits at its gate ${held.id}, which sessions do not end`
+    ? `run ${id} has yet to pass ${held.id}, which sessions neither open nor decide`
     : `bead ${held.id} is being worked on by ${held.assignee}`;
 }
 
@@ -94,10 +113,45 @@ export function notOnTurn(bead: Pick<BeadRecord, 'id' | 'issue_type' | 'run_id' 
   return `bead ${id} is a step of run ${run} that waits for others: sessions neither begin nor close it`;
 }
 
-/** @throws ProblemError forbidden for a session that would begin or close what is not on its turn */
-export function requireOnTurn({ session }: Pick<Principal, 'session'>, bead: BeadRecord): void {
-  const why = session && notOnTurn(bead);
-  if (why !== undefined) throw problem('forbidden', why);
+type Part = Pick<BeadRecord, 'id' | 'run_id'>;
+
+/** Why no session changes one of these: it is a step that its run decides (a check, a retry, a loop, a drain, a scope), whatever its metadata say by now. */
+async function whyDecided(work: Work, beads: readonly Part[]): Promise<string | undefined> {
+  const steps = beads.filter(({ id, run_id: run }) => run !== null && run !== id).map(({ id }) => id);
+  const id = steps.length === 0 ? undefined : await work.decidedAmong(steps);
+  if (id === undefined) return undefined;
+  const { run_id: run } = beads.find((bead) => bead.id === id)!;
+  return `bead ${id} is a step of run ${run} that the run decides itself: sessions leave it as it is`;
+}
+
+/** @throws ProblemError forbidden for a session that would change what a run decides itself */
+export async function requireUndecided({ session }: Pick<Principal, 'session'>, work: Work, bead: BeadRecord): Promise<void> {
+  const why = session && (await whyDecided(work, [bead]));
+  if (why) throw problem('forbidden', why);
+}
+
+/** Why no session ends one of these, itself or by what it launches: it is not on its turn, or a step that its run decides. */
+export async function whyNotEnded(work: Work, beads: readonly Parameters<typeof notOnTurn>[0][]): Promise<string | undefined> {
+  return beads.map((bead) => notOnTurn(bead)).find((why) => why !== undefined) ?? whyDecided(work, beads);
+}
+
+/** @throws ProblemError forbidden for a session that would end what is not on its turn, or what a run decides */
+export async function requireOnTurn({ session }: Pick<Principal, 'session'>, work: Work, bead: BeadRecord): Promise<void> {
+  const why = session && (await whyNotEnded(work, [bead]));
+  if (why) throw problem('forbidden', why);
+}
+
+const isSaid = (key: string): boolean => key === 'gc.outcome' || key === 'gc.output_json' || key.startsWith('gc.failure_');
+
+/** What a step was closed with decides how its run goes on: a session says it as it closes the step. @throws ProblemError forbidden for a change of it later */
+export function requireSaidKept({ session }: Pick<Principal, 'session'>, before: BeadRecord, after: BeadRecord): void {
+  const { id, run_id: run } = before;
+  if (session === undefined || run === null || before.status !== 'closed' || after.status !== 'closed') return;
+  const changed = Object.keys({ ...before.metadata, ...after.metadata }).find(
+    (key) => isSaid(key) && before.metadata[key] !== after.metadata[key],
+  );
+  if (changed !== undefined)
+    throw problem('forbidden', `bead ${id} is a closed step of run ${run}, of which sessions change no outcome (${changed})`);
 }
 
 /**

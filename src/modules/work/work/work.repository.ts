@@ -40,9 +40,12 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
     where d.stream_id = b.stream_id and d.depends_on_id = b.id and d.type = any(${HEAVY}::text[]) offset ${Math.floor(few / 3)})
   or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
 
+/** Of `run_steps s`: nobody does it, what it has made or holds together decides. */
+const DECIDED = sql`(s.step ? 'control' or s.step ->> 'kind' = 'scope')`;
+
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
 
-/** What somebody else has under way, or a gate that a run is at, whoever that is assigned to. */
+/** What somebody else has under way, or what a run has to pass (a gate, a step that it decides), whoever that is assigned to. */
 export interface Held {
   readonly id: string;
   readonly assignee: string | null;
@@ -258,17 +261,31 @@ export class WorkRepository {
     return rows[0];
   }
 
-  /** What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or a gate that the run is at. */
+  /**
+   * What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or that the run has yet
+   * to pass: a gate, also one that it is not at yet, or a step that it decides. What ends with its source has no gate then.
+   */
   async heldWithin(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
     const { rows } = await sql<Held>`
-      select b.id, b.assignee, bead_is_gate(b) as gate from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
+      select b.id, b.assignee, k.gate from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
+      cross join lateral (select b.issue_type = 'gate' or exists (
+        select from run_steps s where s.stream_id = b.stream_id and s.bead_id = b.id and ${DECIDED}) as gate) k
       where r.stream_id = ${streamId} and r.outcome is null and r.id in (
           select ${id}
           union select s.id from runs s
-          where s.stream_id = ${streamId} and s.source_id = ${id} and s.outcome is null and s.gates = 0 and (s.compiler = 1 or s.root_only))
-        and ((b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[])) or bead_is_gate(b))
+          where s.stream_id = ${streamId} and s.source_id = ${id} and s.outcome is null and (s.compiler = 1 or s.root_only)
+            and not exists (select from beads g where g.stream_id = s.stream_id and g.run_id = s.id and g.issue_type = 'gate' and g.status <> 'closed'))
+        and b.status <> 'closed' and ((b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[])) or k.gate)
       order by b.id limit 1`.execute(tx);
     return rows[0];
+  }
+
+  /** One of these beads that is a step which its run decides itself. */
+  async decidedAmong(tx: Tx, streamId: number, ids: readonly string[]): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string }>`
+      select s.bead_id as id from run_steps s where s.stream_id = ${streamId} and s.bead_id = any(${[...ids]}::text[]) and ${DECIDED}
+      order by s.bead_id limit 1`.execute(tx);
+    return rows[0]?.id;
   }
 
   async hasLiveRun(tx: Tx, streamId: number, id: string): Promise<boolean> {

@@ -1,6 +1,7 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { ConvoysService } from '../../../work/convoys/convoys.service.js';
 import type { BeadRecord } from '../../../work/work/bead-record.js';
+import { DRAIN_HOLD } from '../../../work/work/held.js';
 import { isWait } from '../../../work/work/wait-states.js';
 import type { Work } from '../../../work/work/work.js';
 import type { Outcome } from '../control/facts.js';
@@ -75,7 +76,8 @@ export class DrainsService implements OnModuleInit {
     for (const [drain, members] of held) await work.relabelAll(members, holdBy(drain), false);
     for (const { drain, n, member, outcome: how, held: had, asked_by } of ended) {
       const bead = had && how === 'pass' ? await work.find(member) : undefined;
-      if (bead !== undefined && whyLeft({ asked_by }, bead) === undefined) await work.close(member, `unit ${n} of ${drain} passed`);
+      if (bead !== undefined && (await whyLeft(work, { asked_by }, [bead])) === undefined)
+        await work.close(member, `unit ${n} of ${drain} passed`);
     }
     const convoys = ended.flatMap(({ convoy }) => convoy ?? []);
     if (convoys.length > 0) await work.closeAll(convoys, { close_reason: 'what it was made for is over' });
@@ -85,7 +87,7 @@ export class DrainsService implements OnModuleInit {
   async #reserved(work: Work, run: RunRow, members: readonly BeadRecord[]): Promise<string | undefined> {
     const begun = members.find(({ status }) => status === 'in_progress');
     if (begun !== undefined) return `${begun.id} is being worked on by ${begun.assignee ?? 'somebody'}`;
-    const left = members.map((member) => whyLeft(run, member)).find((why) => why !== undefined);
+    const left = await whyLeft(work, run, members);
     if (left !== undefined) return left;
     const inner = members.find(({ id, run_id: own }) => own === id || own === run.id);
     if (inner !== undefined) return `${inner.id} is part of a run, and not work that a run is for`;
@@ -97,7 +99,7 @@ export class DrainsService implements OnModuleInit {
 
 /** Parks a member: nobody is offered it meanwhile. */
 function holdBy(drain: string): string {
-  return `hold:drain:${drain}`;
+  return `${DRAIN_HOLD}${drain}`;
 }
 
 function isConvoy({ issue_type: type }: BeadRecord): boolean {
