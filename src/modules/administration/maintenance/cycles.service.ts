@@ -67,7 +67,8 @@ export class Cycles {
       if (ended === undefined) return false;
       work.emit(endedEvent(city, ended));
       const subject = `[ALERT] Store maintenance failed: ${end.stage}`;
-      if (!(await this.sending.notify(work, to, { rig: '', subject, body: `Maintenance of ${city.name} has failed: ${end.error!}.` })))
+      const body = `Maintenance of ${city.name} has failed: ${end.error!}.`;
+      if (!(await this.sending.notify(work, to, { rig: '', subject, body }, SUPERVISOR)))
         this.log.warn({ city: city.name }, 'maintenance has failed, but whom `alert_to` names is not known');
       return true;
     });

@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { AppLogger } from '../../../platform/logging/logger.js';
+import { ACTOR } from '../../tenancy/cities/actor.js';
 import type { BeadRecord } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
 import { WorkService } from '../work/work.service.js';
@@ -26,7 +27,8 @@ export class ConvoyNotices implements OnModuleInit {
     const reason = convoy.metadata.close_reason;
     const subject = `Convoy ${convoy.id} closed: ${convoy.title}`.slice(0, MAX_SUBJECT).toWellFormed();
     const body = reason === undefined ? `Convoy ${convoy.id} is closed.` : `Convoy ${convoy.id} is closed: ${reason}.`;
-    if (!(await this.sending.notify(work, to, { rig: convoy.rig, subject, body })))
+    // Who closes the last member is not who says this.
+    if (!(await this.sending.notify(work, to, { rig: convoy.rig, subject, body }, ACTOR)))
       this.log.warn({ city: work.city.name, convoy: convoy.id }, 'a convoy has closed, but whom it should notify is not known');
   }
 }

@@ -8,7 +8,6 @@ import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
-import { ACTOR } from '../../tenancy/cities/actor.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
@@ -153,13 +152,13 @@ export class MailSendingService {
   }
 
   /**
-   * Sends a notice in a transaction on the city's work; false when `to` names nobody, or several. It is the service's own: nobody has sent it, so it is no
-   * message that somebody waits for.
+   * Sends a notice of the service, `from` a name of its own, in a transaction on the city's work; false when `to` names nobody, or several. Nobody has sent it,
+   * so it is no message that somebody waits for.
    */
-  async notify(work: Work, to: string, notice: { rig: string; subject: string; body: string }): Promise<boolean> {
+  async notify(work: Work, to: string, notice: { rig: string; subject: string; body: string }, from: string): Promise<boolean> {
     const recipient = await this.addresses.recipientIfKnown(work.tx, work.city, to, notice.rig);
     if (recipient === undefined) return false;
-    const sender = { principal: undefined, shown: ACTOR };
+    const sender = { principal: undefined, shown: from };
     await this.#store(work, MailSent, [{ ...notice, thread: newThread(), sender, recipient }]);
     return true;
   }
