@@ -4,13 +4,14 @@ import { MoleculeResolved } from '../../../contract/events/molecules.events.js';
 import { problem } from '../../../contract/problems.js';
 import { event } from '../../../platform/event-log/event.js';
 import type { BeadRecord } from '../../work/work/bead-record.js';
+import { endsAs } from '../../work/work/held.js';
 import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
 import { RunEndings } from './run-endings.service.js';
 import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
-import { whyLeft, type RunRow } from './run-row.js';
+import { whyLeft, type RunOutcome, type RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
@@ -88,8 +89,7 @@ export class RunKeeper implements OnModuleInit {
 
   /** Somebody has closed the root himself: the run is over, as he says. */
   async #rootClosed(work: Work, run: RunRow, { metadata }: BeadRecord): Promise<void> {
-    const said = metadata['gc.outcome'];
-    const outcome = said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
+    const outcome = endsAs(metadata['gc.outcome']);
     await this.endings.end(work, run, {
       outcome,
       reason: 'molecule cleanup: its root was closed',
@@ -146,9 +146,9 @@ export class RunKeeper implements OnModuleInit {
   }
 
   /** A tree is done: its root closes, once, and says so. */
-  async #resolve(work: Work, run: RunRow, reason: string): Promise<void> {
+  async #resolve(work: Work, run: RunRow, reason: string, outcome: RunOutcome = 'pass'): Promise<void> {
     const root = await work.require(run.id);
-    await this.endings.end(work, run, { outcome: 'pass', reason });
+    await this.endings.end(work, run, { outcome, reason });
     const { 'gc.session_id': session, 'gc.session_name': name, 'gc.work_dir': dir } = root.metadata;
     work.emit(
       event(MoleculeResolved, {
@@ -189,12 +189,14 @@ export class RunKeeper implements OnModuleInit {
     else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }
 
-  /** What was attached to a bead ends with it; a gate that somebody has yet to open keeps it, whether it has come to it or not. */
+  /** What was attached to a bead ends with it; a gate that it is at keeps it, and one that it has yet to come to it has not passed. */
   async #sourceClosed(work: Work, source: BeadRecord): Promise<void> {
     for (const run of await this.repository.liveOf(work.tx, work.city.streamId, source.id)) {
-      if (await this.repository.isGated(work.tx, work.city.streamId, run.id)) continue;
-      if (run.compiler === 1) await this.#resolve(work, run, SOURCE_CLOSED);
-      else if (run.root_only) await this.endings.end(work, run, { outcome: 'pass', reason: SOURCE_CLOSED });
+      if (run.gates > 0) continue;
+      if (run.compiler === 1) {
+        const isGated = await this.repository.isGated(work.tx, work.city.streamId, run.id);
+        await this.#resolve(work, run, SOURCE_CLOSED, isGated ? 'skipped' : 'pass');
+      } else if (run.root_only) await this.endings.end(work, run, { outcome: 'pass', reason: SOURCE_CLOSED });
     }
   }
 }

@@ -320,6 +320,33 @@ describe('a closed step', () => {
     await changes.update(as(a), { metadata: { notes: 'see there', 'gc.outcome': 'fail' } });
     await changes.update(as(a, ANYBODY), { metadata: { 'gc.outcome': 'pass' } });
     expect((await h.bead(a)).metadata).toMatchObject({ notes: 'see there', 'gc.outcome': 'pass' });
+    // Once its run is over, it decides nothing.
+    await changes.update(as(run.id, ANYBODY), { status: 'closed', metadata: { 'gc.outcome': 'canceled' } });
+    await changes.update(as(a), { metadata: { 'gc.outcome': 'skipped' } });
+    await changes.update(as(run.id), { metadata: { 'gc.outcome': 'pass' } });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'canceled' });
+  });
+
+  // Guards: nor does anybody open it again to close it otherwise, but whose it is.
+  it('is opened again by nobody else who has not closed it', async () => {
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    await begin(a, 'mayor');
+    await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    const leave = (id: string, outcome: string) =>
+      `bead ${id} is a closed step of run ${run.id} that is not yours: sessions leave it with its outcome (${outcome})`;
+    const deacon = session('deacon');
+    await refused(() => changes.reopen(as(a, deacon)), leave(a, 'fail'));
+    for (const status of ['open', 'in_progress'] as const)
+      await refused(() => changes.update(as(a, deacon), { status, assignee: 'deacon' }), leave(a, 'fail'));
+    await refused(() => changes.assign(as(a, deacon), 'deacon'), leave(a, 'fail'));
+    const reason = (await h.bead(b)).metadata.close_reason!;
+    await refused(() => changes.reopen(as(b, deacon)), leave(b, 'skipped'));
+    await refused(
+      () => changes.update(as(b), { metadata: { 'gc.outcome': 'pass' } }),
+      `bead ${b} is a closed step of run ${run.id} (${reason}), of which sessions change no outcome (gc.outcome)`,
+    );
+    expect((await changes.reopen(as(a))).bead.status).toBe('open');
   });
 });
 
@@ -338,21 +365,25 @@ describe('a gate that its run has yet to come to', () => {
     await begin(run.id, 'mayor');
     await refused(() => changes.update(as(run.id), { status: 'closed', metadata: { 'gc.outcome': 'pass' } }), passes);
     expect(await runs.run(outer.id)).toMatchObject({ status: 'waiting' });
+    // What it ends otherwise has passed nothing.
+    const other = await runs.launch({ recipe: recipeOf(GATED) });
+    await changes.update(as(other.id), { status: 'closed', metadata: { 'gc.outcome': 'canceled' } });
+    expect(await runs.run(other.id)).toMatchObject({ status: 'canceled' });
     await changes.close(as(run.id, ANYBODY), 'over');
     expect(await runs.run(outer.id)).toMatchObject({ status: 'active' });
   });
 
-  it('keeps a run whose bead is done', async () => {
+  // Guard: what has not passed its gates is not completed.
+  it('is not passed by the end of the bead that its run is for', async () => {
     const source = await h.create();
     const run = await runs.launch({ recipe: recipeOf(GATED), source });
-    const { a, b, c, 'gate-b': gate } = (await stepsOf(run)) as Record<'a' | 'b' | 'c' | 'gate-b', string>;
-    await begin(source, 'mayor');
+    const outer = await runs.launch({
+      recipe: recipeOf(`formula = "outer"\n[[steps]]\nid = "x"\ntitle = "X"\ngate = { type = "run", id = "${run.id}" }\n`),
+    });
     expect((await changes.close(as(source), 'done')).bead.status).toBe('closed');
-    expect(await runs.run(run.id)).toMatchObject({ status: 'pending', outcome: null });
-    await changes.close(as(a), 'done');
-    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
-    for (const id of [gate, b, c]) await changes.close(as(id, ANYBODY), 'done');
-    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'skipped' });
+    expect(await h.bead(run.id)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    expect(await runs.run(outer.id)).toMatchObject({ status: 'failed' });
   });
 });
 

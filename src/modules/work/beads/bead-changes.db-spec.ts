@@ -311,6 +311,14 @@ describe('a session', () => {
     await expect(changes.update(as(id, 'mayor'), { remove_labels: [hold] })).rejects.toMatchObject(held);
     expect((await changes.update(as(id, 'mayor'), { remove_labels: ['hold:x'] })).bead.labels).toEqual([hold, 'seen']);
     expect((await changes.relabel(as(id, 'mayor'), { labels: [hold] })).bead.labels).toEqual([hold]);
+    await expect(changes.update(as(id, 'mayor'), { status: 'in_progress', assignee: 'mayor' })).rejects.toMatchObject({
+      detail: `forbidden: bead ${id} is held by a drain, which has it for itself (${hold})`,
+    });
+    const free = await create();
+    const sets = { detail: `forbidden: only a drain holds beads for itself: sessions set no ${hold}` };
+    for (const change of [{ addLabels: [hold] }, { labels: [hold] }])
+      await expect(changes.relabel(as(free, 'mayor'), change)).rejects.toMatchObject(sets);
+    await expect(changes.update(as(free, 'mayor'), { labels: [hold] })).rejects.toMatchObject(sets);
     expect((await changes.relabel(target(id), { labels: [] })).bead.labels).toEqual([]);
   });
 

@@ -78,6 +78,7 @@ export class BeadChangesService {
         if (body.type === 'convoy' && bead.issue_type !== 'convoy') await this.convoys.refuseOwnCircle(work, bead.id);
       },
       body.status,
+      body.metadata?.['gc.outcome'],
     );
   }
 
@@ -141,7 +142,7 @@ export class BeadChangesService {
   }
 
   /** A write that a session may not do to what somebody else has under way. */
-  #writeOwn(target: Target, change: Change, becomes?: string): Promise<Changed> {
+  #writeOwn(target: Target, change: Change, becomes?: string, outcome?: string): Promise<Changed> {
     return this.#write(
       target,
       async (work, bead) => {
@@ -149,21 +150,22 @@ export class BeadChangesService {
         await change(work, bead);
       },
       becomes,
+      outcome,
     );
   }
 
-  /** `becomes`: the status that the change gives the bead. */
-  async #write({ city, id, caller, expected }: Target, change: Change, becomes?: string): Promise<Changed> {
+  /** `becomes`: the status that the change gives the bead, with that `outcome` if it says one. */
+  async #write({ city, id, caller, expected }: Target, change: Change, becomes?: string, outcome?: string): Promise<Changed> {
     const { value: bead, index } = await this.work.run(city, caller, async (work) => {
       const before = await work.require(id);
       assertExpected(before, expected);
       requireNoGate(caller, before);
-      await requireUndecided(caller, work, before);
-      await requireMayBecome(caller, work, before, becomes);
+      if (becomes === undefined || becomes === before.status) await requireUndecided(caller, work, before);
+      else await requireMayBecome(caller, work, before, becomes, outcome);
       await change(work, before);
       const after = await work.require(id);
       await requireKindKept(caller, work, before, after);
-      requireSaidKept(caller, before, after);
+      await requireSaidKept(caller, work, before, after);
       if (caller.session !== undefined) requireOwnWait(caller.session, before, after);
       assertBounded(before, after);
       return after;

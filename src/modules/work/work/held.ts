@@ -14,7 +14,7 @@ export const isHold = (label: string): boolean => label.startsWith('hold:') || N
 /** The holds that drains set: they go with their unit. */
 export const DRAIN_HOLD = 'hold:drain:';
 
-/** A session lets nothing go that a drain has for itself. @throws ProblemError forbidden for a change of labels that takes such a hold away */
+/** A session lets nothing go that a drain has for itself, nor holds as drains do. @throws ProblemError forbidden for a change of labels that takes such a hold away, or sets one */
 export function requireHoldsKept(
   { session }: Pick<Principal, 'session'>,
   { id, labels }: Pick<BeadRecord, 'id' | 'labels'>,
@@ -24,6 +24,17 @@ export function requireHoldsKept(
   const after = labelsAfter(labels, change);
   const gone = labels.find((label) => label.startsWith(DRAIN_HOLD) && !after.has(label));
   if (gone !== undefined) throw problem('forbidden', `bead ${id} is held by a drain, which sessions leave to let it go (${gone})`);
+  requireNoDrainHold(
+    { session },
+    [...after].filter((label) => !labels.includes(label)),
+  );
+}
+
+/** No session could take it away again. @throws ProblemError forbidden for a session that would set a hold as drains do */
+export function requireNoDrainHold({ session }: Pick<Principal, 'session'>, added: readonly string[]): void {
+  const hold = added.find((label) => label.startsWith(DRAIN_HOLD));
+  if (session !== undefined && hold !== undefined)
+    throw problem('forbidden', `only a drain holds beads for itself: sessions set no ${hold}`);
 }
 
 /** Why a session may not change a bead: somebody else has it under way. */
@@ -52,9 +63,10 @@ export function requireNotOthers(caller: Pick<Principal, 'session'>, bead: BeadR
 
 /**
  * What a session may not do to the status of a bead: change that of what others have under way, open a gate of a run, begin or close a step that still waits or that
- * its run decides, end a run that has such a step or a gate before it, or what others have under way in it, or block that by opening a bead again. Asked before the
- * change, as what follows from it is part of it.
+ * its run decides, begin what a drain holds, open a step again that others have closed with its outcome, end a run at a gate, as completed with such a step or a
+ * gate before it, or with what others have under way in it, or block that by opening a bead again. Asked before the change, as what follows from it is part of it.
  *
+ * @param outcome what the bead says by then of what has come of it
  * @throws ProblemError forbidden
  */
 export async function requireMayBecome(
@@ -62,20 +74,31 @@ export async function requireMayBecome(
   work: Work,
   bead: BeadRecord,
   status: string | undefined,
+  outcome?: string,
 ): Promise<void> {
-  const why = session && status && (await whyNotBecome(session, work, bead, status));
+  const why = session && status && (await whyNotBecome(session, work, bead, status, outcome));
   if (why) throw problem('forbidden', why);
 }
 
 /** Why a session may not give a bead a status; undefined where it may. */
-export async function whyNotBecome(session: SessionCaller, work: Work, bead: BeadRecord, status: string): Promise<string | undefined> {
+export async function whyNotBecome(
+  session: SessionCaller,
+  work: Work,
+  bead: BeadRecord,
+  status: string,
+  outcome = bead.metadata[OUTCOME],
+): Promise<string | undefined> {
   if (status === bead.status) return undefined;
   const { id, run_id: run } = bead;
   const kept = whyHeld(session, bead) ?? (isGate(bead) ? leftToOthers(bead) : undefined);
   if (kept !== undefined) return kept;
   const decided = await whyDecided(work, [bead]);
   if (decided !== undefined) return decided;
+  const hold = status === 'in_progress' ? bead.labels.find((label) => label.startsWith(DRAIN_HOLD)) : undefined;
+  if (hold !== undefined) return `bead ${id} is held by a drain, which has it for itself (${hold})`;
   if (bead.status === 'closed') {
+    if (await isSaidByOther(session, work, bead))
+      return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
     const held = await work.heldBehind(id, session.names);
     if (held === undefined) return undefined;
     const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
@@ -85,7 +108,7 @@ export async function whyNotBecome(session: SessionCaller, work: Work, bead: Bea
   if (waits !== undefined || status !== 'closed') return waits;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
-  const held = await work.heldWithin(id, session.names);
+  const held = await work.heldWithin(id, session.names, endsAs(outcome) === 'pass');
   if (held === undefined) return undefined;
   return held.gate
     ? `run ${id} has yet to pass ${held.id}, which sessions neither open nor decide`
@@ -141,17 +164,41 @@ export async function requireOnTurn({ session }: Pick<Principal, 'session'>, wor
   if (why) throw problem('forbidden', why);
 }
 
-const isSaid = (key: string): boolean => key === 'gc.outcome' || key === 'gc.output_json' || key.startsWith('gc.failure_');
+const OUTCOME = 'gc.outcome';
 
-/** What a step was closed with decides how its run goes on: a session says it as it closes the step. @throws ProblemError forbidden for a change of it later */
-export function requireSaidKept({ session }: Pick<Principal, 'session'>, before: BeadRecord, after: BeadRecord): void {
+const isSaid = (key: string): boolean => key === OUTCOME || key === 'gc.output_json' || key.startsWith('gc.failure_');
+
+/** How a run ends whose root somebody closes, by what the root says then. */
+export const endsAs = (said: string | undefined): 'pass' | 'fail' | 'skipped' | 'canceled' =>
+  said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
+
+/** Of a run that goes on, a step that was closed with its outcome, and is not the session's. */
+async function isSaidByOther({ names }: SessionCaller, work: Work, { id, run_id: run, assignee, metadata }: BeadRecord): Promise<boolean> {
+  if (run === null || run === id || metadata[OUTCOME] === undefined || (assignee !== null && names.includes(assignee))) return false;
+  return work.goesOn(run);
+}
+
+/**
+ * What a step was closed with decides how its run goes on: a session says it as it closes the step, and takes none over that is not its own, which it could open
+ * again then. @throws ProblemError forbidden for a change of it later
+ */
+export async function requireSaidKept(
+  { session }: Pick<Principal, 'session'>,
+  work: Work,
+  before: BeadRecord,
+  after: BeadRecord,
+): Promise<void> {
   const { id, run_id: run } = before;
-  if (session === undefined || run === null || before.status !== 'closed' || after.status !== 'closed') return;
+  if (session === undefined || run === null || run === id || before.status !== 'closed' || after.status !== 'closed') return;
   const changed = Object.keys({ ...before.metadata, ...after.metadata }).find(
     (key) => isSaid(key) && before.metadata[key] !== after.metadata[key],
   );
-  if (changed !== undefined)
-    throw problem('forbidden', `bead ${id} is a closed step of run ${run}, of which sessions change no outcome (${changed})`);
+  const reason = before.metadata.close_reason;
+  const step = `bead ${id} is a closed step of run ${run}${reason === undefined ? '' : ` (${reason})`}`;
+  if (changed !== undefined && (await work.goesOn(run)))
+    throw problem('forbidden', `${step}, of which sessions change no outcome (${changed})`);
+  if (before.assignee !== after.assignee && (await isSaidByOther(session, work, before)))
+    throw problem('forbidden', `${step} that is not yours: sessions leave it with its outcome (${before.metadata[OUTCOME]})`);
 }
 
 /**

@@ -262,30 +262,35 @@ export class WorkRepository {
   }
 
   /**
-   * What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or that the run has yet
-   * to pass: a gate, also one that it is not at yet, or a step that it decides. What ends with its source has no gate then.
+   * What would end with the run that a bead is the root of, or those that end with it: the first that others than `names` have under way, or a gate that the run is
+   * at. Where the run would end as completed (`passes`), also what it has yet to pass: a gate that it is not at yet, or a step that it decides.
    */
-  async heldWithin(tx: Tx, streamId: number, id: string, names: readonly string[]): Promise<Held | undefined> {
+  async heldWithin(tx: Tx, streamId: number, id: string, names: readonly string[], passes: boolean): Promise<Held | undefined> {
     const { rows } = await sql<Held>`
       select b.id, b.assignee, k.gate from runs r join beads b on b.stream_id = r.stream_id and b.run_id = r.id and b.id <> ${id}
-      cross join lateral (select b.issue_type = 'gate' or exists (
-        select from run_steps s where s.stream_id = b.stream_id and s.bead_id = b.id and ${DECIDED}) as gate) k
+      cross join lateral (select bead_is_gate(b) or ${passes} and r.id = ${id} and (b.issue_type = 'gate' or exists (
+        select from run_steps s where s.stream_id = b.stream_id and s.bead_id = b.id and ${DECIDED})) as gate) k
       where r.stream_id = ${streamId} and r.outcome is null and r.id in (
           select ${id}
           union select s.id from runs s
-          where s.stream_id = ${streamId} and s.source_id = ${id} and s.outcome is null and (s.compiler = 1 or s.root_only)
-            and not exists (select from beads g where g.stream_id = s.stream_id and g.run_id = s.id and g.issue_type = 'gate' and g.status <> 'closed'))
+          where s.stream_id = ${streamId} and s.source_id = ${id} and s.outcome is null and s.gates = 0 and (s.compiler = 1 or s.root_only))
         and b.status <> 'closed' and ((b.status = 'in_progress' and b.assignee <> all(${[...names]}::text[])) or k.gate)
       order by b.id limit 1`.execute(tx);
     return rows[0];
   }
 
-  /** One of these beads that is a step which its run decides itself. */
+  /** One of these beads that is a step which its run, which goes on, decides itself. */
   async decidedAmong(tx: Tx, streamId: number, ids: readonly string[]): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
-      select s.bead_id as id from run_steps s where s.stream_id = ${streamId} and s.bead_id = any(${[...ids]}::text[]) and ${DECIDED}
+      select s.bead_id as id from run_steps s join runs r on r.stream_id = s.stream_id and r.id = s.run_id and r.outcome is null
+      where s.stream_id = ${streamId} and s.bead_id = any(${[...ids]}::text[]) and ${DECIDED}
       order by s.bead_id limit 1`.execute(tx);
     return rows[0]?.id;
+  }
+
+  async goesOn(tx: Tx, streamId: number, run: string): Promise<boolean> {
+    const { rows } = await sql`select from runs where stream_id = ${streamId} and id = ${run} and outcome is null`.execute(tx);
+    return rows.length === 1;
   }
 
   async hasLiveRun(tx: Tx, streamId: number, id: string): Promise<boolean> {

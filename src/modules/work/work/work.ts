@@ -324,14 +324,19 @@ export class Work {
     return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
   }
 
-  /** What others than `names` have under way, or a run has yet to pass, that ends when `id` is closed. */
-  heldWithin(id: string, names: readonly string[]): Promise<Held | undefined> {
-    return this.repository.heldWithin(this.tx, this.city.streamId, id, names);
+  /** What others than `names` have under way, or a run waits at, that ends when `id` is closed; what its run has yet to pass too, where that `passes` then. */
+  heldWithin(id: string, names: readonly string[], passes: boolean): Promise<Held | undefined> {
+    return this.repository.heldWithin(this.tx, this.city.streamId, id, names, passes);
   }
 
-  /** One of these beads that is a step which its run decides itself. */
+  /** One of these beads that is a step which its run, which goes on, decides itself. */
   decidedAmong(ids: readonly string[]): Promise<string | undefined> {
     return this.repository.decidedAmong(this.tx, this.city.streamId, ids);
+  }
+
+  /** Whether a run has not ended. */
+  goesOn(run: string): Promise<boolean> {
+    return this.repository.goesOn(this.tx, this.city.streamId, run);
   }
 
   /** Whether a run that was launched for the bead goes on. */
