@@ -280,6 +280,8 @@ describe('a step that its run decides', () => {
     await changes.close(as(c!), 'done');
     expect(await runs.run(run.id)).toMatchObject({ status: 'failed' });
     expect((await h.bead(b)).metadata['gc.outcome']).toBe('skipped');
+    // What has ended decides nothing any more.
+    expect((await changes.relabel(as(control), { addLabels: ['seen'] })).bead.labels).toEqual(['seen']);
   });
 
   // Guard: nor does a run end it that a session has launched for it.

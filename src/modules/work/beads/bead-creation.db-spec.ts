@@ -229,13 +229,16 @@ describe('an Idempotency-Key', () => {
   });
 
   // Guard: what a wait tells comes from the service, so no session makes one for another.
-  it('makes no wait for a session, which would tell another one whatever it likes', async () => {
+  it('makes no wait for a session, which would tell another one whatever it likes, and no hold of a drain', async () => {
     const { create } = aProcess();
     const session = { id: 'al-900', pk: 1, city: 'alpha', streamId: fixture.city.streamId, agentName: 'mayor', names: ['mayor'] };
     const wait = { title: 'x', type: 'gate', labels: ['a', 'gc:wait'], metadata: { state: 'ready', session_id: 'deacon' } };
     const { id } = await create({ ...wait, labels: ['a'] }, undefined, 'alpha', session);
     for (const needs of [[], [id]])
       await expect(create({ ...wait, needs }, undefined, 'alpha', session)).rejects.toMatchObject({ problem: 'forbidden' });
+    await expect(create({ title: 'x', labels: ['hold:drain:al-1'] }, undefined, 'alpha', session)).rejects.toMatchObject({
+      detail: 'forbidden: only a drain holds beads for itself: sessions set no hold:drain:al-1',
+    });
     expect((await rows()).rows).toHaveLength(1);
     await create(wait);
   });
