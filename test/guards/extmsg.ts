@@ -34,6 +34,22 @@ export const EXTMSG: readonly Guard[] = [
     name: 'come once under one key',
   },
   {
+    guard: 'A batch of messages has as much as one transaction can tell their members.',
+    file: 'src/modules/integrations/extmsg/inbound/batch.ts',
+    find: 'if (this.takings.size > 0 && this.#told + told > MOST_TOLD) {',
+    replace: 'if (this.takings.size > 0 && this.#told + told < 0 * MOST_TOLD) {',
+    test: BATCHES,
+    name: 'tells no more at once than a transaction can bear',
+  },
+  {
+    guard: 'What one message tells many members is bounded.',
+    file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
+    find: 'Math.floor(MOST_TOLD / Math.max(members, 1))',
+    replace: 'MOST_TOLD',
+    test: 'src/modules/integrations/extmsg/deliveries/notice.spec.ts',
+    name: 'is cut where',
+  },
+  {
     guard: 'Messages of a batch do not wait for the events of one city.',
     file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
     find: 'this.#take(tx, rest, records, !shared)',
@@ -68,8 +84,8 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Conversations that are remembered are not long.',
     file: 'src/modules/integrations/extmsg/inbound/known-conversations.ts',
-    find: ' || lengthOf(found.binding?.metadata) > MOST_METADATA) return;',
-    replace: ' || lengthOf(found.binding?.metadata) < 0 * MOST_METADATA) return;',
+    find: ' || lengthOf(found.binding?.metadata) > MOST_METADATA)',
+    replace: ' || lengthOf(found.binding?.metadata) < 0 * MOST_METADATA)',
     test: 'src/modules/integrations/extmsg/inbound/known-conversations.spec.ts',
   },
   {

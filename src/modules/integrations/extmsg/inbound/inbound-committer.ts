@@ -6,6 +6,7 @@ import { afterCommit, PREPARES, Transactions, type Tx } from '../../../../platfo
 import { preparing } from '../../../../platform/turns/preparing.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
+import { content } from '../deliveries/notice.js';
 import { TellingService } from '../deliveries/telling.service.js';
 import { textOf } from '../conversations/conversation.js';
 import { Batch, type Outcome } from './batch.js';
@@ -47,8 +48,10 @@ export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
   /** Undefined where it has to be taken alone: nothing has been done about it then. */
   async receive(intake: Intake): Promise<InboundResult | undefined> {
     const { message } = intake;
-    const bytes = message.text.length + JSON.stringify(message.attachments ?? []).length + 1_000;
+    const said = content(message.text).length + JSON.stringify(message.attachments ?? []).length + 1_000;
     for (let busy = 0; busy < TRIES;) {
+      // Each member is told all of it. Where nobody knows yet how many there are, the batch finds out.
+      const bytes = said * (1 + this.#known.membersOf(knownAs(intake)));
       let outcome = await this.commit(intake, bytes);
       if (outcome === 'blocked') outcome = await this.commit(intake, bytes, true);
       if (typeof outcome === 'object') {
@@ -99,7 +102,8 @@ export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
       // Nobody is answered by what is only remembered.
       batch.decide(nth, intake, found);
       const taking = batch.takings.get(nth);
-      if (taking === undefined) unlike.add(key);
+      if (batch.isFull) outcomes.set(nth, 'again');
+      else if (taking === undefined) unlike.add(key);
       else expected.set(nth, { taking, found, onceKey: intake.onceKey });
     }
     for (const { nth, key } of given) if (unlike.has(key)) expected.delete(nth);
