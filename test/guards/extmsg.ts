@@ -3,6 +3,8 @@ import type { Guard } from './guard.js';
 const BINDINGS = 'test/e2e/extmsg.e2e-spec.ts';
 const INBOUND = 'test/e2e/extmsg-inbound.e2e-spec.ts';
 const BATCHES = 'src/modules/integrations/extmsg/inbound/inbound-committer.db-spec.ts';
+const DELIVERIES = 'src/modules/integrations/extmsg/deliveries/deliveries.db-spec.ts';
+const DELIVERIES_SQL = 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
 const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
@@ -48,6 +50,14 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'MOST_TOLD',
     test: 'src/modules/integrations/extmsg/deliveries/notice.spec.ts',
     name: 'is cut where',
+  },
+  {
+    guard: 'Many members of one city take no other city its turn.',
+    file: DELIVERIES_SQL,
+    find: 'order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit',
+    replace: 'order by f.pk limit',
+    test: DELIVERIES,
+    name: 'of each city in turn',
   },
   {
     guard: 'Messages of a batch do not wait for the events of one city.',

@@ -55,6 +55,16 @@ describe('what waits for members', () => {
     expect(await due()).toEqual(['beta-m-2', 'alpha-m-1', 'beta-M-1']);
   });
 
+  // Guard: a city of which many are due has no more places than it needs where others have some.
+  it('of each city in turn, where there are more than are asked for', async () => {
+    for (let n = 1; n <= 100; n++) await wait('alpha', `m-${n}`, 2);
+    await wait('beta', 'm', 1);
+    await wait('gamma', 'm', 1);
+    expect(await due(4)).toEqual(['alpha-m-1-1', 'alpha-m-2-1', 'beta-m-1', 'gamma-m-1']);
+    const all = await due();
+    expect([all.length, all.slice(-2)]).toEqual([100, ['beta-m-1', 'gamma-m-1']]);
+  });
+
   // Guard: a city that is suspended has very much that waits, and it is looked at each second.
   it.each(['before', 'after'])('is found without reading all that waits, %s the table is analyzed', async (when) => {
     await wait('alpha', 'm', 5_000);

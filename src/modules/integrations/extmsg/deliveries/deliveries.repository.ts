@@ -84,8 +84,8 @@ export class DeliveriesRepository {
   readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
 
   /**
-   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Each member is found by one look into
-   * the index: a city that is suspended may have a million that wait.
+   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, those of each
+   * from the oldest on. Each member is found by one look into the index: a city that is suspended may have a million that wait.
    */
   async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
     const { rows } = await sql<DeliveryRow & { city: string }>`
@@ -97,7 +97,9 @@ export class DeliveriesRepository {
           order by ${LINE} limit 1) n
       )
       select ${ROW}, e.name as city
-      from (select f.pk from first f where f.not_before <= clock_timestamp() order by f.pk limit ${limit}) f
+      from (
+        select f.pk from first f where f.not_before <= clock_timestamp()
+        order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit ${limit}) f
       cross join lateral (select * from extmsg_deliveries w where w.pk = f.pk limit 1) d
       join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
       order by d.pk`.execute(db);
