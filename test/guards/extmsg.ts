@@ -52,6 +52,22 @@ export const EXTMSG: readonly Guard[] = [
     name: 'is cut where',
   },
   {
+    guard: 'Who has left a conversation is told nothing of what waited for him.',
+    file: DELIVERIES_SQL,
+    find: 'm.selector = d.selector and m.closed_at is null)',
+    replace: 'm.selector = d.selector)',
+    test: DELIVERIES,
+    name: 'says whether its member is one still',
+  },
+  {
+    guard: 'Who takes over a conversation hears what waited.',
+    file: 'src/modules/integrations/extmsg/bindings/bindings.service.ts',
+    find: 'if (active !== undefined) await this.#handOver(',
+    replace: "if (active?.id === '') await this.#handOver(",
+    test: INBOUND,
+    name: 'is told nothing of what waited, and who has it now is',
+  },
+  {
     guard: 'Many members of one city take no other city its turn.',
     file: DELIVERIES_SQL,
     find: 'order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit',

@@ -65,6 +65,44 @@ describe('what waits for members', () => {
     expect([all.length, all.slice(-2)]).toEqual([100, ['beta-m-1', 'gamma-m-1']]);
   });
 
+  it('says whether its member is one still', async () => {
+    for (const member of ['here', 'gone', 'nobody']) await wait('alpha', member, 1);
+    await sql`
+      insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence, closed_at)
+      select c.stream_id, c.pk, m, '{group}', 0, case m when 'gone' then now() end from event_streams e
+      join extmsg_conversations c on c.stream_id = e.id, unnest(array['here', 'gone']) m where e.name = 'alpha'`.execute(db);
+    expect((await repository.due(db, 100)).map(({ selector, member }) => [selector, member])).toEqual([
+      ['here', true],
+      ['gone', false],
+      ['nobody', false],
+    ]);
+  });
+
+  it('is for who has the conversation next, but for what he or the one before is told all the same', async () => {
+    await wait('alpha', 'm', 3);
+    await wait('alpha', 'next', 1, 2);
+    await wait('beta', 'm', 1);
+    await sql`update extmsg_deliveries set state = 'delivered' where id = 'alpha-m-3'`.execute(db);
+    await sql`update extmsg_deliveries set not_before = now() + interval '1 hour', attempts = 4, error_code = 'waiting', error = 'x'`.execute(
+      db,
+    );
+    const { rows } = await sql<{ pk: number; stream_id: number }>`
+      select c.pk, c.stream_id from extmsg_conversations c join event_streams e on e.id = c.stream_id where e.name = 'alpha'`.execute(db);
+    const handOver = async (): Promise<unknown> => {
+      await repository.handOver(db as unknown as Tx, rows[0]!, 'm', { selector: 'next', sessionPk: null });
+      return (await sql<{ id: string; selector: string }>`select id, selector from extmsg_deliveries order by pk`.execute(db)).rows
+        .filter(({ id }) => id.includes('-m-'))
+        .map(({ selector }) => selector);
+    };
+    await sql`
+      insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence)
+      values (${rows[0]!.stream_id}, ${rows[0]!.pk}, 'm', '{group}', 0)`.execute(db);
+    expect(await handOver()).toEqual(['m', 'm', 'm', 'm']);
+    await sql`update extmsg_memberships set closed_at = now()`.execute(db);
+    expect(await handOver()).toEqual(['next', 'm', 'm', 'm']);
+    expect(await repository.due(db, 100)).toMatchObject([{ id: 'alpha-m-1', attempts: 0, error_code: null, error: null }]);
+  });
+
   // Guard: a city that is suspended has very much that waits, and it is looked at each second.
   it.each(['before', 'after'])('is found without reading all that waits, %s the table is analyzed', async (when) => {
     await wait('alpha', 'm', 5_000);

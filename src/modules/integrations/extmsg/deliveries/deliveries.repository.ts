@@ -51,11 +51,20 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
+/** The oldest that waits for a member. */
+export interface Due extends DeliveryRow {
+  readonly city: string;
+  /** He is one still. */
+  readonly member: boolean;
+}
+
 /** How long somebody is tried to be told. */
 const LIFE = sql`interval '24 hours'`;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.sequence, d.selector, d.session_pk, d.session_id, d.body,
   d.message_id, d.attempts, d.error_code, d.error, d.created_at, d.not_before, d.deadline, d.ended_at, d.deadline < clock_timestamp() as overdue,
   c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+const IS_MEMBER = sql`exists (select from extmsg_memberships m
+  where m.conversation_pk = d.conversation_pk and m.selector = d.selector and m.closed_at is null)`;
 const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
 
 /** Waits for a member; in the order of the index of those. */
@@ -87,8 +96,8 @@ export class DeliveriesRepository {
    * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, those of each
    * from the oldest on. Each member is found by one look into the index: a city that is suspended may have a million that wait.
    */
-  async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
-    const { rows } = await sql<DeliveryRow & { city: string }>`
+  async due(db: Kysely<Database>, limit: number): Promise<Due[]> {
+    const { rows } = await sql<Due>`
       with recursive first as (
         (select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)
         union all
@@ -96,7 +105,7 @@ export class DeliveriesRepository {
           select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} and (w.stream_id, w.selector) > (f.stream_id, f.selector)
           order by ${LINE} limit 1) n
       )
-      select ${ROW}, e.name as city
+      select ${ROW}, ${IS_MEMBER} as member, e.name as city
       from (
         select f.pk from first f where f.not_before <= clock_timestamp()
         order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit ${limit}) f
@@ -123,17 +132,17 @@ export class DeliveriesRepository {
   }
 
   /**
-   * One that waits, locked until the commit. `told`: another delivery tells that session of the entry; `waiting`: how many messages wait for it,
-   * counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
+   * One that waits, locked until the commit. `member`: whoever is to be told is one of the conversation still; `told`: another delivery tells
+   * that session of the entry; `waiting`: how many messages wait for it, counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
    */
   async lockPending(
     tx: Tx,
     pk: number,
     sessionPk: number,
     limit: number,
-  ): Promise<(DeliveryRow & { readonly told: boolean; readonly waiting: number }) | undefined> {
-    const { rows } = await sql<DeliveryRow & { told: boolean; waiting: number }>`
-      select ${ROW},
+  ): Promise<(DeliveryRow & { readonly member: boolean; readonly told: boolean; readonly waiting: number }) | undefined> {
+    const { rows } = await sql<DeliveryRow & { member: boolean; told: boolean; waiting: number }>`
+      select ${ROW}, ${IS_MEMBER} as member,
         exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
           and o.session_pk = ${sessionPk} and o.direction <> 'outbound' and o.pk <> d.pk) as told,
         (select count(*)::int from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
@@ -192,6 +201,25 @@ export class DeliveriesRepository {
       where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and selector = ${from.id} and session_pk = ${from.pk}`.execute(
       tx,
     );
+  }
+
+  /**
+   * What waits for one member, who has left, is for another, who has the conversation now; at once, whatever kept the one before. What the
+   * other is told already stays, and is told nobody.
+   */
+  async handOver(
+    tx: Tx,
+    at: { readonly pk: number; readonly stream_id: number },
+    from: string,
+    to: { readonly selector: string; readonly sessionPk: number | null },
+  ): Promise<void> {
+    await sql`
+      update extmsg_deliveries d set selector = ${to.selector}, session_pk = ${to.sessionPk}, attempts = 0, not_before = clock_timestamp(),
+        error_code = null, error = null
+      where d.stream_id = ${at.stream_id} and d.selector = ${from} and d.state = 'pending' and d.direction <> 'outbound'
+        and d.conversation_pk = ${at.pk} and not ${IS_MEMBER}
+        and not exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
+          and o.direction <> 'outbound' and (o.selector = ${to.selector} or o.session_pk = ${to.sessionPk}))`.execute(tx);
   }
 
   /** Newest first. */
