@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../../platform/database/database.js';
 import { fitted, fitting, wholePage, type Fitted } from '../../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
@@ -58,6 +58,9 @@ export interface Due extends DeliveryRow {
   readonly member: boolean;
 }
 
+/** One that waited for a member when it was looked at. It may be for another by now. */
+export type Seen = Pick<DeliveryRow, 'pk' | 'selector'>;
+
 /** How long somebody is tried to be told. */
 const LIFE = sql`interval '24 hours'`;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.sequence, d.selector, d.session_pk, d.session_id, d.body,
@@ -65,6 +68,8 @@ const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state
   c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
 const IS_MEMBER = sql`exists (select from extmsg_memberships m
   where m.conversation_pk = d.conversation_pk and m.selector = d.selector and m.closed_at is null)`;
+/** It waits still, and for whom it was seen to wait for. */
+const waitsFor = ({ pk, selector }: Seen): RawBuilder<unknown> => sql`d.pk = ${pk} and d.selector = ${selector} and d.state = 'pending'`;
 const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
 
 /** Waits for a member; in the order of the index of those. */
@@ -132,12 +137,12 @@ export class DeliveriesRepository {
   }
 
   /**
-   * One that waits, locked until the commit. `member`: whoever is to be told is one of the conversation still; `told`: another delivery tells
+   * One that waits for whom it was seen to wait for, locked until the commit. `member`: whoever is to be told is one of the conversation still; `told`: another delivery tells
    * that session of the entry; `waiting`: how many messages wait for it, counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
    */
   async lockPending(
     tx: Tx,
-    pk: number,
+    seen: Seen,
     sessionPk: number,
     limit: number,
   ): Promise<(DeliveryRow & { readonly member: boolean; readonly told: boolean; readonly waiting: number }) | undefined> {
@@ -147,31 +152,37 @@ export class DeliveriesRepository {
           and o.session_pk = ${sessionPk} and o.direction <> 'outbound' and o.pk <> d.pk) as told,
         (select count(*)::int from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
           limit ${limit}) w) as waiting
-      from ${FROM} where d.pk = ${pk} and d.state = 'pending' for no key update of d`.execute(tx);
+      from ${FROM} where ${waitsFor(seen)} for no key update of d`.execute(tx);
     return rows[0];
   }
 
-  async later(tx: Tx, pk: number, delayMs: number, code: string, error: string): Promise<void> {
+  async later(tx: Tx, seen: Seen, delayMs: number, code: string, error: string): Promise<void> {
     await sql`
-      update extmsg_deliveries set attempts = attempts + 1, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
-        error_code = ${code}, error = ${error} where pk = ${pk} and state = 'pending'`.execute(tx);
+      update extmsg_deliveries d set attempts = attempts + 1, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
+        error_code = ${code}, error = ${error} where ${waitsFor(seen)}`.execute(tx);
   }
 
-  /** Undefined when it has ended already. */
+  /** Undefined when it has ended already, or waits for another. */
   async end(
     tx: Tx,
-    which: { readonly pk: number } | { readonly messageId: string },
+    which: Seen | { readonly messageId: string },
     state: 'delivered' | 'failed' | 'skipped',
     failure?: { readonly code: string; readonly error: string },
   ): Promise<DeliveryRow | undefined> {
-    const own = 'pk' in which ? sql`d.pk = ${which.pk}` : sql`d.message_id = ${which.messageId} and d.state = 'queued'`;
+    const own = 'pk' in which ? waitsFor(which) : sql`d.message_id = ${which.messageId} and d.state = 'queued'`;
     const { rows } = await sql<DeliveryRow>`
       update extmsg_deliveries d set state = ${state}, error_code = ${failure?.code ?? null}, error = ${failure?.error ?? null},
         ended_at = clock_timestamp() from extmsg_conversations c
-      where c.pk = d.conversation_pk and ${own} and d.state in ('pending', 'queued') and d.direction <> 'outbound' returning ${ROW}`.execute(
-      tx,
-    );
+      where c.pk = d.conversation_pk and ${own} and d.direction <> 'outbound' returning ${ROW}`.execute(tx);
     return rows[0];
+  }
+
+  /** Who has left is not told. False where he is a member again, where it has ended, or waits for another. */
+  async skip(tx: Tx, seen: Seen, { code, error }: { readonly code: string; readonly error: string }): Promise<boolean> {
+    const { rows } = await sql`
+      update extmsg_deliveries d set state = 'skipped', error_code = ${code}, error = ${error}, ended_at = clock_timestamp()
+      where ${waitsFor(seen)} and d.direction <> 'outbound' and not ${IS_MEMBER} returning 1`.execute(tx);
+    return rows.length === 1;
   }
 
   /** What waits for a session that has ended. What has its pk while it waits goes by its id, in whose line it is found. */
@@ -204,8 +215,8 @@ export class DeliveriesRepository {
   }
 
   /**
-   * What waits for one member, who has left, is for another, who has the conversation now; at once, whatever kept the one before. What the
-   * other is told already stays, and is told nobody.
+   * What came from outside and waits for one member, who has left, is for another, who has the conversation now; at once, whatever kept the one
+   * before. What the other is told already stays, and is told nobody; so does what members have said: it may be his own.
    */
   async handOver(
     tx: Tx,
@@ -216,7 +227,7 @@ export class DeliveriesRepository {
     await sql`
       update extmsg_deliveries d set selector = ${to.selector}, session_pk = ${to.sessionPk}, attempts = 0, not_before = clock_timestamp(),
         error_code = null, error = null
-      where d.stream_id = ${at.stream_id} and d.selector = ${from} and d.state = 'pending' and d.direction <> 'outbound'
+      where d.stream_id = ${at.stream_id} and d.selector = ${from} and d.state = 'pending' and d.direction = 'inbound'
         and d.conversation_pk = ${at.pk} and not ${IS_MEMBER}
         and not exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
           and o.direction <> 'outbound' and (o.selector = ${to.selector} or o.session_pk = ${to.sessionPk}))`.execute(tx);

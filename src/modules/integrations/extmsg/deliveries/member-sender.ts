@@ -103,7 +103,8 @@ export class MemberSender implements OnApplicationBootstrap {
     const suspended = blockers(found.agent ?? undefined, found.rig);
     return this.sessions.run(city, actor, async (changes) => {
       const session = await changes.require(found.pk, due.selector);
-      const delivery = await this.repository.lockPending(changes.tx, due.pk, session.pk, FULL);
+      const delivery = await this.repository.lockPending(changes.tx, due, session.pk, FULL);
+      // Whoever has it by now is told with his own session.
       if (delivery === undefined) return false;
       if (!delivery.member) {
         await this.repository.end(changes.tx, delivery, 'skipped', NO_MEMBER);
@@ -122,7 +123,7 @@ export class MemberSender implements OnApplicationBootstrap {
       }
       const kept = keptBy(session, suspended, delivery.waiting);
       if (kept !== undefined) {
-        await this.repository.later(changes.tx, delivery.pk, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
+        await this.repository.later(changes.tx, delivery, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
         return false;
       }
       const { message } = await this.queue.enqueue(changes, session, {
@@ -137,19 +138,17 @@ export class MemberSender implements OnApplicationBootstrap {
 
   /** Nobody starts a session for what it is not told. */
   async #skip(due: Due): Promise<boolean> {
-    return this.sessions.runInAnyState(cityOf(due), 'reconciler', async (changes) => {
-      return (await this.repository.end(changes.tx, due, 'skipped', NO_MEMBER)) !== undefined;
-    });
+    return this.sessions.runInAnyState(cityOf(due), 'reconciler', ({ tx }) => this.repository.skip(tx, due, NO_MEMBER));
   }
 
   async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
     const city = cityOf(due);
     return this.sessions.runInAnyState(city, 'reconciler', async (changes) => {
       if (ended === undefined) {
-        await this.repository.later(changes.tx, due.pk, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
+        await this.repository.later(changes.tx, due, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
         return false;
       }
-      const gone = await this.repository.end(changes.tx, { pk: due.pk }, 'failed', ended);
+      const gone = await this.repository.end(changes.tx, due, 'failed', ended);
       if (gone !== undefined) changes.emit(deliveryFailed(city.stream, 'reconciler', gone, ended.code, ended.error));
       return gone !== undefined;
     });
