@@ -78,7 +78,7 @@ describe('what a member is told', () => {
     const long = bodies('&'.repeat(65_536));
     expect(long.reduce((sum, { length }) => sum + length, 0)).toBeLessThan((8 << 20) + 100 * 1_000);
     expect(long[99]).toMatch(
-      />\n(?:&amp;){16777}\n<\/external-message>\nIt is longer .* transcript .* --conversation-id C1 .* --after 6 --limit 1\nTo answer: /,
+      />\n(?:&amp;){16777}\n<\/external-message>\nIt is longer .* transcript .* --conversation-id C1 .* --after 6 --limit 1 --json\nTo answer: /,
     );
     const whole = bodies('x'.repeat(65_536));
     expect(whole[99]).toMatch(/x{65536}\n<attachment [^\n]*\n<\/external-message>\nTo answer: /);

@@ -73,7 +73,7 @@ export function sharedOf(told: Told, members = 1): Shared {
     last: [
       ...(fitting.length === said.length && fitting[0] === said[0]
         ? []
-        : [`It is longer than the block. All of it: svc extmsg transcript ${where} --after ${sequence - 1} --limit 1`]),
+        : [`It is longer than the block. All of it: svc extmsg transcript ${where} --after ${sequence - 1} --limit 1 --json`]),
       `To answer: svc extmsg send ${where} "your answer"`,
     ],
   };
