@@ -44,6 +44,22 @@ export const EXTMSG: readonly Guard[] = [
     name: 'tells no more at once than a transaction can bear',
   },
   {
+    guard: 'What is told many members keeps no other city from its place in a batch.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    find: 'this.commit(intake, bytes, bytes > HEAVY)',
+    replace: 'this.commit(intake, bytes, bytes < 0 * HEAVY)',
+    test: BATCHES,
+    name: 'is of others soon',
+  },
+  {
+    guard: 'A batch of known conversations that cannot be taken is tried again in parts.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    find: 'if (batch.isFull) left.push(nth);',
+    replace: "if (batch.isFull) outcomes.set(nth, 'again');",
+    test: BATCHES,
+    name: 'is tried again in parts',
+  },
+  {
     guard: 'What one message tells many members is bounded.',
     file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
     find: 'Math.floor(MOST_TOLD / Math.max(members, 1))',

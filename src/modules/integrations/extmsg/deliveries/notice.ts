@@ -33,7 +33,7 @@ export interface Shared {
 }
 
 /** Characters of what came from outside that one message may put into all that its members are told: 100 members have 64 KiB each. */
-const MOST_TOLD = 8 << 20;
+export const MOST_TOLD = 8 << 20;
 
 /** What may stand among the service's own words though nobody has it as a handle. */
 const NAME = /^[\p{L}\p{N}_.-]{1,64}$/u;

@@ -1,9 +1,7 @@
+import { MOST_TOLD } from '../deliveries/notice.js';
 import type { Found } from './found.js';
 import type { InboundResult } from './inbound.schemas.js';
 import { answer, routed, unrouted, type Intake, type Taking } from './intake.js';
-
-/** Characters that one transaction tells members, or what a single message does: each member is told all of it. Twice what a batch holds where that is known. */
-const MOST_TOLD = 8 << 20;
 
 /**
  * What has become of a message. `again`: one of the same batch comes under the same key, or the batch is full; it is decided with the next.
@@ -27,7 +25,7 @@ export class Batch {
   #told = 0;
   #full = false;
 
-  /** Nothing is taken any more: what came first in a conversation is told first. */
+  /** Nothing more is taken here: otherwise one might be told before another of its conversation that had no room. */
   get isFull(): boolean {
     return this.#full;
   }
@@ -50,6 +48,7 @@ export class Batch {
     });
     if (taking === undefined) return { taken: false, answer: unrouted(message, decision) };
     const told = taking.deliveries.reduce((sum, { body }) => sum + body.length, 0);
+    // Characters that one transaction tells members, or what a single message does. Twice what a batch holds where that is known.
     if (this.takings.size > 0 && this.#told + told > MOST_TOLD) {
       this.#full = true;
       return 'again';
