@@ -6015,7 +6015,7 @@ export interface components {
         /** @description How far a member has read. */
         ExtMsgTranscriptAckInputBody: {
             conversation: components["schemas"]["ConversationRef"];
-            /** @description Up to where it has been read. Absent or 0: all of it. */
+            /** @description Up to where it has been read. Absent, 0 or less than before: nothing changes. */
             sequence?: number;
             /** @description The member: a session, or the configured name that is one. */
             session_id: string;

@@ -1,6 +1,7 @@
 import { grouped } from './history-parts.js';
 import { CONVERSATIONS, ROUTED } from './messages-city.js';
 import type { DeliveryEnd, EntryEnd, MessagesHistory } from './messages-history.js';
+import { Holders } from './messages-holders.js';
 import { toldOf } from './messages-told.js';
 import type { Violations } from './violations.js';
 
@@ -18,22 +19,28 @@ export function checkMessageMembers(history: MessagesHistory, violations: Violat
     for (const [selector, both] of grouped(deliveries, (one) => one.selector))
       if (both.length > 1) violations.add('members told', `${selector} is told of ${key} ${both.length} times`, ...both);
   }
-  for (const delivery of own) ended(delivery, byEntry.get(keyOf(delivery))!, violations);
+  const holders = new Holders(history);
+  for (const delivery of own) ended(delivery, byEntry.get(keyOf(delivery))!, holders, violations);
   failures(history, violations);
-  audience(history, byEntry, violations);
+  audience(history, byEntry, holders, violations);
   steadyOnes(history, byEntry, violations);
   given(history, own, violations);
   for (const [line, deliveries] of grouped(own, ({ conversation, selector }) => `${conversation} ${selector}`))
-    inTurn(line, deliveries, violations);
+    inTurn(
+      line,
+      deliveries.filter((one) => !holders.mayBeHandedOver(one, byEntry.get(keyOf(one))!)),
+      violations,
+    );
 }
 
-function ended(delivery: DeliveryEnd, others: readonly DeliveryEnd[], violations: Violations): void {
+function ended(delivery: DeliveryEnd, others: readonly DeliveryEnd[], holders: Holders, violations: Violations): void {
   const { id, direction, state, code, message } = delivery;
   const wrong = (what: string): void => violations.add('members told', `${id} ${what}`, delivery);
   if (state === 'skipped') {
     const limited = code === 'fanout_limit' && direction === 'peer' && LIMITED.has(delivery.conversation);
     const told = code === 'told_already' && others.some((one) => one.id !== id && one.state !== 'skipped');
-    if (!limited && !told) wrong(`is skipped without a reason`);
+    const left = code === 'no_member' && holders.mayHaveLeft(delivery);
+    if (!limited && !told && !left) wrong(`is skipped without a reason`);
   } else if (state === 'delivered') {
     if (message !== 'delivered') wrong(`is delivered, and its message is ${message}`);
   } else if (state !== 'failed') wrong(`is ${state} at the end`);
@@ -61,8 +68,13 @@ function failures(history: MessagesHistory, violations: Violations): void {
       );
 }
 
-/** As many as the event says, with whom it was for among them. */
-function audience(history: MessagesHistory, byEntry: ReadonlyMap<string, readonly DeliveryEnd[]>, violations: Violations): void {
+/** As many as the event says, with whom it was for, or who has the conversation after him, among them. */
+function audience(
+  history: MessagesHistory,
+  byEntry: ReadonlyMap<string, readonly DeliveryEnd[]>,
+  holders: Holders,
+  violations: Violations,
+): void {
   const told = grouped(toldOf(history, 'extmsg.inbound'), ({ payload }) => `${payload.conversation_id} ${payload.sequence}`);
   for (const entry of history.entries.filter(({ kind }) => kind === 'inbound')) {
     const key = keyOf(entry);
@@ -74,7 +86,7 @@ function audience(history: MessagesHistory, byEntry: ReadonlyMap<string, readonl
       if (payload.members !== inbound.length)
         violations.add('members told', `${inbound.length} are told of ${key}, and not ${payload.members}`, entry, ...inbound);
       const target = payload.target_session || payload.target_agent;
-      if (!inbound.some(({ selector }) => selector === target))
+      if (!inbound.some((one) => one.selector === target || holders.mayBeHandedOver(one, inbound)))
         violations.add('members told', `${target}, whom ${key} is for, is not told of it`, entry);
     }
     for (const ask of history.asks)
@@ -116,7 +128,7 @@ function given({ prompts }: MessagesHistory, own: readonly DeliveryEnd[], violat
   }
 }
 
-/** Of one conversation a member is told in the order of its entries. */
+/** Of one conversation a member is told in the order of its entries, but for what waited for somebody else. */
 function inTurn(line: string, deliveries: readonly DeliveryEnd[], violations: Violations): void {
   const queued = deliveries.filter((one) => one.queued !== null).toSorted((a, b) => a.pk - b.pk);
   for (const [n, one] of queued.entries())

@@ -21,7 +21,11 @@ const ask = (h: MessagesHistory, kind: string, outcome = 'acknowledged'): Item<'
   last(h, 'asks', (one) => one.kind === kind && one.outcome === outcome);
 const fresh = (h: MessagesHistory): Item<'asks'> => last(h, 'asks', ({ kind, members }) => kind === 'inbound' && members !== undefined);
 const entry = (h: MessagesHistory, kind: string): Item<'entries'> => last(h, 'entries', (one) => one.kind === kind);
-const told = (h: MessagesHistory): Item<'deliveries'> => last(h, 'deliveries', ({ direction }) => direction === 'inbound');
+const told = (h: MessagesHistory): Item<'deliveries'> =>
+  last(h, 'deliveries', ({ direction, state }) => direction === 'inbound' && state === 'delivered');
+/** Who is a member from the beginning to the end. */
+const steady = (h: MessagesHistory): Item<'deliveries'> =>
+  last(h, 'deliveries', ({ direction, state, selector }) => direction === 'inbound' && state === 'delivered' && selector === 's2');
 /** A member whom a failure lists. */
 const lost = (h: MessagesHistory): Item<'deliveries'> =>
   last(h, 'deliveries', ({ direction, state }) => direction === 'peer' && state === 'failed');
@@ -135,6 +139,15 @@ export const MESSAGE_BUGS: Readonly<Record<string, readonly [Property, (history:
   'told and failed': ['members told', (h) => Object.assign(lost(h), { message: 'delivered' })],
   'told, and its message lost': ['members told', (h) => void (told(h).message = 'unconfirmed')],
   'skipped without a reason': ['members told', (h) => Object.assign(told(h), { state: 'skipped', code: 'told_already' })],
+  'skipped as who has left, and is there': ['members told', (h) => Object.assign(steady(h), { state: 'skipped', code: 'no_member' })],
+  'handed over to who has it not': [
+    'members told',
+    (h) => {
+      // Whom it is for is somebody who has the conversation, and nobody else is told.
+      const one = last(h, 'deliveries', (row) => row.direction === 'inbound' && row.state === 'delivered' && row.conversation === 'd1');
+      one.selector = 'h9';
+    },
+  ],
   'member for ever waiting': ['members told', (h) => void (told(h).state = 'queued')],
   'told of no entry': ['members told', (h) => void (told(h).sequence = 1e6)],
   'steady member forgotten': [
@@ -153,7 +166,7 @@ export const MESSAGE_BUGS: Readonly<Record<string, readonly [Property, (history:
   'told out of turn': [
     'in order',
     (h) => {
-      const one = told(h);
+      const one = steady(h);
       const before = h.deliveries.find((other) => other.conversation === one.conversation && other.selector === one.selector)!;
       [one.queued, (before as Writable<typeof before>).queued] = [before.queued, one.queued];
     },

@@ -57,12 +57,13 @@ export class MessagesModel {
     const { history } = this;
     const row = this.#row(at);
     const before = this.#holders.get(at.id);
+    const holder = isBound(at) ? this.#random.pick(HANDS) : ROUTED;
     if (before !== undefined) {
+      if (holder !== before.holder) this.#leave(at, before.holder, holder);
       this.#event('extmsg.unbound', at, { bindings: [{ conversation_id: at.id, binding_generation: before.generation }] });
       (history.bindings.find((one) => one.conversation === at.id && one.active) as Writable<MessagesHistory['bindings'][number]>).active =
         false;
     }
-    const holder = isBound(at) ? this.#random.pick(HANDS) : ROUTED;
     const generation = ++row.generation;
     this.#holders.set(at.id, { holder, generation });
     history.bindings.push({ conversation: at.id, holder, active: true, generation });
@@ -77,6 +78,20 @@ export class MessagesModel {
       status: 409,
       problem: true,
     });
+  }
+
+  /** What waits for who has a conversation is told the next, who was told more by then, or nobody. */
+  #leave(at: ChaosConversation, before: string, next: string): void {
+    this.#write(at);
+    const row = this.history.deliveries.findLast(
+      ({ conversation, selector }) => conversation === at.id && selector === before,
+    ) as Writable<DeliveryEnd>;
+    if (this.#random.chance(0.5)) return void Object.assign(row, { selector: next, queued: row.pk + 1e6 });
+    Object.assign(row, { state: 'skipped', code: 'no_member', queued: null, message: null });
+    this.history.prompts.splice(
+      this.history.prompts.findIndex(({ text }) => text === row.body),
+      1,
+    );
   }
 
   #members(at: ChaosConversation): string[] {

@@ -170,6 +170,42 @@ describe('what comes from outside', () => {
   });
 });
 
+describe('who has a conversation no more', () => {
+  // Guard: what waits for somebody is not told him once he has left.
+  it('is told nothing of what waited, and who has it now is', async () => {
+    const [left, handed] = [city.conversation(), city.conversation()];
+    const { ID } = (await a.post(city.ext('groups'), { root_conversation: left })).body;
+    for (const [handle, session_id] of Object.entries({ ops: 'mayor', dev: one }))
+      expect(outcome(await a.post(city.ext('participants'), { group_id: ID, handle, session_id }))).toBe(200);
+    await bind(handed, { agent_name: 'mayor' });
+    const mayors = async (c: Conversation): Promise<any[]> =>
+      (await city.deliveries(c.conversation_id)).filter(({ session }) => session === 'mayor');
+    expect(outcome(await a.post(city.path('agent/mayor/suspend')))).toBe(200);
+    try {
+      expect((await city.inbound(left, 'm-1', { explicit_target: 'ops', text: 'the salary of Bob' })).body).toMatchObject({ Members: 2 });
+      await city.inbound(handed, 'm-1');
+      await eventually(async () => (await mayors(left))[0]?.attempts > 0);
+      expect(await mayors(left)).toMatchObject([{ state: 'pending' }]);
+      // It comes after the one before it.
+      expect(await mayors(handed)).toMatchObject([{ state: 'pending' }]);
+      expect(outcome(await a.delete(city.ext('participants'), { group_id: ID, handle: 'ops' }))).toBe(200);
+      await bind(handed, { session_id: two, replace: true });
+    } finally {
+      expect(outcome(await a.post(city.path('agent/mayor/resume')))).toBe(200);
+    }
+    expect(
+      (await city.settled(left.conversation_id, 2)).map(({ session, state, error_code }) => [session, state, error_code]).sort(),
+    ).toEqual(
+      [
+        [one, 'delivered', undefined],
+        ['mayor', 'skipped', 'no_member'],
+      ].sort(),
+    );
+    expect((await city.settled(handed.conversation_id, 1)).map(({ session, state }) => [session, state])).toEqual([[two, 'delivered']]);
+    expect((await told(two, handed)).map(({ status }) => status)).toEqual(['delivered']);
+  });
+});
+
 describe('when a session ends', () => {
   // Guard: what a session has of conversations ends in the transaction in which it ends.
   it('its bindings, handles and memberships end with it', async () => {

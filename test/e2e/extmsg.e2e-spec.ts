@@ -198,10 +198,10 @@ describe('transcripts', () => {
     expect(numbers(await transcript(c, '&before_sequence=3&order=desc'))).toEqual([2, 1]);
     expect(numbers(await transcript(c, '&limit=-1&after_sequence=-7'))).toEqual([1, 2, 3, 4, 5]);
 
-    const ack = (sequence: number, session_id = one): Promise<Reply> =>
+    const ack = (sequence?: number, session_id = one): Promise<Reply> =>
       b.post(city.ext('transcript/ack'), { conversation: c, session_id, sequence });
     expect(numbers(await transcript(c, `&session_id=${one}`))).toEqual([1, 2, 3, 4, 5]);
-    for (const sequence of [3, 1, 3]) expect((await ack(sequence)).body).toEqual({ status: 'acked' });
+    for (const sequence of [3, 1, 0, undefined, 3]) expect((await ack(sequence)).body).toEqual({ status: 'acked' });
     expect(numbers(await transcript(c, `&session_id=${one}`))).toEqual([4, 5]);
     refused(await ack(6), 422, /ack sequence 6 exceeds head 5$/);
     refused(await ack(-1), 422, /sequence must be non-negative$/);

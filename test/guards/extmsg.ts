@@ -3,6 +3,8 @@ import type { Guard } from './guard.js';
 const BINDINGS = 'test/e2e/extmsg.e2e-spec.ts';
 const INBOUND = 'test/e2e/extmsg-inbound.e2e-spec.ts';
 const BATCHES = 'src/modules/integrations/extmsg/inbound/inbound-committer.db-spec.ts';
+const DELIVERIES = 'src/modules/integrations/extmsg/deliveries/deliveries.db-spec.ts';
+const DELIVERIES_SQL = 'src/modules/integrations/extmsg/deliveries/deliveries.repository.ts';
 const OUTBOUND = 'test/e2e/extmsg-outbound.e2e-spec.ts';
 const CONNECTED = 'test/e2e/extmsg-connected.e2e-spec.ts';
 const OFFERS = 'src/modules/integrations/extmsg/connected/offers.repository.ts';
@@ -32,6 +34,86 @@ export const EXTMSG: readonly Guard[] = [
     replace: '',
     test: BATCHES,
     name: 'come once under one key',
+  },
+  {
+    guard: 'A batch of messages has as much as one transaction can tell their members.',
+    file: 'src/modules/integrations/extmsg/inbound/batch.ts',
+    find: 'if (this.takings.size > 0 && this.#told + told > MOST_TOLD) {',
+    replace: 'if (this.takings.size > 0 && this.#told + told < 0 * MOST_TOLD) {',
+    test: BATCHES,
+    name: 'tells no more at once than a transaction can bear',
+  },
+  {
+    guard: 'What is told many members keeps no other city from its place in a batch.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    find: 'this.commit(intake, bytes, bytes > HEAVY)',
+    replace: 'this.commit(intake, bytes, bytes < 0 * HEAVY)',
+    test: BATCHES,
+    name: 'is of others soon',
+  },
+  {
+    guard: 'A batch of known conversations that cannot be taken is tried again in parts.',
+    file: 'src/modules/integrations/extmsg/inbound/inbound-committer.ts',
+    find: 'if (batch.isFull) left.push(nth);',
+    replace: "if (batch.isFull) outcomes.set(nth, 'again');",
+    test: BATCHES,
+    name: 'is tried again in parts',
+  },
+  {
+    guard: 'What one message tells many members is bounded.',
+    file: 'src/modules/integrations/extmsg/deliveries/notice.ts',
+    find: 'Math.floor(MOST_TOLD / Math.max(members, 1))',
+    replace: 'MOST_TOLD',
+    test: 'src/modules/integrations/extmsg/deliveries/notice.spec.ts',
+    name: 'is cut where',
+  },
+  {
+    guard: 'Who has left a conversation is told nothing of what waited for him.',
+    file: DELIVERIES_SQL,
+    find: 'm.selector = d.selector and m.closed_at is null)',
+    replace: 'm.selector = d.selector)',
+    test: DELIVERIES,
+    name: 'says whether its member is one still',
+  },
+  {
+    guard: 'Who had a conversation is not told what is for who has it now.',
+    file: DELIVERIES_SQL,
+    find: 'd.pk = ${pk} and d.selector = ${selector} and',
+    replace: 'd.pk = ${pk} and (d.selector = ${selector} or true) and',
+    test: DELIVERIES,
+    name: 'is left as it is',
+  },
+  {
+    guard: 'Who is a member again is not passed over.',
+    file: DELIVERIES_SQL,
+    find: ' and not ${IS_MEMBER} returning 1',
+    replace: ' returning 1',
+    test: DELIVERIES,
+    name: 'is left as it is',
+  },
+  {
+    guard: 'Who takes over a conversation is not told what members have said.',
+    file: DELIVERIES_SQL,
+    find: "d.state = 'pending' and d.direction = 'inbound'",
+    replace: "d.state = 'pending' and d.direction <> 'outbound'",
+    test: DELIVERIES,
+    name: 'is for nobody else where a member has said it',
+  },
+  {
+    guard: 'Who takes over a conversation hears what waited.',
+    file: 'src/modules/integrations/extmsg/bindings/bindings.service.ts',
+    find: 'if (active !== undefined) await this.#handOver(',
+    replace: "if (active?.id === '') await this.#handOver(",
+    test: INBOUND,
+    name: 'is told nothing of what waited, and who has it now is',
+  },
+  {
+    guard: 'Many members of one city take no other city its turn.',
+    file: DELIVERIES_SQL,
+    find: 'order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit',
+    replace: 'order by f.pk limit',
+    test: DELIVERIES,
+    name: 'of each city in turn',
   },
   {
     guard: 'Messages of a batch do not wait for the events of one city.',
@@ -68,8 +150,8 @@ export const EXTMSG: readonly Guard[] = [
   {
     guard: 'Conversations that are remembered are not long.',
     file: 'src/modules/integrations/extmsg/inbound/known-conversations.ts',
-    find: ' || lengthOf(found.binding?.metadata) > MOST_METADATA) return;',
-    replace: ' || lengthOf(found.binding?.metadata) < 0 * MOST_METADATA) return;',
+    find: ' || lengthOf(found.binding?.metadata) > MOST_METADATA)',
+    replace: ' || lengthOf(found.binding?.metadata) < 0 * MOST_METADATA)',
     test: 'src/modules/integrations/extmsg/inbound/known-conversations.spec.ts',
   },
   {

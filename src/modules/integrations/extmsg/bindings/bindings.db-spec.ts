@@ -6,6 +6,7 @@ import { sessionFixture, type SessionFixture } from '../../../sessions/messages/
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import type { ConversationRef } from '../conversations/conversations.schemas.js';
+import { DeliveriesRepository } from '../deliveries/deliveries.repository.js';
 import { GroupsRepository } from '../groups/groups.repository.js';
 import { GroupsService } from '../groups/groups.service.js';
 import { MembershipsRepository } from '../groups/memberships.repository.js';
@@ -27,7 +28,7 @@ beforeEach(async () => {
   const known = (): Promise<unknown> => Promise.resolve(ofSession(session));
   const targets = { session: known, known, either: known } as unknown as Targets;
   const [conversations, memberships] = [new ConversationsRepository(), new MembershipsRepository()];
-  bindings = new BindingsService(db, a.sessions, targets, conversations, new BindingsRepository(), memberships);
+  bindings = new BindingsService(db, a.sessions, targets, conversations, new BindingsRepository(), memberships, new DeliveriesRepository());
   groups = new GroupsService(db, a.sessions, targets, conversations, new GroupsRepository(), memberships);
 });
 afterEach(() => fixture.stop());

@@ -12,6 +12,7 @@ import { SessionChangesService } from '../../../sessions/session-store/session-c
 import { conversationOf, requireOwn, type ConversationRow } from '../conversations/conversation.js';
 import { ConversationsRepository } from '../conversations/conversations.repository.js';
 import { requireFew, tidyMetadata, type Metadata } from '../conversations/conversations.schemas.js';
+import { DeliveriesRepository } from '../deliveries/deliveries.repository.js';
 import { MembershipsRepository } from '../groups/memberships.repository.js';
 import { boundEvent, unboundEvent, type Telling, type UnboundReason } from './binding-events.js';
 import { toBinding } from './bindings.mapper.js';
@@ -50,6 +51,7 @@ export class BindingsService {
     private readonly conversations: ConversationsRepository,
     private readonly repository: BindingsRepository,
     private readonly memberships: MembershipsRepository,
+    private readonly deliveries: DeliveriesRepository,
   ) {}
 
   /** @throws ProblemError invalid_request, session_not_found, ambiguous; conflict where another has the conversation */
@@ -102,7 +104,14 @@ export class BindingsService {
     const generation = await this.conversations.nextGeneration(tx, at.pk);
     const bound = await this.repository.insert(tx, at, { id: newId('bind'), target, generation, metadata, expiresAt });
     await this.memberships.join(tx, at, target, 'binding');
+    if (active !== undefined) await this.#handOver(tx, at, active, target);
     return { bound, events: [...events, boundEvent(telling, bound)] };
+  }
+
+  /** Who has a conversation now hears what waited for who had it. */
+  #handOver(tx: Tx, at: ConversationRow, { session_id, agent_name }: BindingRow, { sessionPk, ...to }: Target): Promise<void> {
+    const before = selectorOf({ sessionId: session_id, agentName: agent_name });
+    return this.deliveries.handOver(tx, at, before, { selector: selectorOf(to), sessionPk });
   }
 
   /** Ends the binding of a locked conversation whose time is over. */

@@ -1,8 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { sql } from 'kysely';
+import { sql, type Kysely } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
+import { eventually } from '../../../../../test/support/sse.js';
 import { plansOf, rowsRead } from '../../../../../test/support/plans.js';
-import { createDb, createPool, type Db, type PgPool } from '../../../../platform/database/database.js';
+import { createDb, createPool, type Database, type Db, type PgPool } from '../../../../platform/database/database.js';
 import { Transactions, type Tx } from '../../../../platform/database/transactions.js';
 import { Failpoints } from '../../../../platform/failpoints/failpoints.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
@@ -35,6 +36,15 @@ describe('what waits for members', () => {
       select c.stream_id, c.pk, concat_ws('-', ${city}::text, ${member}::text, n), 'inbound', n, ${member}, 'x', now() + interval '1 hour'
       from event_streams e join extmsg_conversations c on c.stream_id = e.id, generate_series(${from}::int, ${from + count - 1}::int) n
       where e.name = ${city}`.execute(db);
+  const conversationOf = async (city: string): Promise<{ pk: number; stream_id: number }> =>
+    (
+      await sql<{ pk: number; stream_id: number }>`
+        select c.pk, c.stream_id from extmsg_conversations c join event_streams e on e.id = c.stream_id where e.name = ${city}`.execute(db)
+    ).rows[0]!;
+  const join = (at: { pk: number; stream_id: number }, selector: string, on: Kysely<Database> = db): Promise<unknown> =>
+    sql`
+      insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence)
+      values (${at.stream_id}, ${at.pk}, ${selector}, '{group}', 0)`.execute(on);
   const due = async (limit = 100): Promise<string[]> => (await repository.due(db, limit)).map(({ id }) => id);
   const isDue = async (): Promise<boolean | null> =>
     (await sql<{ due: boolean | null }>`select ${repository.isDue} as due`.execute(db)).rows[0]!.due;
@@ -53,6 +63,110 @@ describe('what waits for members', () => {
     await sql`update extmsg_deliveries set state = 'delivered' where id = 'beta-m-1'`.execute(db);
     await sql`update extmsg_deliveries set direction = 'outbound' where id = 'gamma-m-1'`.execute(db);
     expect(await due()).toEqual(['beta-m-2', 'alpha-m-1', 'beta-M-1']);
+  });
+
+  // Guard: a city of which many are due has no more places than it needs where others have some.
+  it('of each city in turn, where there are more than are asked for', async () => {
+    for (let n = 1; n <= 100; n++) await wait('alpha', `m-${n}`, 2);
+    await wait('beta', 'm', 1);
+    await wait('gamma', 'm', 1);
+    expect(await due(4)).toEqual(['alpha-m-1-1', 'alpha-m-2-1', 'beta-m-1', 'gamma-m-1']);
+    const all = await due();
+    expect([all.length, all.slice(-2)]).toEqual([100, ['beta-m-1', 'gamma-m-1']]);
+  });
+
+  it('says whether its member is one still', async () => {
+    for (const member of ['here', 'gone', 'nobody']) await wait('alpha', member, 1);
+    await sql`
+      insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence, closed_at)
+      select c.stream_id, c.pk, m, '{group}', 0, case m when 'gone' then now() end from event_streams e
+      join extmsg_conversations c on c.stream_id = e.id, unnest(array['here', 'gone']) m where e.name = 'alpha'`.execute(db);
+    expect((await repository.due(db, 100)).map(({ selector, member }) => [selector, member])).toEqual([
+      ['here', true],
+      ['gone', false],
+      ['nobody', false],
+    ]);
+  });
+
+  it('is for who has the conversation next, but for what he or the one before is told all the same', async () => {
+    await wait('alpha', 'm', 3);
+    await wait('alpha', 'next', 1, 2);
+    await wait('beta', 'm', 1);
+    await sql`update extmsg_deliveries set state = 'delivered' where id = 'alpha-m-3'`.execute(db);
+    await sql`update extmsg_deliveries set not_before = now() + interval '1 hour', attempts = 4, error_code = 'waiting', error = 'x'`.execute(
+      db,
+    );
+    const at = await conversationOf('alpha');
+    const handOver = async (): Promise<unknown> => {
+      await repository.handOver(db as unknown as Tx, at, 'm', { selector: 'next', sessionPk: null });
+      return (await sql<{ id: string; selector: string }>`select id, selector from extmsg_deliveries order by pk`.execute(db)).rows
+        .filter(({ id }) => id.includes('-m-'))
+        .map(({ selector }) => selector);
+    };
+    await join(at, 'm');
+    expect(await handOver()).toEqual(['m', 'm', 'm', 'm']);
+    await sql`update extmsg_memberships set closed_at = now()`.execute(db);
+    expect(await handOver()).toEqual(['next', 'm', 'm', 'm']);
+    expect(await repository.due(db, 100)).toMatchObject([{ id: 'alpha-m-1', attempts: 0, error_code: null, error: null }]);
+  });
+
+  it('is for nobody else where a member has said it', async () => {
+    await wait('alpha', 'm', 2);
+    await sql`update extmsg_deliveries set direction = 'peer' where id = 'alpha-m-1'`.execute(db);
+    await repository.handOver(db as unknown as Tx, await conversationOf('alpha'), 'm', { selector: 'next', sessionPk: null });
+    expect((await repository.due(db, 100)).map(({ id, selector }) => [id, selector])).toEqual([
+      ['alpha-m-1', 'm'],
+      ['alpha-m-2', 'next'],
+    ]);
+  });
+
+  describe('and was seen before it was handed over', () => {
+    const failure = { code: 'session_not_found', error: 'x' };
+    const next = { selector: 'next', sessionPk: null };
+
+    // Guard: who had a conversation is not told what waits for who has it now, and does not end it.
+    it('is left as it is', async () => {
+      const transactions = new Transactions(db, new Failpoints());
+      await wait('alpha', 'm', 1);
+      const at = await conversationOf('alpha');
+      await join(at, 'next');
+      const [seen] = await repository.due(db, 100);
+      await transactions.run((tx) => repository.handOver(tx, at, 'm', next));
+      const [now] = await repository.due(db, 100);
+      expect(now).toMatchObject({ pk: seen!.pk, selector: 'next', member: true });
+      await transactions.run(async (tx) => {
+        expect(await repository.lockPending(tx, seen!, 1, 500)).toBeUndefined();
+        expect(await repository.skip(tx, seen!, failure)).toBe(false);
+        expect(await repository.end(tx, seen!, 'failed', failure)).toBeUndefined();
+        await repository.later(tx, seen!, 60_000, failure.code, failure.error);
+        // Nor is it skipped by who has seen that its member had left, where he is back.
+        expect(await repository.skip(tx, now!, failure)).toBe(false);
+      });
+      expect(await repository.due(db, 100)).toEqual([now]);
+      expect(await transactions.run((tx) => repository.lockPending(tx, now!, 1, 500))).toMatchObject({ selector: 'next', member: true });
+    });
+
+    it('is left as it is, also by who waits for the hand-over', async () => {
+      const transactions = new Transactions(db, new Failpoints());
+      await wait('alpha', 'm', 1);
+      const at = await conversationOf('alpha');
+      const [seen] = await repository.due(db, 100);
+      const looks: Promise<unknown>[] = [];
+      await transactions.run(async (tx) => {
+        await repository.handOver(tx, at, 'm', next);
+        await join(at, 'next', tx);
+        looks.push(
+          transactions.run((other) => repository.lockPending(other, seen!, 1, 500)),
+          transactions.run((other) => repository.skip(other, seen!, failure)),
+        );
+        await eventually(async () => {
+          const { rows } = await pool.query(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+          return rows.length === looks.length;
+        });
+      });
+      expect(await Promise.all(looks)).toEqual([undefined, false]);
+      expect(await repository.due(db, 100)).toMatchObject([{ selector: 'next', member: true }]);
+    });
   });
 
   // Guard: a city that is suspended has very much that waits, and it is looked at each second.

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import type { Database } from '../../../../platform/database/database.js';
 import { fitted, fitting, wholePage, type Fitted } from '../../../../platform/database/page-bytes.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
@@ -51,11 +51,25 @@ export interface DeliveryFilter {
   readonly limit: number;
 }
 
+/** The oldest that waits for a member. */
+export interface Due extends DeliveryRow {
+  readonly city: string;
+  /** He is one still. */
+  readonly member: boolean;
+}
+
+/** One that waited for a member when it was looked at. It may be for another by now. */
+export type Seen = Pick<DeliveryRow, 'pk' | 'selector'>;
+
 /** How long somebody is tried to be told. */
 const LIFE = sql`interval '24 hours'`;
 const ROW = sql`d.pk, d.stream_id, d.conversation_pk, d.id, d.direction, d.state, d.sequence, d.selector, d.session_pk, d.session_id, d.body,
   d.message_id, d.attempts, d.error_code, d.error, d.created_at, d.not_before, d.deadline, d.ended_at, d.deadline < clock_timestamp() as overdue,
   c.scope_id, c.provider, c.account_id, c.conversation_id, c.parent_conversation_id, c.kind`;
+const IS_MEMBER = sql`exists (select from extmsg_memberships m
+  where m.conversation_pk = d.conversation_pk and m.selector = d.selector and m.closed_at is null)`;
+/** It waits still, and for whom it was seen to wait for. */
+const waitsFor = ({ pk, selector }: Seen): RawBuilder<unknown> => sql`d.pk = ${pk} and d.selector = ${selector} and d.state = 'pending'`;
 const FROM = sql`extmsg_deliveries d join extmsg_conversations c on c.pk = d.conversation_pk`;
 
 /** Waits for a member; in the order of the index of those. */
@@ -84,11 +98,11 @@ export class DeliveriesRepository {
   readonly isDue = sql<boolean>`(select true from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)`;
 
   /**
-   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Each member is found by one look into
-   * the index: a city that is suspended may have a million that wait.
+   * The oldest that waits for each member, where its time has come: what comes after it waits for it. Cities have them in turn, those of each
+   * from the oldest on. Each member is found by one look into the index: a city that is suspended may have a million that wait.
    */
-  async due(db: Kysely<Database>, limit: number): Promise<(DeliveryRow & { readonly city: string })[]> {
-    const { rows } = await sql<DeliveryRow & { city: string }>`
+  async due(db: Kysely<Database>, limit: number): Promise<Due[]> {
+    const { rows } = await sql<Due>`
       with recursive first as (
         (select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} order by ${LINE} limit 1)
         union all
@@ -96,8 +110,10 @@ export class DeliveriesRepository {
           select ${LINE}, w.not_before from extmsg_deliveries w where ${WAITS} and (w.stream_id, w.selector) > (f.stream_id, f.selector)
           order by ${LINE} limit 1) n
       )
-      select ${ROW}, e.name as city
-      from (select f.pk from first f where f.not_before <= clock_timestamp() order by f.pk limit ${limit}) f
+      select ${ROW}, ${IS_MEMBER} as member, e.name as city
+      from (
+        select f.pk from first f where f.not_before <= clock_timestamp()
+        order by row_number() over (partition by f.stream_id order by f.pk), f.pk limit ${limit}) f
       cross join lateral (select * from extmsg_deliveries w where w.pk = f.pk limit 1) d
       join extmsg_conversations c on c.pk = d.conversation_pk join event_streams e on e.id = d.stream_id
       order by d.pk`.execute(db);
@@ -121,46 +137,52 @@ export class DeliveriesRepository {
   }
 
   /**
-   * One that waits, locked until the commit. `told`: another delivery tells that session of the entry; `waiting`: how many messages wait for it,
-   * counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
+   * One that waits for whom it was seen to wait for, locked until the commit. `member`: whoever is to be told is one of the conversation still; `told`: another delivery tells
+   * that session of the entry; `waiting`: how many messages wait for it, counted up to a limit. Whoever asks has the session locked, so that both stay as they are.
    */
   async lockPending(
     tx: Tx,
-    pk: number,
+    seen: Seen,
     sessionPk: number,
     limit: number,
-  ): Promise<(DeliveryRow & { readonly told: boolean; readonly waiting: number }) | undefined> {
-    const { rows } = await sql<DeliveryRow & { told: boolean; waiting: number }>`
-      select ${ROW},
+  ): Promise<(DeliveryRow & { readonly member: boolean; readonly told: boolean; readonly waiting: number }) | undefined> {
+    const { rows } = await sql<DeliveryRow & { member: boolean; told: boolean; waiting: number }>`
+      select ${ROW}, ${IS_MEMBER} as member,
         exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
           and o.session_pk = ${sessionPk} and o.direction <> 'outbound' and o.pk <> d.pk) as told,
         (select count(*)::int from (select from session_messages where session_pk = ${sessionPk} and status in ('queued', 'in_flight')
           limit ${limit}) w) as waiting
-      from ${FROM} where d.pk = ${pk} and d.state = 'pending' for no key update of d`.execute(tx);
+      from ${FROM} where ${waitsFor(seen)} for no key update of d`.execute(tx);
     return rows[0];
   }
 
-  async later(tx: Tx, pk: number, delayMs: number, code: string, error: string): Promise<void> {
+  async later(tx: Tx, seen: Seen, delayMs: number, code: string, error: string): Promise<void> {
     await sql`
-      update extmsg_deliveries set attempts = attempts + 1, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
-        error_code = ${code}, error = ${error} where pk = ${pk} and state = 'pending'`.execute(tx);
+      update extmsg_deliveries d set attempts = attempts + 1, not_before = clock_timestamp() + ${delayMs} * interval '1 millisecond',
+        error_code = ${code}, error = ${error} where ${waitsFor(seen)}`.execute(tx);
   }
 
-  /** Undefined when it has ended already. */
+  /** Undefined when it has ended already, or waits for another. */
   async end(
     tx: Tx,
-    which: { readonly pk: number } | { readonly messageId: string },
+    which: Seen | { readonly messageId: string },
     state: 'delivered' | 'failed' | 'skipped',
     failure?: { readonly code: string; readonly error: string },
   ): Promise<DeliveryRow | undefined> {
-    const own = 'pk' in which ? sql`d.pk = ${which.pk}` : sql`d.message_id = ${which.messageId} and d.state = 'queued'`;
+    const own = 'pk' in which ? waitsFor(which) : sql`d.message_id = ${which.messageId} and d.state = 'queued'`;
     const { rows } = await sql<DeliveryRow>`
       update extmsg_deliveries d set state = ${state}, error_code = ${failure?.code ?? null}, error = ${failure?.error ?? null},
         ended_at = clock_timestamp() from extmsg_conversations c
-      where c.pk = d.conversation_pk and ${own} and d.state in ('pending', 'queued') and d.direction <> 'outbound' returning ${ROW}`.execute(
-      tx,
-    );
+      where c.pk = d.conversation_pk and ${own} and d.direction <> 'outbound' returning ${ROW}`.execute(tx);
     return rows[0];
+  }
+
+  /** Who has left is not told. False where he is a member again, where it has ended, or waits for another. */
+  async skip(tx: Tx, seen: Seen, { code, error }: { readonly code: string; readonly error: string }): Promise<boolean> {
+    const { rows } = await sql`
+      update extmsg_deliveries d set state = 'skipped', error_code = ${code}, error = ${error}, ended_at = clock_timestamp()
+      where ${waitsFor(seen)} and d.direction <> 'outbound' and not ${IS_MEMBER} returning 1`.execute(tx);
+    return rows.length === 1;
   }
 
   /** What waits for a session that has ended. What has its pk while it waits goes by its id, in whose line it is found. */
@@ -190,6 +212,25 @@ export class DeliveriesRepository {
       where stream_id = ${streamId} and state = 'pending' and direction <> 'outbound' and selector = ${from.id} and session_pk = ${from.pk}`.execute(
       tx,
     );
+  }
+
+  /**
+   * What came from outside and waits for one member, who has left, is for another, who has the conversation now; at once, whatever kept the one
+   * before. What the other is told already stays, and is told nobody; so does what members have said: it may be his own.
+   */
+  async handOver(
+    tx: Tx,
+    at: { readonly pk: number; readonly stream_id: number },
+    from: string,
+    to: { readonly selector: string; readonly sessionPk: number | null },
+  ): Promise<void> {
+    await sql`
+      update extmsg_deliveries d set selector = ${to.selector}, session_pk = ${to.sessionPk}, attempts = 0, not_before = clock_timestamp(),
+        error_code = null, error = null
+      where d.stream_id = ${at.stream_id} and d.selector = ${from} and d.state = 'pending' and d.direction = 'inbound'
+        and d.conversation_pk = ${at.pk} and not ${IS_MEMBER}
+        and not exists (select from extmsg_deliveries o where o.conversation_pk = d.conversation_pk and o.sequence = d.sequence
+          and o.direction <> 'outbound' and (o.selector = ${to.selector} or o.session_pk = ${to.sessionPk}))`.execute(tx);
   }
 
   /** Newest first. */

@@ -17,7 +17,7 @@ import { SessionResolver } from '../../../sessions/session-names/session-resolve
 import type { SessionRow } from '../../../sessions/session-store/session-row.js';
 import { ExtmsgTimings } from '../extmsg-timings.js';
 import { EXTMSG_TOPIC } from '../topics.js';
-import { DeliveriesRepository, type DeliveryRow } from './deliveries.repository.js';
+import { DeliveriesRepository, type Due } from './deliveries.repository.js';
 import { deliveryFailed } from './delivery-failed.js';
 
 const BATCH = 100;
@@ -26,8 +26,6 @@ const AT_ONCE = 8;
 const UNTOLD_MS = 60_000;
 /** Messages that wait for a session before what comes from outside waits with us. */
 const FULL = 500;
-
-type Due = DeliveryRow & { readonly city: string };
 
 /**
  * Puts what members are to be told into the queues of their sessions, each once: the message and the state of its delivery are one
@@ -79,7 +77,7 @@ export class MemberSender implements OnApplicationBootstrap {
 
   async #one(due: Due): Promise<boolean> {
     try {
-      return await this.#send(due);
+      return due.member ? await this.#send(due) : await this.#skip(due);
     } catch (error) {
       const known = error instanceof ProblemError ? error : undefined;
       if (known === undefined) this.log.warn({ err: error, delivery: due.id }, 'a member could not be told; it is tried again');
@@ -105,8 +103,13 @@ export class MemberSender implements OnApplicationBootstrap {
     const suspended = blockers(found.agent ?? undefined, found.rig);
     return this.sessions.run(city, actor, async (changes) => {
       const session = await changes.require(found.pk, due.selector);
-      const delivery = await this.repository.lockPending(changes.tx, due.pk, session.pk, FULL);
+      const delivery = await this.repository.lockPending(changes.tx, due, session.pk, FULL);
+      // Whoever has it by now is told with his own session.
       if (delivery === undefined) return false;
+      if (!delivery.member) {
+        await this.repository.end(changes.tx, delivery, 'skipped', NO_MEMBER);
+        return true;
+      }
       if (delivery.told) {
         await this.repository.end(changes.tx, delivery, 'skipped', { code: 'told_already', error: 'its session is told of this already' });
         return true;
@@ -120,7 +123,7 @@ export class MemberSender implements OnApplicationBootstrap {
       }
       const kept = keptBy(session, suspended, delivery.waiting);
       if (kept !== undefined) {
-        await this.repository.later(changes.tx, delivery.pk, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
+        await this.repository.later(changes.tx, delivery, this.timings.pauseAfter(delivery.attempts + 1), 'waiting', kept);
         return false;
       }
       const { message } = await this.queue.enqueue(changes, session, {
@@ -133,14 +136,19 @@ export class MemberSender implements OnApplicationBootstrap {
     });
   }
 
+  /** Nobody starts a session for what it is not told. */
+  async #skip(due: Due): Promise<boolean> {
+    return this.sessions.runInAnyState(cityOf(due), 'reconciler', ({ tx }) => this.repository.skip(tx, due, NO_MEMBER));
+  }
+
   async #failed(due: Due, ended: Failure | undefined, failure: Failure): Promise<boolean> {
-    const city: Pick<CityScope, 'name' | 'stream' | 'streamId'> = { name: due.city, stream: due.city, streamId: due.stream_id };
+    const city = cityOf(due);
     return this.sessions.runInAnyState(city, 'reconciler', async (changes) => {
       if (ended === undefined) {
-        await this.repository.later(changes.tx, due.pk, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
+        await this.repository.later(changes.tx, due, this.timings.pauseAfter(due.attempts + 1), failure.code, failure.error);
         return false;
       }
-      const gone = await this.repository.end(changes.tx, { pk: due.pk }, 'failed', ended);
+      const gone = await this.repository.end(changes.tx, due, 'failed', ended);
       if (gone !== undefined) changes.emit(deliveryFailed(city.stream, 'reconciler', gone, ended.code, ended.error));
       return gone !== undefined;
     });
@@ -157,3 +165,9 @@ interface Failure {
   readonly code: string;
   readonly error: string;
 }
+
+const NO_MEMBER: Failure = { code: 'no_member', error: 'it has left the conversation, or another has it now' };
+
+const cityOf = ({ city, stream_id }: Due): Pick<CityScope, 'name' | 'stream' | 'streamId'> => ({
+  ...{ name: city, stream: city, streamId: stream_id },
+});

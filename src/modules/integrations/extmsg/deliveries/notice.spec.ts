@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import type { ParticipantFacts } from '../groups/groups.repository.js';
-import { listenerOf, noticeOf, type Told } from './notice.js';
+import { listenerOf, noticeOf, sharedOf, type Told } from './notice.js';
+import { deliveriesOf } from './telling.service.js';
 
 const TOLD: Told = {
   conversation: {
@@ -62,4 +63,29 @@ describe('what a member is told', () => {
       expect(execFileSync('sh', ['-c', script], { encoding: 'utf8' })).toBe(conversation_id);
     },
   );
+
+  // Guard: each member has all of a message, so that what is full of ampersands would be 33 MB for a hundred of them.
+  it('is cut where all members together would be told more than 8 MiB, between two signs, and says where all of it is', () => {
+    const members = Array.from({ length: 100 }, (_, n) => ({
+      ...{ pk: n, selector: `m-${n}`, session_pk: null, owners: ['group' as const], joined_sequence: 0, last_read_sequence: 0 },
+    }));
+    const attachments = [{ provider_id: '1', url: 'https://a.example/x', mime_type: 'text/plain' }];
+    const bodies = (text: string): string[] =>
+      deliveriesOf({
+        ...{ direction: 'inbound', members, participants: [], target: undefined },
+        told: { ...TOLD, sequence: 7, text, attachments },
+      }).map(({ body }) => body);
+    const long = bodies('&'.repeat(65_536));
+    expect(long.reduce((sum, { length }) => sum + length, 0)).toBeLessThan((8 << 20) + 100 * 1_000);
+    expect(long[99]).toMatch(
+      />\n(?:&amp;){16777}\n<\/external-message>\nIt is longer .* transcript .* --conversation-id C1 .* --after 6 --limit 1 --json\nTo answer: /,
+    );
+    const whole = bodies('x'.repeat(65_536));
+    expect(whole[99]).toMatch(/x{65536}\n<attachment [^\n]*\n<\/external-message>\nTo answer: /);
+  });
+
+  it('is never half a sign of two', () => {
+    const { block } = sharedOf({ ...TOLD, text: `x${'\u{1f600}'.repeat(100)}` }, (8 << 20) / 10);
+    expect(block).toMatch(/>\nx\u{1f600}{4}\n</u);
+  });
 });

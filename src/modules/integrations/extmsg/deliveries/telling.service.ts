@@ -7,7 +7,7 @@ import type { ParticipantFacts } from '../groups/groups.repository.js';
 import type { MembershipRow } from '../groups/memberships.repository.js';
 import { EXTMSG_TOPIC } from '../topics.js';
 import { DeliveriesRepository, type MemberDelivery } from './deliveries.repository.js';
-import { listenerOf, noticeOf, type Told } from './notice.js';
+import { listenerOf, noticeOf, sharedOf, type Told } from './notice.js';
 
 export interface Telling {
   readonly direction: 'inbound' | 'peer';
@@ -24,13 +24,14 @@ export interface Telling {
 
 /** What each member is told, in the order of their names. */
 export function deliveriesOf({ direction, told, members, participants, target, root, most = Infinity }: Telling): MemberDelivery[] {
+  const shared = sharedOf(told, members.length);
   return members.map((member, nth) => ({
     id: newId('dlv'),
     direction,
     sequence: told.sequence,
     selector: member.selector,
     sessionPk: member.session_pk,
-    body: noticeOf(told, listenerOf(participants, member, { handle: told.target, participant: target })),
+    body: noticeOf(told, listenerOf(participants, member, { handle: told.target, participant: target }), shared),
     ...(root === undefined ? {} : { root }),
     ...(nth < most ? {} : { skipped: 'fanout_limit' }),
   }));

@@ -1,10 +1,12 @@
+import { MOST_TOLD } from '../deliveries/notice.js';
 import type { Found } from './found.js';
 import type { InboundResult } from './inbound.schemas.js';
 import { answer, routed, unrouted, type Intake, type Taking } from './intake.js';
 
 /**
- * What has become of a message. `again`: one of the same batch comes under the same key; it is decided with the next. `busy`: somebody has
- * its conversation locked, `blocked`: its city's events. `alone`: more is to be done than belongs into a batch. `failed`: it is not known.
+ * What has become of a message. `again`: one of the same batch comes under the same key, or the batch is full; it is decided with the next.
+ * `busy`: somebody has its conversation locked, `blocked`: its city's events. `alone`: more is to be done than belongs into a batch. `failed`:
+ * it is not known.
  */
 export type Outcome =
   | { readonly answer: InboundResult; readonly taken: boolean }
@@ -20,6 +22,13 @@ export class Batch {
   readonly #heads = new Map<number, number>();
   readonly #addressed = new Map<number, string>();
   readonly #keys = new Set<string>();
+  #told = 0;
+  #full = false;
+
+  /** Nothing more is taken here: otherwise one might be told before another of its conversation that had no room. */
+  get isFull(): boolean {
+    return this.#full;
+  }
 
   /** What it comes to; of one that is to be taken, if it is not. */
   decide(nth: number, intake: Intake, { at: found, ...looked }: Found): Outcome {
@@ -28,6 +37,7 @@ export class Batch {
     if (!running || found === undefined) return looked.busy ? 'busy' : 'alone';
     if (known !== undefined) return { taken: false, answer: answer(found, message, known, binding, { Duplicate: true }) };
     if (overdue || (binding === undefined && group === undefined)) return 'alone';
+    if (this.#full) return 'again';
     const once = `${found.pk} ${onceKey}`;
     if (onceKey !== '' && this.#keys.has(once)) return 'again';
     const at = { ...found, head: this.#heads.get(found.pk) ?? found.head };
@@ -37,6 +47,13 @@ export class Batch {
       ...(group === undefined ? {} : { group: { ...group, last_addressed_handle: last } }),
     });
     if (taking === undefined) return { taken: false, answer: unrouted(message, decision) };
+    const told = taking.deliveries.reduce((sum, { body }) => sum + body.length, 0);
+    // Characters that one transaction tells members, or what a single message does. Twice what a batch holds where that is known.
+    if (this.takings.size > 0 && this.#told + told > MOST_TOLD) {
+      this.#full = true;
+      return 'again';
+    }
+    this.#told += told;
     this.takings.set(nth, taking);
     this.#heads.set(at.pk, at.head + 1);
     this.#keys.add(once);

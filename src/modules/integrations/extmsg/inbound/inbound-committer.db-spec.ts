@@ -14,7 +14,7 @@ import type { TellingService } from '../deliveries/telling.service.js';
 import { InboundCommitter } from './inbound-committer.js';
 import { InboundRepository, type Asked } from './inbound.repository.js';
 import type { InboundResult } from './inbound.schemas.js';
-import type { Intake } from './intake.js';
+import type { Intake, Taking } from './intake.js';
 
 const CITIES = ['alpha', 'beta', 'gamma', 'delta'];
 
@@ -58,6 +58,11 @@ const MAKE_GROUP = `
 const MAKE_PARTICIPANT = `
   insert into extmsg_participants (group_pk, stream_id, id, handle, agent_name) select pk, stream_id, id, 'a', 'mayor' from extmsg_groups`;
 
+/** So many are told in each conversation, with the mayor. */
+const MEMBERS = `
+  insert into extmsg_memberships (stream_id, conversation_pk, selector, owners, joined_sequence)
+  select stream_id, pk, 'm-' || n, '{group}', 0 from extmsg_conversations, generate_series(1, $1::int - 1) n`;
+
 function ofConversation(city: string, id: string): unknown[] {
   const { scope_id, provider, account_id, conversation_id, kind } = named(id);
   return [city, keyOf(named(id)), scope_id, provider, account_id, conversation_id, kind];
@@ -70,6 +75,9 @@ function aProcess(): {
   /** What was looked at, and what was taken without a look. */
   batches: (readonly Asked[])[];
   guesses: { expected: number; taken: number }[];
+  /** Characters that members were told, by calls. */
+  told: number[];
+  repository: InboundRepository;
 } {
   const streams = new MovedStreams();
   const moved: Moved[] = [];
@@ -82,15 +90,24 @@ function aProcess(): {
     return look(tx, asked);
   };
   const guesses: { expected: number; taken: number }[] = [];
-  const takeKnown = repository.takeKnown.bind(repository);
+  const told: number[] = [];
+  const count = (takings: Iterable<Taking>): void => {
+    told.push([...takings].flatMap(({ deliveries }) => deliveries).reduce((sum, { body }) => sum + body.length, 0));
+  };
+  const [take, takeKnown] = [repository.take.bind(repository), repository.takeKnown.bind(repository)];
+  repository.take = (tx, takings, ...rest) => {
+    count(takings.values());
+    return take(tx, takings, ...rest);
+  };
   repository.takeKnown = async (on, expected, records) => {
+    count([...expected.values()].map(({ taking }) => taking));
     const taken = await takeKnown(on, expected, records);
     guesses.push({ expected: expected.size, taken: taken.length });
     return taken;
   };
   const telling = { hurry: () => undefined, hurryNow: () => undefined } as unknown as TellingService;
   const committer = new InboundCommitter(db, new Transactions(db, new Failpoints()), repository, telling, streams, new Metrics());
-  return { receive: (intake) => committer.receive(intake), moved, batches, guesses };
+  return { receive: (intake) => committer.receive(intake), moved, batches, guesses, told, repository };
 }
 
 const message = (city: string, id: string, more: { conversation?: string; text?: string } = {}): Intake => ({
@@ -405,6 +422,69 @@ describe('a batch', () => {
     expect(its.length).toBeLessThan(45);
     await Promise.all(many);
     for (const [city, count] of Object.entries(floods)) expect(await texts(city)).toHaveLength(count);
+  });
+
+  // Guard: a batch of 3 MB of text told 40 members 585 MB.
+  it('tells no more at once than a transaction can bear, in the order in which messages came', async () => {
+    await conversation('alpha', 'two');
+    const { receive, batches, told } = aProcess();
+    await pool.query(MEMBERS, [40]);
+    await pool.query(`delete from extmsg_memberships m using extmsg_conversations c
+      where c.pk = m.conversation_pk and c.conversation_id = 'two' and m.selector like 'm-%' and substr(m.selector, 3)::int > 19`);
+    const send = (conversation: string, from: number, count: number): Promise<InboundResult | undefined>[] =>
+      Array.from({ length: count }, (_, n) =>
+        receive(message('alpha', `${conversation}-${from + n}`, { conversation, text: `${from + n} ${'&'.repeat(20_000)}` })),
+      );
+    // Nobody knows how many are told, and then it is known.
+    const many = await Promise.all(send('one', 1, 5));
+    many.push(...(await Promise.all(send('one', 6, 2))));
+    // It is known while some wait already.
+    const looks = batches.length;
+    const few = send('two', 1, 1);
+    await eventually(() => Promise.resolve(batches.length > looks));
+    few.push(...send('two', 2, 5));
+    for (const [members, answers] of [
+      [40, many],
+      [20, await Promise.all(few)],
+    ] as const)
+      expect(answers.map((one) => [one!.Members, one!.TranscriptEntry!.Sequence, one!.TranscriptEntry!.Text.split(' ')[0]])).toEqual(
+        answers.map((_, n) => [members, n + 1, `${n + 1}`]),
+      );
+    expect(Math.max(...told)).toBeLessThanOrEqual(8 << 20);
+    const { rows } = await pool.query(`select count(*)::integer as count from extmsg_deliveries`);
+    expect(rows).toEqual([{ count: 7 * 40 + 6 * 20 }]);
+  });
+
+  // Guard: where what is known cannot be asked about, each is tried again, and none is given up.
+  it('is tried again in parts where nothing of it is taken, also of what had no room', async () => {
+    const { receive, batches, repository } = aProcess();
+    await pool.query(MEMBERS, [20]);
+    const send = (n: number): Promise<InboundResult | undefined> =>
+      receive(message('alpha', `m-${n}`, { text: `${n} ${'&'.repeat(20_000)}` }));
+    const known = [send(1)];
+    await eventually(() => Promise.resolve(batches.length === 1));
+    const takeKnown = repository.takeKnown.bind(repository);
+    let failed = 0;
+    repository.takeKnown = (...asked) => (failed++ === 0 ? Promise.reject(new Error('cannot be stored')) : takeKnown(...asked));
+    known.push(...[2, 3, 4, 5, 6, 7].map(send));
+    expect((await Promise.all(known)).map((one) => one?.TranscriptEntry?.Sequence)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(failed).toBeGreaterThan(1);
+  });
+
+  // Guard: who has much to tell many in three cities does not keep the others.
+  it('is of others soon, however much three cities tell their members', async () => {
+    const { receive, told } = aProcess();
+    await pool.query(MEMBERS, [40]);
+    // Each is more than a batch holds.
+    const heavy = (city: string, n: number): Promise<unknown> => receive(message(city, `m-${n}`, { text: '&'.repeat(22_000) }));
+    const busy = ['alpha', 'beta', 'delta'];
+    for (const city of busy) await heavy(city, 0);
+    const before = told.length;
+    const many = busy.flatMap((city) => Array.from({ length: 4 }, (_, n) => heavy(city, n + 1)));
+    await receive(message('gamma', 'm'));
+    expect(told.length - before).toBeLessThan(8);
+    await Promise.all(many);
+    for (const city of busy) expect(await texts(city)).toHaveLength(5);
   });
 
   // Guard: nobody waits for a batch of other cities while there is a lane.

@@ -6,6 +6,7 @@ import { afterCommit, PREPARES, Transactions, type Tx } from '../../../../platfo
 import { preparing } from '../../../../platform/turns/preparing.js';
 import { MovedStreams, type Moved } from '../../../../platform/event-log/moved.js';
 import { Metrics } from '../../../../platform/health/metrics.js';
+import { content, MOST_TOLD } from '../deliveries/notice.js';
 import { TellingService } from '../deliveries/telling.service.js';
 import { textOf } from '../conversations/conversation.js';
 import { Batch, type Outcome } from './batch.js';
@@ -16,6 +17,8 @@ import { KnownConversations } from './known-conversations.js';
 
 /** So often it is tried in a batch where somebody else has its conversation; most have it for a moment, as another replica's batch does. */
 const TRIES = 3;
+/** What tells its members more has the line of its city: a few of them fill a batch, and nobody else has a place in it. */
+const HEAVY = 1 << 20;
 
 /**
  * Combines the concurrent messages from outside of this process into one transaction, those of many cities: each is written under the
@@ -47,9 +50,12 @@ export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
   /** Undefined where it has to be taken alone: nothing has been done about it then. */
   async receive(intake: Intake): Promise<InboundResult | undefined> {
     const { message } = intake;
-    const bytes = message.text.length + JSON.stringify(message.attachments ?? []).length + 1_000;
+    const said = content(message.text).length + JSON.stringify(message.attachments ?? []).length + 1_000;
     for (let busy = 0; busy < TRIES;) {
-      let outcome = await this.commit(intake, bytes);
+      // Each member is told all of it. Where nobody knows yet how many there are, the batch finds out.
+      const bytes = said + Math.min(said * this.#known.membersOf(knownAs(intake)), MOST_TOLD);
+      // What comes after it for its city has that line, too. What waits already with others may come after it.
+      let outcome = await this.commit(intake, bytes, bytes > HEAVY);
       if (outcome === 'blocked') outcome = await this.commit(intake, bytes, true);
       if (typeof outcome === 'object') {
         if ('failed' in outcome) throw outcome.failed;
@@ -93,19 +99,23 @@ export class InboundCommitter extends SharedCommitter<Outcome, Intake> {
     const batch = new Batch();
     const unlike = new Set<string>();
     const expected = new Map<number, Expecting>();
+    const left: number[] = [];
     for (const { nth, intake, key } of given) {
       const found = this.#known.get(key);
       if (found === undefined) continue;
       // Nobody is answered by what is only remembered.
       batch.decide(nth, intake, found);
       const taking = batch.takings.get(nth);
-      if (taking === undefined) unlike.add(key);
+      if (batch.isFull) left.push(nth);
+      else if (taking === undefined) unlike.add(key);
       else expected.set(nth, { taking, found, onceKey: intake.onceKey });
     }
     for (const { nth, key } of given) if (unlike.has(key)) expected.delete(nth);
     if (expected.size === 0) return;
     const taken = await this.repository.takeKnown(this.db, expected, records);
     const heads = this.#answer(taken, given, batch, outcomes);
+    // Not before: where nothing is taken, all of them come again in smaller batches.
+    for (const nth of left) outcomes.set(nth, 'again');
     for (const { nth, key } of given) {
       const found = expected.get(nth)?.found;
       if (found === undefined) continue;

@@ -30,4 +30,14 @@ describe('conversations that are remembered', () => {
     known.keep('one', bound({ k: 'v'.repeat(4_000), more: 'v'.repeat(100) }));
     expect(known.get('one')).toBeUndefined();
   });
+
+  it('are known by how many are told there, also where there are too many to be remembered', () => {
+    const known = new KnownConversations();
+    const members = (count: number): Found => found({ members: Array.from({ length: count }, () => ({}) as Found['members'][number]) });
+    known.keep('few', members(2));
+    known.keep('many', members(40));
+    expect(['few', 'many', 'none'].map((key) => known.membersOf(key))).toEqual([2, 40, 0]);
+    known.keep('many', members(3));
+    expect([known.membersOf('many'), known.get('many')]).toEqual([3, members(3)]);
+  });
 });

@@ -12,22 +12,35 @@ const MOST_METADATA = 4_096;
 export class KnownConversations {
   /** By their keys, the one that was used last at the end. */
   readonly #found = new Map<string, Found>();
+  /** How many members those had that are too long to be remembered. */
+  readonly #members = new Map<string, number>();
 
   get(key: string): Found | undefined {
     return this.#found.get(key);
   }
 
+  /** How many are told of what is said there, as far as that is known. */
+  membersOf(key: string): number {
+    return this.#found.get(key)?.members.length ?? this.#members.get(key) ?? 0;
+  }
+
   /** What a conversation is like after what was found, and has been done. */
   keep(key: string, found: Found): void {
     this.#found.delete(key);
-    if (found.members.length + found.participants.length > MOST_MEMBERS || lengthOf(found.binding?.metadata) > MOST_METADATA) return;
-    this.#found.set(key, found);
-    if (this.#found.size > MOST) this.#found.delete(this.#found.keys().next().value!);
+    this.#members.delete(key);
+    if (found.members.length + found.participants.length > MOST_MEMBERS || lengthOf(found.binding?.metadata) > MOST_METADATA)
+      return setNewest(this.#members, key, found.members.length);
+    setNewest(this.#found, key, found);
   }
 
   forget(key: string): void {
     this.#found.delete(key);
   }
+}
+
+function setNewest<T>(all: Map<string, T>, key: string, value: T): void {
+  all.set(key, value);
+  if (all.size > MOST) all.delete(all.keys().next().value!);
 }
 
 function lengthOf(metadata: Metadata = {}): number {

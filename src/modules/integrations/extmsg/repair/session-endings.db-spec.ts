@@ -16,7 +16,7 @@ beforeEach(async () => {
   fixture = await sessionFixture();
   const { db, a } = fixture;
   const [conversations, bindings, memberships] = [new ConversationsRepository(), new BindingsRepository(), new MembershipsRepository()];
-  const binding = new BindingsService(db, a.sessions, {} as Targets, conversations, bindings, memberships);
+  const binding = new BindingsService(db, a.sessions, {} as Targets, conversations, bindings, memberships, new DeliveriesRepository());
   const endings = new SessionEndings(
     a.sessions,
     conversations,

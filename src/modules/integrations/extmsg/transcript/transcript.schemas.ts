@@ -96,7 +96,7 @@ export const ExtMsgTranscriptAckInputBody = contract(
   z.strictObject({
     conversation: demanded(ConversationRef.optional()),
     session_id: text.min(1).max(BOUNDS.session).meta({ description: 'The member: a session, or the configured name that is one.' }),
-    sequence: int64.optional().describe('Up to where it has been read. Absent or 0: all of it.'),
+    sequence: int64.optional().describe('Up to where it has been read. Absent, 0 or less than before: nothing changes.'),
   }),
   'How far a member has read.',
 );
