@@ -263,4 +263,12 @@ export const SERVICES: readonly Guard[] = [
     test: 'src/modules/integrations/services/service-socket.spec.ts',
     name: 'a second name',
   },
+  {
+    guard: 'What a service says twice goes on as what it says once.',
+    file: 'src/modules/integrations/services/proxy/headers.ts',
+    find: "if (Array.isArray(value) && name !== 'set-cookie')",
+    replace: "if (Array.isArray(value) && name === '')",
+    test: 'src/modules/integrations/services/proxy/forwarding.spec.ts',
+    name: 'in however many headers',
+  },
 ];
