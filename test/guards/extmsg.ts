@@ -445,4 +445,11 @@ export const EXTMSG: readonly Guard[] = [
     test: 'test/e2e/extmsg-outbound.e2e-spec.ts',
     name: 'sends back what they say',
   },
+  {
+    guard: 'What a token of an adapter has opened ends when the adapter has another.',
+    file: 'src/modules/integrations/extmsg/adapters/adapters.repository.ts',
+    find: 'where pk = ${pk} and secret_version = ${version}',
+    replace: 'where pk = ${pk} and ${version}::int is not null',
+    test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
+  },
 ];
