@@ -452,4 +452,12 @@ export const EXTMSG: readonly Guard[] = [
     replace: 'where pk = ${pk} and ${version}::int is not null',
     test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
   },
+  {
+    guard: 'Nothing waits for the end of a publication once whoever asked has left.',
+    file: 'src/modules/integrations/extmsg/outbound/outbound.controller.ts',
+    find: 'clientGone(reply.raw, caller)',
+    replace: 'clientGone(reply.raw, caller) && undefined',
+    test: OUTBOUND,
+    name: 'waited for no longer',
+  },
 ];
