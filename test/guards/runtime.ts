@@ -424,4 +424,12 @@ export const RUNTIME: readonly Guard[] = [
     test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
     name: 'nothing else of the session',
   },
+  {
+    guard: 'A terminal that the host has no room for is put off, as any other program.',
+    file: 'src/platform/runtime/pty/terminal.ts',
+    find: "!cause.message.includes('forkpty')",
+    replace: "cause.message.includes('forkpty')",
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'gets no terminal',
+  },
 ];
