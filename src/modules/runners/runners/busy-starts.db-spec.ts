@@ -114,6 +114,7 @@ describe('a start before which nobody can say what is left of the one before', (
   it('takes no place of other starts, and has failed once nothing is left', async () => {
     unseen = new UnconfirmedDead('processes are still there after SIGKILL: 7');
     await isUnconfirmed();
+    expect(a.runner.sessions.get(pk)).toMatchObject({ starting: false });
     const other = await a.create(fixture.city);
     await fixture.until(other.pk, 'active');
     expect(await fixture.row(pk)).toMatchObject({ reason: 'unconfirmed-dead', generation: 2 });
