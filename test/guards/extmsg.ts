@@ -447,10 +447,19 @@ export const EXTMSG: readonly Guard[] = [
   },
   {
     guard: 'What a token of an adapter has opened ends when the adapter has another.',
-    file: 'src/modules/integrations/extmsg/adapters/adapters.repository.ts',
-    find: 'where pk = ${pk} and secret_version = ${version}',
-    replace: 'where pk = ${pk} and ${version}::int is not null',
+    file: 'src/modules/integrations/extmsg/adapters/adapter-authenticator.service.ts',
+    find: '?.version === shown.version',
+    replace: ' !== undefined',
     test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
+    name: 'until there is another one',
+  },
+  {
+    guard: 'Streams of adapters are looked after with one statement.',
+    file: 'src/modules/integrations/extmsg/adapters/adapter-authenticator.service.ts',
+    find: 'await this.#callers.read(shown.pk)',
+    replace: '(await this.repository.callers(this.db, [shown.pk]))[0]',
+    test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
+    name: 'with those of others',
   },
   {
     guard: 'Nothing waits for the end of a publication once whoever asked has left.',

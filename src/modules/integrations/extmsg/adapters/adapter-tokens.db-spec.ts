@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { cloneDatabase, type TestDatabase } from '../../../../../test/support/database.js';
 import { credentialOf } from '../../../../contract/principal.js';
@@ -50,5 +50,15 @@ describe('the token of an adapter', () => {
     expect(await known.stillValid(after)).toBe(true);
     await sql`delete from extmsg_adapters`.execute(db);
     expect([await known.stillValid(after), await known.stillValid('sva_1')]).toEqual([false, false]);
+  });
+
+  // Guard: streams of adapters are looked after with one statement.
+  it('is asked for with those of others', async () => {
+    const credential = await shown(await given(1));
+    const look = jest.spyOn(repository, 'callers');
+    const others = [1, 2, 3].map((n) => `sva_${pk + n}.1`);
+    const good = await Promise.all([credential, ...others].map((one) => known.stillValid(one)));
+    expect(good).toEqual([true, false, false, false]);
+    expect(look).toHaveBeenCalledTimes(1);
   });
 });

@@ -3,7 +3,6 @@ import { sql, type Kysely } from 'kysely';
 import type { Database } from '../../../../platform/database/database.js';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { KeyAddress } from '../../../../platform/idempotency/idempotency.repository.js';
-import type { AdapterCredential } from './adapter-token.js';
 import type { AdapterCapabilities, AdapterTransport } from './adapters.schemas.js';
 
 /** Who calls with the token of which this is the hash. */
@@ -149,10 +148,5 @@ export class AdaptersRepository {
         where a.pk = asked.pk and a.token_hash <> '' limit 1) a
       cross join lateral (select e.name from event_streams e where e.id = a.stream_id limit 1) e`.execute(db);
     return rows;
-  }
-
-  async isGood(db: Kysely<Database>, { pk, version }: AdapterCredential): Promise<boolean> {
-    const { rows } = await sql`select 1 from extmsg_adapters where pk = ${pk} and secret_version = ${version}`.execute(db);
-    return rows.length === 1;
   }
 }
