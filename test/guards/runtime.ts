@@ -432,4 +432,12 @@ export const RUNTIME: readonly Guard[] = [
     test: 'src/platform/runtime/shortages.spec.ts',
     name: 'gets no terminal',
   },
+  {
+    guard: 'A terminal that may not be opened is none that the host has no room for.',
+    file: 'src/platform/runtime/pty/terminal.ts',
+    find: 'access(file, constants.R_OK | constants.W_OK)',
+    replace: 'access(file, constants.F_OK)',
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'as those who open it do',
+  },
 ];

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { HostBusy } from './port.js';
-import { notOpened } from './pty/terminal.js';
+import { mayBeOpened, notOpened } from './pty/terminal.js';
 import { isHostShort } from './shortages.js';
 import { notSpawned } from './spawn.js';
 
@@ -39,4 +39,14 @@ it.each([
   expect(error).not.toBeInstanceOf(HostBusy);
   expect(error).toMatchObject({ failure: 'died', message: 'agent could not be started in a terminal' });
   expect(isHostShort(error)).toBe(false);
+});
+
+// Guard: a terminal that may not be opened is none that the host has no room for.
+it.each([
+  ['/dev/null', true],
+  // No user may write it, whatever else that user may.
+  ['/proc/sys/kernel/osrelease', false],
+  ['/dev/none', false],
+])('what terminals are made with is looked at as those who open it do: %s', async (file, may) => {
+  expect(await mayBeOpened(file)).toBe(may);
 });

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { access, stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from '@lydell/node-pty';
@@ -74,7 +74,7 @@ export async function openTerminal(spec: StartSpec): Promise<Opened> {
     const pty = spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env });
     return { pty, terminal, take: (keys) => taken(pty, keys), endedFor };
   } catch (cause) {
-    throw notOpened(spec.command, cause, await isThere(TERMINALS));
+    throw notOpened(spec.command, cause, await mayBeOpened(TERMINALS));
   }
 }
 
@@ -89,8 +89,9 @@ export function notOpened(command: string, cause: unknown, hasTerminals: boolean
   return new HostBusy(`${why}: the host has no process, file or terminal left`, { cause: short });
 }
 
-const isThere = (file: string): Promise<boolean> =>
-  access(file).then(
+/** A device that is there for others only is none for what is started here. */
+export const mayBeOpened = (file: string): Promise<boolean> =>
+  access(file, constants.R_OK | constants.W_OK).then(
     () => true,
     () => false,
   );
