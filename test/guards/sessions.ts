@@ -1177,9 +1177,17 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'A session that waits for the end of its process before takes no place of a start.',
     file: 'src/modules/runners/runners/session-actor.ts',
-    find: "      this.#phase = 'stopping';\n      this.started();\n",
+    find: "      this.#phase = 'held';\n      this.started();\n",
     replace: '',
     test: BUSY,
     name: 'takes no place of other starts',
+  },
+  {
+    guard: 'A worker with many starts that wait for the end of an earlier process takes no more.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: " || this.#count('held') > startsAtOnce",
+    replace: '',
+    test: BUSY,
+    name: 'has its runner take no more',
   },
 ];

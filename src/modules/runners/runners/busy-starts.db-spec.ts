@@ -121,4 +121,20 @@ describe('a start before which nobody can say what is left of the one before', (
     unseen = undefined;
     await fixture.when(pk, ({ failed_starts }) => failed_starts === 1);
   });
+
+  // Guard: a worker with many starts that wait for the end of an earlier process takes no more.
+  it('has its runner take no more where there are many of them', async () => {
+    without = 1;
+    const second = await a.create(fixture.city);
+    await fixture.when(second.pk, ({ not_before }) => not_before !== null);
+    unseen = new UnconfirmedDead('processes are still there after SIGKILL: 7');
+    await isUnconfirmed();
+    await fixture.unpause(second.pk);
+    await fixture.when(second.pk, ({ reason }) => reason === 'unconfirmed-dead');
+    const other = await a.create(fixture.city);
+    await a.runner.look();
+    expect(await fixture.row(other.pk)).toMatchObject({ state: 'start-pending', runner_id: null });
+    unseen = undefined;
+    await fixture.until(other.pk, 'active');
+  });
 });

@@ -34,7 +34,7 @@ export class SessionActor {
   readonly #owner: OwnedSession;
   readonly #woken = new AutoResetEvent();
   readonly #startAbort = new AbortController();
-  #phase: 'starting' | 'serving' | 'stopping' | 'gone' = 'starting';
+  #phase: 'starting' | 'held' | 'serving' | 'stopping' | 'gone' = 'starting';
   #mail: InboxItem | undefined;
   /** Of the request that has made the session, when that is traced. */
   #traceparent: string | undefined;
@@ -70,6 +70,11 @@ export class SessionActor {
 
   get starting(): boolean {
     return this.#phase === 'starting';
+  }
+
+  /** Its start waits for the end of a process that nobody can confirm. */
+  get held(): boolean {
+    return this.#phase === 'held';
   }
 
   get inTurn(): boolean {
@@ -142,7 +147,7 @@ export class SessionActor {
     const isShort = this.#isShort(error);
     if (failure === 'unconfirmed_dead') {
       // It keeps the session, and the place of no other start.
-      this.#phase = 'stopping';
+      this.#phase = 'held';
       this.started();
       await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
     }
