@@ -440,4 +440,12 @@ export const RUNTIME: readonly Guard[] = [
     test: 'src/platform/runtime/shortages.spec.ts',
     name: 'as those who open it do',
   },
+  {
+    guard: 'A start that the host had no room for says so also where what is left of it cannot be ended.',
+    file: 'src/platform/runtime/preparation/prepared-start.ts',
+    find: '{ cause: isHostShort(cause) ? cause : error }',
+    replace: '{ cause: isHostShort(error) ? cause : error }',
+    test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
+    name: 'cannot be ended says so',
+  },
 ];
