@@ -1,8 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { ServerResponse } from 'node:http';
+import { Agent, type ServerResponse } from 'node:http';
 import tls from 'node:tls';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { PublicationWatch } from '../../src/modules/integrations/extmsg/outbound/publication-watch.js';
 import { Authority } from '../support/authority.js';
 import { folder, removeFolders } from '../support/folders.js';
 import { AdapterServer, ExtmsgCity, queryOf, type Conversation } from '../support/extmsg-city.js';
@@ -93,6 +94,32 @@ describe('what a session publishes', () => {
     refused(await send(c, 'other', { idempotency_key: 'k' }), 422, /^idempotency_mismatch: /);
     expect((await send(c, 'once')).body.TranscriptEntry.Sequence).toBe(2);
     expect((await send(c, 'once')).body.TranscriptEntry.Sequence).toBe(3);
+  });
+
+  // Guard: nothing waits for the end of a publication once whoever asked has left.
+  it('is published where whoever asked has left, and waited for no longer', async () => {
+    const c = await bound();
+    const hung = Promise.withResolvers<ServerResponse>();
+    city.adapter.does = (_published, response) => hung.resolve(response);
+    const waited = jest.spyOn(city.stack.apps[0]!.app.get(PublicationWatch, { strict: false }), 'result');
+    try {
+      const agent = new Agent();
+      const left = send(c, 'x', {}, api(city.stack.urls[0]!, {}, agent)).catch(() => 'left');
+      const response = await hung.promise;
+      const [, , gone] = await eventually(() => waited.mock.calls[0]);
+      expect(gone).toBeInstanceOf(AbortSignal);
+      agent.destroy();
+      expect(await left).toBe('left');
+      const { Receipt, DeliveryID } = await (waited.mock.results[0]!.value as ReturnType<PublicationWatch['result']>);
+      expect(Receipt.FailureKind).toBe('pending');
+      answer(response, 200, { message_id: 'm', delivered: true });
+      await eventually(async () => {
+        const [row] = await city.sql<{ state: string }>('select state from extmsg_deliveries where id = $1', [DeliveryID]);
+        return row?.state === 'delivered';
+      });
+    } finally {
+      waited.mockRestore();
+    }
   });
 
   it('needs the conversation, or a handle in its group', async () => {

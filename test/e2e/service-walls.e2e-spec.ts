@@ -1,4 +1,5 @@
 import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { startStack, type Stack } from '../support/app.js';
@@ -32,6 +33,41 @@ describe.each([
   });
 });
 
+/** A service that lets go of its socket and puts a link to another's there. */
+const LINKING = `
+import { renameSync, symlinkSync } from 'node:fs';
+import { createServer } from 'node:http';
+const at = process.env.SVC_SERVICE_SOCKET;
+createServer((request, response) => {
+  if (request.url.startsWith('/link')) {
+    renameSync(at, at + '.own');
+    symlinkSync(new URL(request.url, 'http://service').searchParams.get('to'), at);
+  }
+  response.end('own');
+}).listen(at);
+`;
+
+describe('a service that puts a link in the place of its socket', () => {
+  // Guard: no link of a service has a worker connect to a socket of somebody else.
+  it('has nobody reach what listens where the link leads', async () => {
+    await begin('none');
+    const asked: string[] = [];
+    const daemon = createServer((request, response) => response.end(`the daemon ${asked.push(request.url!)}`));
+    const at = join(stack!.config.dataDir, 'daemon.sock');
+    await new Promise<void>((resolve) => daemon.listen(at, resolve));
+    const command = 'command = ["/bin/sh", "-c", "exec \\"$SVC_NODE\\" linking.mjs"]';
+    const pier = await Served.make(stack!, ledger!, 'pier', '');
+    await pier.write('linking.mjs', LINKING);
+    await pier.say(`[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { ${command} }\n`);
+    await pier.until('board');
+    const board = '/v0/city/pier/svc/board';
+    expect(await a.post(`${board}/link?to=${encodeURIComponent(at)}`)).toMatchObject({ status: 200, text: 'own' });
+    expect([(await a.post(`${board}/x`)).status, (await a.get(`${board}/x`)).status]).toEqual([502, 502]);
+    expect(asked).toEqual([]);
+    await new Promise((resolve) => daemon.close(resolve));
+  });
+});
+
 let stack: Stack | undefined;
 let ledger: Ledger | undefined;
 let a: Api;
@@ -40,7 +76,7 @@ afterAll(async () => {
   await stack?.stop();
 });
 
-async function lookAround(isolation: 'bubblewrap' | 'users'): Promise<string[]> {
+async function begin(isolation: 'none' | 'bubblewrap' | 'users'): Promise<void> {
   await ledger?.stream.close();
   await stack?.stop();
   stack = await startStack({ apis: 1, workers: 0, config: { isolation: 'none' } });
@@ -55,13 +91,18 @@ async function lookAround(isolation: 'bubblewrap' | 'users'): Promise<string[]> 
   serveSoon(stack);
   a = api(stack.urls[0]!);
   ledger = await Ledger.open(stack);
-  await writeFile(join(stack.config.dataDir, 'admin.key'), 'the key', { mode: 0o600 });
-  const quay = await Served.make(stack, ledger, 'quay', '');
+}
+
+async function lookAround(isolation: 'bubblewrap' | 'users'): Promise<string[]> {
+  await begin(isolation);
+  const [running, known] = [stack!, ledger!];
+  await writeFile(join(running.config.dataDir, 'admin.key'), 'the key', { mode: 0o600 });
+  const quay = await Served.make(running, known, 'quay', '');
   await quay.write('secret', 'of the neighbour');
-  const script = JSON.stringify(LOOK(stack.config.dataDir, process.pid));
+  const script = JSON.stringify(LOOK(running.config.dataDir, process.pid));
   const port = await Served.make(
-    stack,
-    ledger,
+    running,
+    known,
     'port',
     `[[service]]\nname = "board"\nkind = "proxy_process"\nprocess = { command = ["/bin/sh", "-c", ${script}] }\n[[service]]\nname = "other"\nkind = "proxy_process"\nprocess = { ${COMMAND} }\n`,
   );

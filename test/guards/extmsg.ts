@@ -527,4 +527,28 @@ export const EXTMSG: readonly Guard[] = [
     test: 'test/e2e/extmsg-outbound.e2e-spec.ts',
     name: 'sends back what they say',
   },
+  {
+    guard: 'What a token of an adapter has opened ends when the adapter has another.',
+    file: 'src/modules/integrations/extmsg/adapters/adapter-authenticator.service.ts',
+    find: '?.version === shown.version',
+    replace: ' !== undefined',
+    test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
+    name: 'until there is another one',
+  },
+  {
+    guard: 'Streams of adapters are looked after with one statement.',
+    file: 'src/modules/integrations/extmsg/adapters/adapter-authenticator.service.ts',
+    find: 'await this.#callers.read(shown.pk)',
+    replace: '(await this.repository.callers(this.db, [shown.pk]))[0]',
+    test: 'src/modules/integrations/extmsg/adapters/adapter-tokens.db-spec.ts',
+    name: 'with those of others',
+  },
+  {
+    guard: 'Nothing waits for the end of a publication once whoever asked has left.',
+    file: 'src/modules/integrations/extmsg/outbound/outbound.controller.ts',
+    find: 'clientGone(reply.raw, caller)',
+    replace: 'clientGone(reply.raw, caller) && undefined',
+    test: OUTBOUND,
+    name: 'waited for no longer',
+  },
 ];

@@ -209,6 +209,14 @@ export const PLATFORM: readonly Guard[] = [
     name: 'while the process has something to do',
   },
   {
+    guard: 'A process that has no file descriptor left lives on without a look at its memory.',
+    file: 'src/platform/health/memory-return.ts',
+    find: '  } catch {\n    return undefined;',
+    replace: '  } catch (error) {\n    throw error;',
+    test: 'src/platform/health/memory-return.spec.ts',
+    name: 'lives on',
+  },
+  {
     guard: 'Operations that ask the same each time have it planned once.',
     file: 'src/platform/http/route-hooks.ts',
     find: '    planOnce(route);\n',

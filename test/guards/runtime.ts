@@ -424,4 +424,28 @@ export const RUNTIME: readonly Guard[] = [
     test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
     name: 'nothing else of the session',
   },
+  {
+    guard: 'A terminal that the host has no room for is put off, as any other program.',
+    file: 'src/platform/runtime/pty/terminal.ts',
+    find: "!cause.message.includes('forkpty')",
+    replace: "cause.message.includes('forkpty')",
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'gets no terminal',
+  },
+  {
+    guard: 'A terminal that may not be opened is none that the host has no room for.',
+    file: 'src/platform/runtime/pty/terminal.ts',
+    find: 'access(file, constants.R_OK | constants.W_OK)',
+    replace: 'access(file, constants.F_OK)',
+    test: 'src/platform/runtime/shortages.spec.ts',
+    name: 'as those who open it do',
+  },
+  {
+    guard: 'A start that the host had no room for says so also where what is left of it cannot be ended.',
+    file: 'src/platform/runtime/preparation/prepared-start.ts',
+    find: '{ cause: isHostShort(cause) ? cause : error }',
+    replace: '{ cause: isHostShort(error) ? cause : error }',
+    test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
+    name: 'cannot be ended says so',
+  },
 ];

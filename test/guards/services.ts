@@ -247,4 +247,28 @@ export const SERVICES: readonly Guard[] = [
     test: 'src/modules/integrations/services/service-leases.db-spec.ts',
     name: 'leave the last places',
   },
+  {
+    guard: 'No link of a service has a worker connect to a socket of somebody else.',
+    file: 'src/modules/integrations/services/service-socket.ts',
+    find: 'const HELD = O_PATH | constants.O_NOFOLLOW;',
+    replace: 'const HELD = O_PATH;',
+    test: 'src/modules/integrations/services/service-socket.spec.ts',
+    name: 'a link',
+  },
+  {
+    guard: 'No second name that a service gives has a worker connect to a socket of somebody else.',
+    file: 'src/modules/integrations/services/service-socket.ts',
+    find: 'found.isSocket() && found.nlink === 1',
+    replace: 'found.isSocket()',
+    test: 'src/modules/integrations/services/service-socket.spec.ts',
+    name: 'a second name',
+  },
+  {
+    guard: 'What a service says twice goes on as what it says once.',
+    file: 'src/modules/integrations/services/proxy/headers.ts',
+    find: "if (Array.isArray(value) && name !== 'set-cookie')",
+    replace: "if (Array.isArray(value) && name === '')",
+    test: 'src/modules/integrations/services/proxy/forwarding.spec.ts',
+    name: 'in however many headers',
+  },
 ];

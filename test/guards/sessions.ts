@@ -1166,4 +1166,28 @@ export const SESSIONS: readonly Guard[] = [
     test: BUSY,
     name: 'leave others to those with room',
   },
+  {
+    guard: 'A start before which the host cannot even look is put off.',
+    file: 'src/modules/runners/runners/session-actor.ts',
+    find: 'const isShort = this.#isShort(error);',
+    replace: "const isShort = failure !== 'unconfirmed_dead' && this.#isShort(error);",
+    test: BUSY,
+    name: 'no file to look with',
+  },
+  {
+    guard: 'A session that waits for the end of its process before takes no place of a start.',
+    file: 'src/modules/runners/runners/session-actor.ts',
+    find: "      this.#phase = 'held';\n      this.started();\n",
+    replace: '',
+    test: BUSY,
+    name: 'takes no place of other starts',
+  },
+  {
+    guard: 'A worker with many starts that wait for the end of an earlier process takes no more.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: " || this.#count('held') > startsAtOnce",
+    replace: '',
+    test: BUSY,
+    name: 'has its runner take no more',
+  },
 ];

@@ -1,5 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
-import { MuchWasTaken } from './memory-return.js';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { AppLogger } from '../logging/logger.js';
+import type { Lifecycle } from './lifecycle.js';
+import { MemoryReturn, MuchWasTaken } from './memory-return.js';
 
 const MB = 2 ** 20;
 const IDLE = 0.01;
@@ -28,5 +30,65 @@ describe('memory that work has left behind', () => {
 
   it('counts from the least that the process came out with', () => {
     expect(looks(new MuchWasTaken(300 * MB), [400, 220, 220, ...minutes(1, 270), 290]).indexOf(true)).toBe(MINUTE + 3);
+  });
+});
+
+describe('a process that looks after its memory', () => {
+  const LOOK_MS = 5_000;
+  const { gc } = globalThis;
+  let collected: number;
+  let collects: () => Promise<void>;
+  let said: string[];
+  let stop: () => void;
+
+  beforeEach(() => {
+    [collected, said] = [0, []];
+    collects = () => Promise.resolve();
+    globalThis.gc = (() => {
+      collected++;
+      return collects();
+    }) as unknown as NonNullable<typeof gc>;
+    jest.useFakeTimers();
+    const tell = (_facts: unknown, text: string): unknown => said.push(text);
+    const log = { info: tell, warn: tell } as unknown as AppLogger;
+    const lifecycle = { onStop: (_phase: string, _name: string, step: () => void) => (stop = step) } as unknown as Lifecycle;
+    const memory = new MemoryReturn(log, lifecycle);
+    memory.also({ why: 'as asked', look: () => true });
+    memory.onModuleInit();
+  });
+  afterEach(() => {
+    stop();
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+    if (gc === undefined) delete globalThis.gc;
+    else globalThis.gc = gc;
+  });
+
+  // Guard: a process that has no file descriptor left lives on without a look at its memory.
+  it('lives on where it has no file descriptor to look with, and looks again', async () => {
+    const none = jest.spyOn(process.memoryUsage, 'rss').mockImplementation(() => {
+      throw Object.assign(new Error('uv_resident_set_memory'), { code: 'EMFILE' });
+    });
+    await jest.advanceTimersByTimeAsync(2 * LOOK_MS);
+    expect([none.mock.calls.length, collected]).toEqual([2, 0]);
+    none.mockRestore();
+    await jest.advanceTimersByTimeAsync(LOOK_MS);
+    expect([collected, said]).toEqual([1, ['gave back memory as asked']]);
+  });
+
+  it('tells of a collection that fails, and begins the next one', async () => {
+    collects = () => Promise.reject(new Error('no'));
+    await jest.advanceTimersByTimeAsync(2 * LOOK_MS);
+    expect([collected, said]).toEqual([2, ['could not give back memory as asked', 'could not give back memory as asked']]);
+  });
+
+  it('has given back what it could where it cannot look any more', async () => {
+    const { rss } = process.memoryUsage;
+    const looks = jest.spyOn(process.memoryUsage, 'rss').mockImplementationOnce(() => rss());
+    looks.mockImplementation(() => {
+      throw new Error('EMFILE');
+    });
+    await jest.advanceTimersByTimeAsync(LOOK_MS);
+    expect([collected, said]).toEqual([1, ['gave back memory as asked']]);
   });
 });

@@ -56,13 +56,22 @@ export class MuchWasTaken implements MemoryReason {
   }
 }
 
+/** Undefined where that cannot be told: who asks opens a file, and a process may have no file descriptor left. */
+function resident(): number | undefined {
+  try {
+    return process.memoryUsage.rss();
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * V8 collects everything only when memory is asked for, so a process that has nothing more to do keeps what its work has left behind. Its own
  * means for that, small steps while a process rests, take one that looks at the log each second for a busy one. So it is told.
  */
 @Injectable()
 export class MemoryReturn implements OnModuleInit {
-  readonly #taken = new MuchWasTaken(process.memoryUsage.rss());
+  readonly #taken = new MuchWasTaken(resident() ?? Infinity);
   readonly #reasons: MemoryReason[] = [this.#taken];
   #seen: EventLoopUtilization = performance.eventLoopUtilization();
   #isCollecting = false;
@@ -87,24 +96,30 @@ export class MemoryReturn implements OnModuleInit {
   }
 
   #look(gc: NodeJS.GCFunction): void {
+    const rss = resident();
+    if (rss === undefined) return;
     const { utilization: busy } = performance.eventLoopUtilization(this.#seen);
     this.#seen = performance.eventLoopUtilization();
-    const look = { rss: process.memoryUsage.rss(), busy };
+    const look = { rss, busy };
     // Each of them keeps account of every look.
     const [reason] = this.#reasons.filter((each) => each.look(look));
-    if (reason !== undefined && !this.#isCollecting) void this.#collect(gc, reason.why);
+    if (reason !== undefined && !this.#isCollecting) void this.#collect(gc, reason.why, rss);
   }
 
-  async #collect(gc: NodeJS.GCFunction, why: string): Promise<void> {
+  async #collect(gc: NodeJS.GCFunction, why: string, before: number): Promise<void> {
     this.#isCollecting = true;
-    const before = process.memoryUsage.rss();
-    const started = performance.now();
-    // Another kind gives hardly any pages back.
-    await gc({ type: 'major', execution: 'async', flavor: 'last-resort' });
-    const after = process.memoryUsage.rss();
-    this.#taken.collected(after);
-    this.#isCollecting = false;
-    const mb = (bytes: number): number => Math.round(bytes / MB);
-    this.log.info({ before_mb: mb(before), after_mb: mb(after), ms: Math.round(performance.now() - started) }, `gave back memory ${why}`);
+    try {
+      const started = performance.now();
+      // Another kind gives hardly any pages back.
+      await gc({ type: 'major', execution: 'async', flavor: 'last-resort' });
+      const after = resident() ?? before;
+      this.#taken.collected(after);
+      const mb = (bytes: number): number => Math.round(bytes / MB);
+      this.log.info({ before_mb: mb(before), after_mb: mb(after), ms: Math.round(performance.now() - started) }, `gave back memory ${why}`);
+    } catch (error) {
+      this.log.warn({ err: error }, `could not give back memory ${why}`);
+    } finally {
+      this.#isCollecting = false;
+    }
   }
 }

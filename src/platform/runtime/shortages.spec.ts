@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { HostBusy } from './port.js';
+import { mayBeOpened, notOpened } from './pty/terminal.js';
 import { isHostShort } from './shortages.js';
 import { notSpawned } from './spawn.js';
 
@@ -20,4 +21,32 @@ it.each([
   expect(error).not.toBeInstanceOf(HostBusy);
   expect(error).toMatchObject({ failure, message });
   expect(isHostShort(error)).toBe(false);
+});
+
+// Guard: a terminal that the host has no room for is put off, as any other program.
+it('a program that gets no terminal says so of the host', () => {
+  const error = notOpened('agent', new Error('forkpty(3) failed.'), true);
+  expect(error).toBeInstanceOf(HostBusy);
+  expect(error.message).toBe('agent could not be started in a terminal: the host has no process, file or terminal left');
+  expect(isHostShort(error)).toBe(true);
+});
+
+it.each([
+  ['the host has no terminals', 'forkpty(3) failed.', false],
+  ['something else is wrong', 'args is not an array', true],
+])('a program that gets no terminal says so of itself where %s', (_where, said, hasTerminals) => {
+  const error = notOpened('agent', new Error(said), hasTerminals);
+  expect(error).not.toBeInstanceOf(HostBusy);
+  expect(error).toMatchObject({ failure: 'died', message: 'agent could not be started in a terminal' });
+  expect(isHostShort(error)).toBe(false);
+});
+
+// Guard: a terminal that may not be opened is none that the host has no room for.
+it.each([
+  ['/dev/null', true],
+  // No user may write it, whatever else that user may.
+  ['/proc/sys/kernel/osrelease', false],
+  ['/dev/none', false],
+])('what terminals are made with is looked at as those who open it do: %s', async (file, may) => {
+  expect(await mayBeOpened(file)).toBe(may);
 });

@@ -1,10 +1,16 @@
 import { request } from 'node:http';
-import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { connectTo } from './service-socket.js';
 
 /** Whether somebody takes connections at a socket. */
 export function accepts(socket: string, limitMs: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const tried = connect(socket);
+    let tried: Socket;
+    try {
+      tried = connectTo(socket);
+    } catch {
+      return resolve(false);
+    }
     const end = (how: boolean): void => {
       tried.destroy();
       resolve(how);
@@ -21,7 +27,8 @@ export function isWell(socketPath: string, path: string, limitMs: number): Promi
       asked.destroy();
       resolve(`${path} has not answered within ${limitMs} ms`);
     }, limitMs);
-    const asked = request({ socketPath, path, agent: false, headers: { host: 'service', connection: 'close' } }, (answer) => {
+    const createConnection = (): Socket => connectTo(socketPath);
+    const asked = request({ createConnection, path, headers: { host: 'service', connection: 'close' } }, (answer) => {
       clearTimeout(limit);
       const status = answer.statusCode ?? 0;
       // Its body is nobody's.

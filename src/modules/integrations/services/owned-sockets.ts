@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { Injectable } from '@nestjs/common';
 import { sleep } from '../../../platform/time/clock.js';
+import { connectTo } from './service-socket.js';
 
 interface Owned {
   readonly socket: string;
@@ -31,7 +32,7 @@ export class OwnedSockets {
   connect(instance: string): Socket | undefined {
     const owned = this.#owned.get(instance);
     if (owned === undefined) return undefined;
-    const socket = connect(owned.socket);
+    const socket = connection(owned.socket);
     owned.open.add(socket);
     socket.once('close', () => owned.open.delete(socket));
     return socket;
@@ -51,5 +52,14 @@ export class OwnedSockets {
     left();
     await sleep(drainMs, stop.signal);
     for (const socket of owned.open) socket.destroy();
+  }
+}
+
+/** What fails at once is told as what fails later. */
+function connection(socket: string): Socket {
+  try {
+    return connectTo(socket);
+  } catch (error) {
+    return new Socket().destroy(error as Error);
   }
 }

@@ -1,7 +1,10 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { Type } from '@nestjs/common';
 import { sql } from 'kysely';
-import { HostBusy, StartError } from '../../../platform/runtime/port.js';
+import { HostBusy, StartError, UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { HostProcesses } from './ports.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
+import type { RunnerProcess } from './testing/runner-process.js';
 
 let fixture: RunnerFixture;
 /** Starts that the host has no room for. */
@@ -66,5 +69,72 @@ describe('a start that the host has no room for', () => {
     const more = await Promise.all([a.create(fixture.city), a.create(fixture.city)]);
     for (const one of [pk, ...more.map((made) => made.pk)])
       expect(await fixture.until(one, 'active')).toMatchObject({ runner_id: b.runner.runnerId });
+  });
+});
+
+describe('a start before which nobody can say what is left of the one before', () => {
+  let a: RunnerProcess;
+  let pk: number;
+  let unseen: UnconfirmedDead | undefined;
+
+  beforeEach(async () => {
+    without = 1;
+    unseen = undefined;
+    a = await fixture.runner('a', { timings: { shortMs: 20, startsAtOnce: 1 } });
+    const processes = a.get<HostProcesses>(HostProcesses as Type<HostProcesses>);
+    const end = processes.end.bind(processes);
+    jest.spyOn(processes, 'end').mockImplementation((...what) => (unseen === undefined ? end(...what) : Promise.reject(unseen)));
+    ({ pk } = await a.create(fixture.city));
+    await fixture.when(pk, ({ not_before }) => not_before !== null);
+  });
+
+  const isUnconfirmed = async (): Promise<void> => {
+    await fixture.unpause(pk);
+    await fixture.when(pk, ({ reason }) => reason === 'unconfirmed-dead');
+  };
+
+  // Guard: a start before which the host cannot even look is put off.
+  it('is put off where its host has no file to look with, and others go to other hosts meanwhile', async () => {
+    a.time({ shortMs: 60_000 });
+    unseen = new UnconfirmedDead('nobody can see what is left: EMFILE', { cause });
+    await isUnconfirmed();
+    const b = await fixture.runner('b', { timings: { overdueMs: 0 } });
+    const other = await a.create(fixture.city);
+    expect(await fixture.until(other.pk, 'active')).toMatchObject({ runner_id: b.runner.runnerId });
+    unseen = undefined;
+    const put = await fixture.when(pk, ({ not_before }) => not_before !== null);
+    expect(put).toMatchObject({ state: 'asleep', generation: 2, failed_starts: 0, failure: expect.stringMatching('EMFILE') });
+    await fixture.unpause(pk);
+    expect(await fixture.until(pk, 'active')).toMatchObject({ runner_id: b.runner.runnerId, failed_starts: 0 });
+    const told = await fixture.events('session.start_failed');
+    expect(told.map(({ payload }) => 'attempt' in payload)).toEqual([false, false]);
+  });
+
+  // Guard: a session that waits for the end of its process before takes no place of a start.
+  it('takes no place of other starts, and has failed once nothing is left', async () => {
+    unseen = new UnconfirmedDead('processes are still there after SIGKILL: 7');
+    await isUnconfirmed();
+    expect(a.runner.sessions.get(pk)).toMatchObject({ starting: false });
+    const other = await a.create(fixture.city);
+    await fixture.until(other.pk, 'active');
+    expect(await fixture.row(pk)).toMatchObject({ reason: 'unconfirmed-dead', generation: 2 });
+    unseen = undefined;
+    await fixture.when(pk, ({ failed_starts }) => failed_starts === 1);
+  });
+
+  // Guard: a worker with many starts that wait for the end of an earlier process takes no more.
+  it('has its runner take no more where there are many of them', async () => {
+    without = 1;
+    const second = await a.create(fixture.city);
+    await fixture.when(second.pk, ({ not_before }) => not_before !== null);
+    unseen = new UnconfirmedDead('processes are still there after SIGKILL: 7');
+    await isUnconfirmed();
+    await fixture.unpause(second.pk);
+    await fixture.when(second.pk, ({ reason }) => reason === 'unconfirmed-dead');
+    const other = await a.create(fixture.city);
+    await a.runner.look();
+    expect(await fixture.row(other.pk)).toMatchObject({ state: 'start-pending', runner_id: null });
+    unseen = undefined;
+    await fixture.until(other.pk, 'active');
   });
 });

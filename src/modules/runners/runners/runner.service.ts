@@ -70,8 +70,8 @@ export class Runner implements OnApplicationBootstrap {
       help: 'Sessions that this process runs.',
       labelNames: ['phase'] as const,
       collect: () => {
-        gauge.set({ phase: 'starting' }, this.#starting());
-        gauge.set({ phase: 'started' }, this.#actors.size - this.#starting());
+        gauge.set({ phase: 'starting' }, this.#count('starting'));
+        gauge.set({ phase: 'started' }, this.#actors.size - this.#count('starting'));
       },
     });
   }
@@ -182,8 +182,10 @@ export class Runner implements OnApplicationBootstrap {
   async #claim(): Promise<void> {
     const lease = this.registry.lease;
     if (lease === undefined || !this.#clean || !this.registry.accepting || performance.now() < this.#shortUntil) return;
-    const room = Math.min(this.context.timings.startsAtOnce - this.#starting(), this.registry.capacity - this.#actors.size);
-    if (room <= 0) return;
+    const { startsAtOnce } = this.context.timings;
+    const room = Math.min(startsAtOnce - this.#count('starting'), this.registry.capacity - this.#actors.size);
+    // With more starts than that waiting for the end of an earlier process, something is wrong with this host: others take what is wanted.
+    if (room <= 0 || this.#count('held') > startsAtOnce) return;
     await this.#orphaned.while(() => this.claims.claim(lease, room, (claimed) => this.#adopt(this.#actor(claimed, lease))));
   }
 
@@ -226,10 +228,10 @@ export class Runner implements OnApplicationBootstrap {
     if (some === undefined) await this.#orphaned.settle(lease, strays);
   }
 
-  #starting(): number {
-    let starting = 0;
-    for (const actor of this.#actors.values()) if (actor.starting) starting++;
-    return starting;
+  #count(how: 'starting' | 'held'): number {
+    let count = 0;
+    for (const actor of this.#actors.values()) if (actor[how]) count++;
+    return count;
   }
 
   /** Every actor has ended its process, or the time is over. */

@@ -34,7 +34,7 @@ export class SessionActor {
   readonly #owner: OwnedSession;
   readonly #woken = new AutoResetEvent();
   readonly #startAbort = new AbortController();
-  #phase: 'starting' | 'serving' | 'stopping' | 'gone' = 'starting';
+  #phase: 'starting' | 'held' | 'serving' | 'stopping' | 'gone' = 'starting';
   #mail: InboxItem | undefined;
   /** Of the request that has made the session, when that is traced. */
   #traceparent: string | undefined;
@@ -70,6 +70,11 @@ export class SessionActor {
 
   get starting(): boolean {
     return this.#phase === 'starting';
+  }
+
+  /** Its start waits for the end of a process that nobody can confirm. */
+  get held(): boolean {
+    return this.#phase === 'held';
   }
 
   get inTurn(): boolean {
@@ -139,19 +144,28 @@ export class SessionActor {
   /** The runner keeps the session while something of its process may be there: nobody starts it elsewhere meanwhile. */
   async #startFailed(error: StartError): Promise<void> {
     const { failure, message, stderrTail } = error;
+    const isShort = this.#isShort(error);
     if (failure === 'unconfirmed_dead') {
+      // It keeps the session, and the place of no other start.
+      this.#phase = 'held';
+      this.started();
       await this.#unconfirmed(message, () => this.context.processes.end({ city: this.claimed.city.name, session: this.claimed.row.id }));
-      return this.#settle({ decide: failedStart('died', this.claimed.breaker), how: 'start_failed', message });
     }
-    const isShort = isHostShort(error);
-    if (isShort) this.short();
     if (isShort || error instanceof HostBusy) {
       const decide = failedStart('busy', this.claimed.breaker, this.claimed.putOffMs);
       return this.#settle({ decide, how: 'start_put_off', message });
     }
+    if (failure === 'unconfirmed_dead')
+      return this.#settle({ decide: failedStart('died', this.claimed.breaker), how: 'start_failed', message });
     const how = failure === 'timeout' ? 'start_timeout' : failure === 'aborted' ? undefined : 'start_failed';
     await this.#recordFailure(stderrTail);
     await this.#settle({ decide: failedStart(failure, this.claimed.breaker), how, message: tail(message, stderrTail), stderrTail });
+  }
+
+  #isShort(error: unknown): boolean {
+    const isShort = isHostShort(error);
+    if (isShort) this.short();
+    return isShort;
   }
 
   /** What a program that was not ready yet has shown is output as well; of those that speak a protocol it is the error output. */
@@ -309,6 +323,7 @@ export class SessionActor {
         await again();
         return;
       } catch (error) {
+        this.#isShort(error);
         if (!(error instanceof UnconfirmedDead)) this.#unexpected(error);
       }
     }

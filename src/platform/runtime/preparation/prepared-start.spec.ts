@@ -4,8 +4,9 @@ import { readFile, realpath, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { folder } from '../../../../test/support/folders.js';
 import { eventually } from '../../../../test/support/sse.js';
-import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
+import { HostBusy, StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
 import { birthOf, findProcesses } from '../process-table.js';
+import { isHostShort } from '../shortages.js';
 import { endAll, loopback, runtime } from '../testing/acp-agents.js';
 import type { Preparation, Step } from './preparation.js';
 import { startPrepared } from './prepared-start.js';
@@ -174,6 +175,19 @@ describe('a start with a preparation', () => {
       plan({ preStart: steps('pre_start', `mv "${spec.cwd}" "${spec.cwd}.old" && ln -s "${elsewhere}" "${spec.cwd}"`) }),
     );
     expect([error.failure, error.message]).toEqual(['unsupported', expect.stringContaining('is a link')]);
+  });
+
+  // Guard: a start that the host had no room for says so also where what is left of it cannot be ended.
+  it.each([
+    ['the host had no room for it', new HostBusy('no file', { cause: Object.assign(new Error('spawn EMFILE'), { code: 'EMFILE' }) }), true],
+    ['something else was wrong with it', new StartError('died', 'it has ended'), false],
+  ])('that leaves what cannot be ended says so, and whether %s', async (_what, failure, isShort) => {
+    const fails: AgentRuntime = { transport: 'acp', start: () => Promise.reject(failure) };
+    const end = (): Promise<never> => Promise.reject(new UnconfirmedDead('it is still there'));
+    spec = { ...spec, sandbox: { enter: (program) => Promise.resolve(program), end } };
+    const error: unknown = await start(plan(), { with: fails }).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ failure: 'unconfirmed_dead', message: 'it is still there' });
+    expect(isHostShort(error)).toBe(isShort);
   });
 
   it('is a start like any other without one', async () => {

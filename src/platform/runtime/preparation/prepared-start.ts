@@ -2,6 +2,7 @@ import { realpath } from 'node:fs/promises';
 import { endOrphans } from '../ending.js';
 import { StartError, UnconfirmedDead, type AgentRuntime, type RunningAgent, type Slow, type StartSpec } from '../port.js';
 import { markersOf } from '../process-table.js';
+import { isHostShort } from '../shortages.js';
 import { runSteps, type Surroundings } from './commands.js';
 import { layOver } from './overlay.js';
 import type { Preparation } from './preparation.js';
@@ -62,6 +63,8 @@ async function endAll(agent: RunningAgent | undefined, { env, sandbox }: StartSp
     await sandbox?.end?.();
   } catch (error) {
     if (!(error instanceof UnconfirmedDead)) throw error;
-    throw new StartError('unconfirmed_dead', error.message, cause instanceof StartError ? cause.stderrTail : '', { cause: error });
+    const shown = cause instanceof StartError ? cause.stderrTail : '';
+    // What the host was short of puts the start off, also once the rest of it has been ended.
+    throw new StartError('unconfirmed_dead', error.message, shown, { cause: isHostShort(cause) ? cause : error });
   }
 }

@@ -1,9 +1,9 @@
 import { writeSync } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import type { Terminal } from '@xterm/headless';
 import type { IPty, spawn } from '@lydell/node-pty';
-import { StartError, type Entered, type StartSpec } from '../port.js';
+import { HostBusy, StartError, type Entered, type StartSpec } from '../port.js';
 import { programsNamed } from '../programs.js';
 
 export const COLUMNS = 160;
@@ -23,6 +23,8 @@ const REPEATED = {
 } as const;
 /** Titles, of up to ten million characters each, and links, which stay with their line for ever. */
 const KEPT = [0, 1, 2, 8];
+/** What a terminal is made with. */
+const TERMINALS = '/dev/ptmx';
 
 /** The libraries are optional: one of them is native, and not built for every kind of host. */
 interface Libraries {
@@ -61,7 +63,7 @@ export interface Opened {
 /**
  * Starts a program in a terminal, in a session and process group of its own.
  *
- * @throws StartError not_found, unsupported or died
+ * @throws StartError not_found, unsupported or died; HostBusy
  */
 export async function openTerminal(spec: StartSpec): Promise<Opened> {
   const { spawn, Terminal } = await loadLibraries();
@@ -72,9 +74,27 @@ export async function openTerminal(spec: StartSpec): Promise<Opened> {
     const pty = spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env });
     return { pty, terminal, take: (keys) => taken(pty, keys), endedFor };
   } catch (cause) {
-    throw new StartError('died', `${spec.command} could not be started in a terminal`, '', { cause });
+    throw notOpened(spec.command, cause, await mayBeOpened(TERMINALS));
   }
 }
+
+/**
+ * What the terminal library says of a program that it does not start is neither why nor a code. Its directory and its file have been looked for
+ * before: where the host has terminals at all, it has no process, file or terminal left.
+ */
+export function notOpened(command: string, cause: unknown, hasTerminals: boolean): StartError {
+  const why = `${command} could not be started in a terminal`;
+  if (!hasTerminals || !(cause instanceof Error) || !cause.message.includes('forkpty')) return new StartError('died', why, '', { cause });
+  const short = Object.assign(new Error(cause.message, { cause }), { code: 'EAGAIN' });
+  return new HostBusy(`${why}: the host has no process, file or terminal left`, { cause: short });
+}
+
+/** A device that is there for others only is none for what is started here. */
+export const mayBeOpened = (file: string): Promise<boolean> =>
+  access(file, constants.R_OK | constants.W_OK).then(
+    () => true,
+    () => false,
+  );
 
 /** Of what it understands, all that takes longer, or is kept for longer, than what is on a screen is bounded or left out: its programs are anybody's. */
 export function boundedTerminal(Library: typeof Terminal): Terminal {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Principal } from '../../../../contract/principal.js';
 import { Db } from '../../../../platform/database/database.js';
 import { GatheredReads } from '../../../../platform/database/gathered-reads.js';
-import { adapterKeyId, adapterOfKeyId, adapterOfToken, adapterTokenHash } from './adapter-token.js';
+import { adapterCredential, adapterKeyId, adapterOfToken, adapterTokenHash, ofAdapterCredential } from './adapter-token.js';
 import { AdaptersRepository, type AdapterCaller } from './adapters.repository.js';
 
 /** Knows adapters by their tokens: read each time, so that one that is unregistered, or has a new secret, is nobody at once. */
@@ -21,10 +21,11 @@ export class AdapterAuthenticator {
     const pk = adapterOfToken(token);
     const found = pk === undefined ? undefined : await this.#callers.read(pk);
     if (found === undefined || !found.hash.equals(adapterTokenHash(token))) return undefined;
-    const { provider, account_id: accountId, city } = found;
+    const { provider, account_id: accountId, city, version } = found;
     return {
       actor: `adapter:${provider}/${accountId}`,
       keyId: adapterKeyId(pk!),
+      credential: adapterCredential({ pk: pk!, version }),
       scope: 'read',
       rights: ['operate', 'configure'],
       cities: [city],
@@ -32,8 +33,12 @@ export class AdapterAuthenticator {
     };
   }
 
-  async stillValid(keyId: string): Promise<boolean> {
-    const pk = adapterOfKeyId(keyId);
-    return pk !== undefined && (await this.repository.isThere(this.db, pk));
+  /**
+   * A stream may have been opened while the adapter was given another token: it was let in by the one before. Those of all adapters are asked
+   * for at once.
+   */
+  async stillValid(credential: string): Promise<boolean> {
+    const shown = ofAdapterCredential(credential);
+    return shown !== undefined && (await this.#callers.read(shown.pk))?.version === shown.version;
   }
 }

@@ -28,7 +28,15 @@ export const adapterTokenHash = (token: string): Buffer => hash('sha256', token,
 
 export const adapterKeyId = (pk: number): string => `${ADAPTER_TOKEN_PREFIX}${pk}`;
 
-export function adapterOfKeyId(keyId: string): number | undefined {
-  const text = /^sva_(\d{1,15})$/.exec(keyId)?.[1];
-  return text === undefined ? undefined : Number(text);
+/** What an adapter has shown: with a new secret it is another. */
+export interface AdapterCredential {
+  readonly pk: number;
+  readonly version: number;
+}
+
+export const adapterCredential = ({ pk, version }: AdapterCredential): string => `${adapterKeyId(pk)}.${version}`;
+
+export function ofAdapterCredential(credential: string): AdapterCredential | undefined {
+  const [, pk, version] = /^sva_(\d{1,15})\.(\d{1,9})$/.exec(credential) ?? [];
+  return pk === undefined ? undefined : { pk: Number(pk), version: Number(version) };
 }

@@ -9,6 +9,8 @@ import type { AdapterCapabilities, AdapterTransport } from './adapters.schemas.j
 export interface AdapterCaller {
   readonly pk: number;
   readonly hash: Buffer;
+  /** Of its secret. */
+  readonly version: number;
   readonly provider: string;
   readonly account_id: string;
   readonly city: string;
@@ -139,17 +141,12 @@ export class AdaptersRepository {
   /** Those that have tokens, each with its hash and its city. */
   async callers(db: Kysely<Database>, pks: readonly number[]): Promise<AdapterCaller[]> {
     const { rows } = await sql<AdapterCaller>`
-      select a.pk, a.hash, a.provider, a.account_id, e.name as city
+      select a.pk, a.hash, a.version, a.provider, a.account_id, e.name as city
       from unnest((select ${[...pks]}::bigint[])) as asked(pk)
       cross join lateral (
-        select a.pk, a.token_hash as hash, a.provider, a.account_id, a.stream_id from extmsg_adapters a
+        select a.pk, a.token_hash as hash, a.secret_version as version, a.provider, a.account_id, a.stream_id from extmsg_adapters a
         where a.pk = asked.pk and a.token_hash <> '' limit 1) a
       cross join lateral (select e.name from event_streams e where e.id = a.stream_id limit 1) e`.execute(db);
     return rows;
-  }
-
-  async isThere(db: Kysely<Database>, pk: number): Promise<boolean> {
-    const { rows } = await sql`select 1 from extmsg_adapters where pk = ${pk}`.execute(db);
-    return rows.length === 1;
   }
 }

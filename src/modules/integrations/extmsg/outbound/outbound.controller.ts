@@ -1,7 +1,9 @@
-import { Body, Controller, Post } from '@nestjs/common';
+import { Body, Controller, Post, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
 import type { Principal } from '../../../../contract/principal.js';
 import { Caller } from '../../../../platform/http/caller.decorator.js';
 import { Operation } from '../../../../platform/http/operation.decorator.js';
+import { clientGone } from '../../../../platform/streams/head-waiter.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { City } from '../../../tenancy/cities/city.decorator.js';
 import { CONVERSATION } from '../conversations/examples.js';
@@ -30,7 +32,8 @@ export class OutboundController {
     @City() city: CityScope,
     @Caller() caller: Principal,
     @Body({ schema: ExtMsgOutboundInputBody }) body: ExtMsgOutboundInput,
+    @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<OutboundResult> {
-    return this.outbound.publish(city, body, caller);
+    return this.outbound.publish(city, body, caller, clientGone(reply.raw, caller));
   }
 }

@@ -82,6 +82,23 @@ describe('what a service answers', () => {
     for (const method of ['POST', 'GET']) expect(await ask(method)).toMatch(/^HTTP\/1\.1 502 Bad Gateway\r\n[^]*service unavailable: /);
   });
 
+  // Guard: what a service says twice goes on as what it says once.
+  it('goes on without what its connections name, in however many headers, and says once what is said once', async () => {
+    const twice = 'Connection: close\r\nConnection: X-Foo\r\nX-Foo: 1\r\nLocation: /a\r\nLocation: /b\r\nX-Two: 1\r\nX-Two: 2';
+    said = `HTTP/1.1 200 OK\r\n${twice}\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 4\r\n\r\nbody`;
+    for (const method of ['POST', 'GET']) {
+      const answer = await ask(method);
+      expect(answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[^]*\r\n\r\nbody$/);
+      const lines = answer.toLowerCase().split('\r\n');
+      expect(lines.filter((line) => /^(x-foo|location|x-two|set-cookie):/.test(line)).sort()).toEqual([
+        'location: /a',
+        'set-cookie: a=1',
+        'set-cookie: b=2',
+        'x-two: 1, 2',
+      ]);
+    }
+  });
+
   it('goes on but for a reason that nobody can say again', async () => {
     for (const [reason, expected] of [
       ['\x01', '(OK)?'],

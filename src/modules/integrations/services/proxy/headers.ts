@@ -11,6 +11,23 @@ const CREDENTIAL = new RegExp(
   'i',
 );
 
+/** Of these the first counts where one is said more than once; of all others, but for cookies, the list of them. So Node has it. */
+const SINGLE = new Set(
+  (
+    'age authorization content-length content-type etag expires from host if-modified-since if-unmodified-since last-modified location ' +
+    'max-forwards proxy-authorization referer retry-after server user-agent'
+  ).split(' '),
+);
+
+/** Headers as undici has them, who leaves those that are said more than once as they came, in the form that Node gives them. */
+export function combined(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (Array.isArray(value) && name !== 'set-cookie') headers[name] = SINGLE.has(name) ? value[0] : value.join(', ');
+  }
+  return headers;
+}
+
 /** The headers of a request as a service gets them: without those of the way here, and without credentials of ours. */
 export function forService(headers: IncomingHttpHeaders, requestId: string): IncomingHttpHeaders {
   const stays = forNextHop(headers);

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import type { BatchedResponse } from '../../../../platform/http/batched-response.js';
+import { combined } from './headers.js';
 
 /** What an answer begins with. */
 export interface AnswerHead {
@@ -54,7 +55,7 @@ export class SharedExchange implements Dispatcher.DispatchHandler {
     if (status < 200) return;
     const { 'content-length': length } = headers;
     if (length !== undefined) this.#length = Number(length);
-    this.begins({ status, message, headers });
+    this.begins({ status, message, headers: combined(headers) });
     // A stream may say nothing for long: whoever listens is told that it has begun. Of most answers something has come by then.
     setImmediate(() => {
       if (!this.#said && !this.response.destroyed) this.response.flushHeaders();
