@@ -7605,7 +7605,7 @@ export interface components {
         };
         /** @description A page of orders. */
         OrderListBody: {
-            /** @description Overrides that match no order. */
+            /** @description Overrides that match no order; of more than 100 the last line says how many there are. */
             errors?: string[];
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
             next_cursor?: string;

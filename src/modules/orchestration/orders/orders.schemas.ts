@@ -72,7 +72,10 @@ export const OrderListBody = contract(
   'OrderListBody',
   z.strictObject({
     orders: z.array(OrderResponse).nullable().describe('The orders of this page. Null is the same as none.'),
-    errors: z.array(z.string()).optional().meta({ description: 'Overrides that match no order.' }),
+    errors: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Overrides that match no order; of more than 100 the last line says how many there are.' }),
     total: int64.optional(),
     next_cursor: z.string().optional(),
   }),

@@ -47,6 +47,19 @@ const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Fi
   ],
   ['patches of many agents', 'copy more than', ...patched()],
   [
+    'overrides of orders',
+    'more than 5000 overrides of orders',
+    { 'city.toml': `${START}[orders]\noverrides = [${'{name="a"},'.repeat(5_001)}]` },
+    {},
+  ],
+  ['overrides of the orders of many rigs', 'overrides of orders, copy more than', ...overridden(2_000, 100)],
+  [
+    'webhooks',
+    'more than 1000 webhooks',
+    { 'city.toml': START + Array.from({ length: 1_001 }, (_, n) => `[[webhook]]\nname = "h${n}"\nrule = [{ order = "a" }]\n`).join('') },
+    {},
+  ],
+  [
     'formulas in every rig',
     'more than 20000 formulas',
     { 'city.toml': START + rigs(201, 'imports = { desk = { source = "desk" } }\n') },
@@ -71,6 +84,16 @@ function env(count: number, name: string): string {
 function shared(count = 5_000, name = 'V'): [Files, Record<string, Files>] {
   const agent = { 'agents/a/agent.toml': `scope = "rig"\n${env(count, name)}`, 'agents/a/prompt.md': 'Do it.' };
   return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(300)}` }, { desk: { ...packOf('desk', ''), ...agent } }];
+}
+
+/** One order in each rig, and overrides of all of them. */
+function overridden(places: number, count: number): [Files, Record<string, Files>] {
+  const order = '[order]\nscope = "rig"\nexec = "true"\ntrigger = "manual"\n';
+  const overrides = '[[orders.overrides]]\nname = "a"\nrig = "*"\ntimeout = "1m"\n'.repeat(count);
+  return [
+    { 'city.toml': `${START}${rigs(places, 'imports = { desk = { source = "desk" } }\n')}${overrides}` },
+    { desk: { ...packOf('desk', ''), 'orders/a.toml': order } },
+  ];
 }
 
 function patched(): [Files, Record<string, Files>] {
@@ -178,6 +201,7 @@ const AMPLIFIED: [what: string, files: Files, packs?: Record<string, Files>][] =
     },
     { hub: packOf('hub', Object.keys(leaves).map(imported).join('')), ...leaves },
   ],
+  ['overrides of the orders of many rigs', ...overridden(200, 20)],
   [
     'agents that a pack needs in every rig',
     {

@@ -5,6 +5,7 @@ import { ONLY_WITH } from '../formats/order.format.js';
 import { Leaf, List, Table, type Node } from '../tree.js';
 import type { Agents } from './agents.js';
 import { bareName } from './collect.js';
+import { LIMITS } from './limits.js';
 import type { Run } from './run.js';
 
 const CITY = '';
@@ -53,9 +54,12 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
   const table = city.table('orders');
   const [skip, overrides] = [table?.get('skip'), table?.tables('overrides') ?? []];
   if (skip === undefined && overrides.length === 0) return;
+  if (overrides.length > LIMITS.overrides)
+    return run.error(overrides[LIMITS.overrides]!, `there are more than ${LIMITS.overrides} overrides of orders`);
   const entries = tablesOf(orders);
-  const names = new Set(entries.map((entry) => entry.text('name')!));
-  const listed = [...names];
+  const names = new Map<string, number>();
+  for (const entry of entries) names.set(entry.text('name')!, (names.get(entry.text('name')!) ?? 0) + 1);
+  const listed = [...names.keys()];
   const aliases = new Set(entries.flatMap((entry) => entry.table('order')?.texts('skip_aliases') ?? []));
   const check = (leaf: Node | undefined, isKnown: (name: string) => boolean): void => {
     if (!(leaf instanceof Leaf) || isKnown(String(leaf.value))) return;
@@ -64,7 +68,12 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
   };
   for (const leaf of skip instanceof List ? skip.items : [])
     check(leaf, (name) => aliases.has(name) || names.has(name.replace(OF_RIG, '')) || names.has(name));
-  for (const override of overrides) check(override.get('name'), (name) => names.has(name));
+  for (const override of overrides) {
+    check(override.get('name'), (name) => names.has(name));
+    // One for all rigs is put on the order of each of them, whenever orders are read.
+    if (override.text('rig') === ANYWHERE)
+      run.spend('copies', (names.get(override.text('name')!) ?? 0) * (override.entries.size + (override.table('env')?.entries.size ?? 0)));
+  }
 }
 
 /** Tells of agents whose work would be done by a formula that there is nowhere. */
