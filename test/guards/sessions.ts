@@ -1166,4 +1166,12 @@ export const SESSIONS: readonly Guard[] = [
     test: BUSY,
     name: 'leave others to those with room',
   },
+  {
+    guard: 'An agent is found by its name without going over all of them.',
+    file: 'src/modules/sessions/agents/agent-members.ts',
+    find: 'const agent = known.byName.get(wanted);',
+    replace: 'const agent = agents.find(({ qualified_name }) => qualified_name === wanted);',
+    test: 'src/modules/sessions/agents/agent-members.spec.ts',
+    name: 'without going over them',
+  },
 ];
