@@ -611,20 +611,20 @@ export const ORDERS: readonly Guard[] = [
     name: 'a few of the params',
   },
   {
-    guard: 'Overrides of orders have a limit.',
-    file: 'src/modules/files/composition/compose/orders.ts',
-    find: 'if (overrides.length > LIMITS.overrides)',
-    replace: 'if (overrides.length > 100 * LIMITS.overrides)',
-    test: COMPOSE_LIMITS,
-    name: 'overrides of orders',
-  },
-  {
     guard: 'An override for all rigs spends what it is put on.',
     file: 'src/modules/files/composition/compose/orders.ts',
     find: "if (override.text('rig') === ANYWHERE)",
     replace: "if (override.text('rig') === ANYWHERE && names.size === 0)",
     test: COMPOSE_LIMITS,
     name: 'overrides of the orders of many rigs',
+  },
+  {
+    guard: 'An override for all rigs of an order for the city spends once.',
+    file: 'src/modules/files/composition/compose/orders.ts',
+    find: "entry.table('order')?.text('scope') === 'city' ? CITY :",
+    replace: "entry.table('order')?.text('scope') === '' ? CITY :",
+    test: COMPOSE_LIMITS,
+    name: 'not too much, however many rigs import it',
   },
   {
     guard: 'Webhooks have a limit.',

@@ -14,9 +14,7 @@ export const LIMITS = {
   /** Bytes of these files, and characters of every text that is read. One composing holds the smaller ones in memory. */
   bytes: 256 * 1024 * 1024,
   rigs: 2_000,
-  webhooks: 1_000,
-  /** Changes of orders, each of one order or of those that rigs have of a name. */
-  overrides: 5_000,
+  webhooks: 10_000,
   fragments: 100,
   /** Characters of all files that are read as tables. */
   characters: 32 * 1024 * 1024,

@@ -5,7 +5,6 @@ import { ONLY_WITH } from '../formats/order.format.js';
 import { Leaf, List, Table, type Node } from '../tree.js';
 import type { Agents } from './agents.js';
 import { bareName } from './collect.js';
-import { LIMITS } from './limits.js';
 import type { Run } from './run.js';
 
 const CITY = '';
@@ -54,11 +53,15 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
   const table = city.table('orders');
   const [skip, overrides] = [table?.get('skip'), table?.tables('overrides') ?? []];
   if (skip === undefined && overrides.length === 0) return;
-  if (overrides.length > LIMITS.overrides)
-    return run.error(overrides[LIMITS.overrides]!, `there are more than ${LIMITS.overrides} overrides of orders`);
   const entries = tablesOf(orders);
-  const names = new Map<string, number>();
-  for (const entry of entries) names.set(entry.text('name')!, (names.get(entry.text('name')!) ?? 0) + 1);
+  // Where orders of a name are. One for the city is there once, whichever rigs import it.
+  const names = new Map<string, Set<string>>();
+  for (const entry of entries) {
+    const place = entry.table('order')?.text('scope') === 'city' ? CITY : (entry.text('rig') ?? CITY);
+    const places = names.get(entry.text('name')!);
+    if (places === undefined) names.set(entry.text('name')!, new Set([place]));
+    else places.add(place);
+  }
   const listed = [...names.keys()];
   const aliases = new Set(entries.flatMap((entry) => entry.table('order')?.texts('skip_aliases') ?? []));
   const check = (leaf: Node | undefined, isKnown: (name: string) => boolean): void => {
@@ -72,7 +75,10 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
     check(override.get('name'), (name) => names.has(name));
     // One for all rigs is put on the order of each of them, whenever orders are read.
     if (override.text('rig') === ANYWHERE)
-      run.spend('copies', (names.get(override.text('name')!) ?? 0) * (override.entries.size + (override.table('env')?.entries.size ?? 0)));
+      run.spend(
+        'copies',
+        (names.get(override.text('name')!)?.size ?? 0) * (override.entries.size + (override.table('env')?.entries.size ?? 0)),
+      );
   }
 }
 
