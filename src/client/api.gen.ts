@@ -17186,6 +17186,8 @@ export interface components {
         };
         /** @description The webhooks of a city. */
         WebhookListBody: {
+            /** @description How many rules more fire nothing, where that is not told of each. */
+            errors?: string[];
             /** @description The webhooks. Null is the same as none. */
             webhooks: components["schemas"]["WebhookResponse"][] | null;
         };
@@ -17274,7 +17276,7 @@ export interface components {
             args?: {
                 [key: string]: string;
             };
-            /** @description Why it fires nothing. */
+            /** @description Why it fires nothing; told of the first 100 rules that do not. */
             errors?: string[];
             /** @description The kind of event that it is about. Absent: any. */
             event?: string;

@@ -13,6 +13,7 @@ const RUNS = 'src/modules/orchestration/orders/order-runs.db-spec.ts';
 const HISTORY = 'src/modules/orchestration/orders/order-history.db-spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
 const DEFINITIONS = 'src/modules/orchestration/orders/order-definition.spec.ts';
+const HOOK_LIST = 'src/modules/orchestration/orders/webhooks/webhooks.service.spec.ts';
 const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
@@ -609,6 +610,22 @@ export const ORDERS: readonly Guard[] = [
     replace: "${required.get(order)!.slice(0, missing.count).join(', ')}",
     test: DEFINITIONS,
     name: 'a few of the params',
+  },
+  {
+    guard: 'What is wrong with a rule of a webhook is found when somebody asks.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-definition.ts',
+    find: '  return {\n    ...(rule.event === undefined ? {} :',
+    replace: '  if (order !== undefined) [...errorsOf(order, args, isPublic)];\n  return {\n    ...(rule.event === undefined ? {} :',
+    test: HOOK_LIST,
+    name: 'before somebody asks why',
+  },
+  {
+    guard: 'Why rules of webhooks fire nothing is told of a few of them.',
+    file: 'src/modules/orchestration/orders/webhooks/webhooks.service.ts',
+    find: 'new Set(wrong.slice(0, TOLD))',
+    replace: 'new Set(wrong.slice(0, 1_000 * TOLD))',
+    test: HOOK_LIST,
+    name: 'in few words',
   },
   {
     guard: 'An override for all rigs spends what it is put on.',

@@ -1,6 +1,6 @@
 import { parseDuration } from '../../../../contract/duration.js';
 import type { CityConfig } from '../../../files/composition/city-config.js';
-import { listed, NAMED } from '../listed.js';
+import { listed, NAMED, shortened } from '../listed.js';
 import { ordersOf, scopedNameOf, type CityOrders, type EffectiveOrder } from '../order-definition.js';
 
 export type Scheme = 'hmac-sha256' | 'github' | 'bearer' | 'none';
@@ -25,8 +25,8 @@ export interface HookRule {
   /** Undefined when there is none of its name, or several. */
   readonly order: EffectiveOrder | undefined;
   readonly named: string;
-  /** Why it fires nothing. */
-  readonly errors: readonly string[];
+  /** Why it fires nothing, made when it is asked for: a city may have a hundred thousand rules, and who has no key has all of them read. */
+  readonly errors: () => Iterable<string>;
 }
 
 /** A webhook as it is received. */
@@ -138,7 +138,7 @@ function ruleOf(rule: Members, hookRig: string, isPublic: boolean, orders: CityO
     args,
     order,
     named,
-    errors: order === undefined ? [`order ${named} not found`] : errorsOf(order, args, isPublic),
+    errors: () => (order === undefined ? [`order ${shortened(named)} not found`] : errorsOf(order, args, isPublic)),
   };
 }
 
@@ -152,17 +152,23 @@ function orderOf(name: string, rig: string | undefined, hookRig: string, { bySco
   return undefined;
 }
 
-function errorsOf(order: EffectiveOrder, args: Readonly<Record<string, string>>, isPublic: boolean): string[] {
+/** One after the other: whoever asks only whether there is any has no more than the first of them made. */
+function* errorsOf(order: EffectiveOrder, args: Readonly<Record<string, string>>, isPublic: boolean): Generator<string> {
   const { definition, scopedName } = order;
-  const errors = order.errors.map((error) => `order ${scopedName}: ${error}`);
-  if (!order.enabled) errors.push(`order ${scopedName} is disabled`);
-  if (definition.trigger !== 'webhook') errors.push(`order ${scopedName} has trigger ${definition.trigger}, not webhook`);
-  if (isPublic && definition.exec !== undefined) errors.push(`order ${scopedName} runs a command, which no public webhook may`);
+  for (const error of order.errors) yield `order ${scopedName}: ${error}`;
+  if (!order.enabled) yield `order ${scopedName} is disabled`;
+  if (definition.trigger !== 'webhook') yield `order ${scopedName} has trigger ${definition.trigger}, not webhook`;
+  if (isPublic && definition.exec !== undefined) yield `order ${scopedName} runs a command, which no public webhook may`;
   const missing = missingOf(order, args);
-  if (missing.count > 0) errors.push(`args lack what order ${scopedName} requires: ${listed(missing.names, missing.count)}`);
+  if (missing.count > 0) yield `args lack what order ${scopedName} requires: ${listed(missing.names, missing.count)}`;
   const unknown = Object.keys(args).filter((name) => !Object.hasOwn(definition.params, name));
-  if (unknown.length > 0) errors.push(`order ${scopedName} has no param(s): ${listed(unknown)}`);
-  return errors;
+  if (unknown.length > 0) yield `order ${scopedName} has no param(s): ${listed(unknown)}`;
+}
+
+/** The first reason why a rule fires nothing. */
+export function errorOf({ errors }: HookRule): string | undefined {
+  const [first] = errors();
+  return first;
 }
 
 const required = new WeakMap<EffectiveOrder, readonly string[]>();
