@@ -1,5 +1,5 @@
 import { ProblemError } from '../../../contract/problems.js';
-import { agentNamed, findMember, memberName } from '../../sessions/agents/agent-members.js';
+import { agentNamed, findMember, memberName, poolsOf } from '../../sessions/agents/agent-members.js';
 import { agentMeant } from '../../sessions/agents/agent-names.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
 import type { AssignedRow, Claimants, OfferedRow } from '../../work/hooks/offered-work.service.js';
@@ -46,6 +46,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     city: 'running',
     settings: poolSettings(config),
     agents: agentsOf(config, blockers),
+    poolsOf: (name) => poolsOf(config, name).map(({ qualified_name }) => qualified_name),
     named: namedOf(config),
     providerIdleMs: providerIdleMs(config),
     blocked: (rig) => blockers(undefined, rig),
@@ -65,6 +66,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     city,
     settings: poolSettings({ workspace: {}, rigs: [] } as unknown as CityConfig),
     agents: [],
+    poolsOf: () => [],
     named: [],
     providerIdleMs: undefined,
     blocked: () => undefined,

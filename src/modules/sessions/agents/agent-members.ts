@@ -60,6 +60,13 @@ export function findUnbounded({ agents }: CityConfig, name: string): Member | un
   return undefined;
 }
 
+/** Agents of whose pools a name may be a member, in their order: by its number, or by a name of a pool. Their pools may have no bound. */
+export function poolsOf({ agents }: CityConfig, name: string): AgentConfig[] {
+  const { byName, given, places } = indexOf(agents);
+  const found = [byName.get(NUMBERED.exec(name)?.[1] ?? ''), given.get(name)?.agent].filter((agent) => agent !== undefined);
+  return [...new Set(found)].sort((a, b) => places.get(a)! - places.get(b)!);
+}
+
 /** The agent of a qualified name. */
 export function agentNamed({ agents }: CityConfig, name: string): AgentConfig | undefined {
   return indexOf(agents).byName.get(name);
