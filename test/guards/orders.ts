@@ -12,6 +12,9 @@ const COUNTED_TEST = 'src/modules/orchestration/orders/webhooks/counted.spec.ts'
 const RUNS = 'src/modules/orchestration/orders/order-runs.db-spec.ts';
 const HISTORY = 'src/modules/orchestration/orders/order-history.db-spec.ts';
 const TURNS = 'src/modules/orchestration/orders/order-evaluator.db-spec.ts';
+const DEFINITIONS = 'src/modules/orchestration/orders/order-definition.spec.ts';
+const HOOK_LIST = 'src/modules/orchestration/orders/webhooks/webhooks.service.spec.ts';
+const COMPOSE_LIMITS = 'src/modules/files/composition/compose/limits.spec.ts';
 const LEASED = 'src/modules/sessions/launch/leased-work.spec.ts';
 
 /** Orders and their firings. */
@@ -364,8 +367,8 @@ export const ORDERS: readonly Guard[] = [
   {
     guard: 'A public webhook runs no command.',
     file: 'src/modules/files/composition/compose/webhooks.ts',
-    find: 'else if (isPublic && named.some(',
-    replace: 'else if (named.length === 0 && named.some(',
+    find: 'else if (isPublic && runs)',
+    replace: 'else if (names.length === 0 && runs)',
     test: 'src/modules/files/composition/corpus.spec.ts',
   },
   {
@@ -575,5 +578,77 @@ export const ORDERS: readonly Guard[] = [
     replace: 'and (true or scoped_name =',
     test: 'src/modules/orchestration/orders/order-sync.db-spec.ts',
     name: 'is not read with those',
+  },
+  {
+    guard: 'An override that matches nothing names a few of the rigs that have its order.',
+    file: 'src/modules/orchestration/orders/order-overrides.ts',
+    find: '${listed(there)}',
+    replace: "${there.map((rig) => listed([rig])).join(', ')}",
+    test: DEFINITIONS,
+    name: 'told of in few words',
+  },
+  {
+    guard: 'Overrides that match nothing are told of only so often.',
+    file: 'src/modules/orchestration/orders/order-overrides.ts',
+    find: 'if (errors.length === TOLD) {',
+    replace: 'if (errors.length === 100 * TOLD) {',
+    test: DEFINITIONS,
+    name: 'told of in few words',
+  },
+  {
+    guard: 'A rule of a webhook finds its order without going over all of them.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-definition.ts',
+    find: 'const scoped = byScopedName.get(scopedNameOf(name, place));',
+    replace: 'const scoped = [...byScopedName.values()].find((order) => order.scopedName === scopedNameOf(name, place));',
+    test: DEFINITIONS,
+    name: 'without going over all',
+  },
+  {
+    guard: 'A rule of a webhook tells a few of the params that it lacks.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-definition.ts',
+    find: '${listed(missing.names, missing.count)}',
+    replace: "${required.get(order)!.slice(0, missing.count).join(', ')}",
+    test: DEFINITIONS,
+    name: 'a few of the params',
+  },
+  {
+    guard: 'What is wrong with a rule of a webhook is found when somebody asks.',
+    file: 'src/modules/orchestration/orders/webhooks/webhook-definition.ts',
+    find: '  return {\n    ...(rule.event === undefined ? {} :',
+    replace: '  if (order !== undefined) [...errorsOf(order, args, isPublic)];\n  return {\n    ...(rule.event === undefined ? {} :',
+    test: HOOK_LIST,
+    name: 'before somebody asks why',
+  },
+  {
+    guard: 'Why rules of webhooks fire nothing is told of a few of them.',
+    file: 'src/modules/orchestration/orders/webhooks/webhooks.service.ts',
+    find: 'new Set(wrong.slice(0, TOLD))',
+    replace: 'new Set(wrong.slice(0, 1_000 * TOLD))',
+    test: HOOK_LIST,
+    name: 'in few words',
+  },
+  {
+    guard: 'An override for all rigs spends what it is put on.',
+    file: 'src/modules/files/composition/compose/orders.ts',
+    find: "if (override.text('rig') === ANYWHERE)",
+    replace: "if (override.text('rig') === ANYWHERE && names.size === 0)",
+    test: COMPOSE_LIMITS,
+    name: 'overrides of the orders of many rigs',
+  },
+  {
+    guard: 'An override for all rigs of an order for the city spends once.',
+    file: 'src/modules/files/composition/compose/orders.ts',
+    find: "entry.table('order')?.text('scope') === 'city' ? CITY :",
+    replace: "entry.table('order')?.text('scope') === '' ? CITY :",
+    test: COMPOSE_LIMITS,
+    name: 'not too much, however many rigs import it',
+  },
+  {
+    guard: 'Webhooks have a limit.',
+    file: 'src/modules/files/composition/compose/webhooks.ts',
+    find: 'if (hooks.length > LIMITS.webhooks) return',
+    replace: 'if (hooks.length > 100 * LIMITS.webhooks) return',
+    test: COMPOSE_LIMITS,
+    name: 'webhooks',
   },
 ];

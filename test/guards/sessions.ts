@@ -17,6 +17,7 @@ const INTERACTIONS_SPEC = 'src/modules/sessions/interactions/interactions.db-spe
 const POOLS = 'src/modules/runners/pools/pool-pass.db-spec.ts';
 const WORK_DEMAND = 'src/modules/runners/pools/work-demand.ts';
 const WORK_DEMAND_SPEC = 'src/modules/runners/pools/work-demand.spec.ts';
+const POOL_FACTS_SPEC = 'src/modules/runners/pools/pool-facts.mapper.spec.ts';
 const STANDING = 'src/modules/runners/pools/standing-demand.ts';
 const STANDING_SPEC = 'src/modules/runners/pools/standing-demand.spec.ts';
 const SUPPLY = 'src/modules/runners/pools/pool-supply.ts';
@@ -1189,5 +1190,37 @@ export const SESSIONS: readonly Guard[] = [
     replace: '',
     test: BUSY,
     name: 'has its runner take no more',
+  },
+  {
+    guard: 'A look at the pools asks no agent about routes to members of others.',
+    file: WORK_DEMAND,
+    find: 'for (const pool of this.facts.poolsOf(name)) {',
+    replace: 'for (const { name: pool } of this.facts.agents) {',
+    test: POOL_FACTS_SPEC,
+    name: 'once a route',
+  },
+  {
+    guard: 'A name is looked for in each pool that may have it.',
+    file: 'src/modules/sessions/agents/agent-members.ts',
+    find: "[byName.get(NUMBERED.exec(name)?.[1] ?? ''), given.get(name)?.agent]",
+    replace: "[given.get(name)?.agent ?? byName.get(NUMBERED.exec(name)?.[1] ?? '')]",
+    test: POOL_FACTS_SPEC,
+    name: 'in all pools that may have them',
+  },
+  {
+    guard: 'Settings of an agent find its rig without going over all of them.',
+    file: 'src/modules/sessions/session-store/settings.ts',
+    find: 'const rig = rigNamed(config, agent.dir);',
+    replace: 'const rig = config.rigs.find((one) => one.name === agent.dir) ?? rigNamed(config, agent.dir);',
+    test: POOL_FACTS_SPEC,
+    name: 'settings of their rigs',
+  },
+  {
+    guard: 'An agent is found by its name without going over all of them.',
+    file: 'src/modules/sessions/agents/agent-members.ts',
+    find: 'const agent = known.byName.get(wanted);',
+    replace: 'const agent = agents.find(({ qualified_name }) => qualified_name === wanted);',
+    test: 'src/modules/sessions/agents/agent-members.spec.ts',
+    name: 'without going over them',
   },
 ];

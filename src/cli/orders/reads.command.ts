@@ -79,6 +79,7 @@ export function addReads(order: Command, io: Io): void {
     const { data } = await ask(api, (signal) => api.http.GET('/v0/city/{cityName}/orders/hooks', { params, signal }));
     const found = data.webhooks ?? [];
     if (flags.json === true) return printJson(io, data);
+    for (const error of data.errors ?? []) io.err(`warning: ${plain(error)}\n`);
     if (found.length === 0) io.err('no webhooks; write one as [[webhook]] in city.toml\n');
     return io.out(hookTable(found, io));
   });

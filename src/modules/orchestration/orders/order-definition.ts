@@ -1,6 +1,8 @@
 import { parseDuration } from '../../../contract/duration.js';
 import type { CityConfig, OrderConfig } from '../../files/composition/city-config.js';
 import { REQUIRED_BY_TRIGGER } from '../../files/composition/formats/order.format.js';
+import { shortened } from './listed.js';
+import { Overrides } from './order-overrides.js';
 
 export const TRIGGERS = ['cooldown', 'cron', 'condition', 'event', 'manual', 'webhook'] as const;
 export type Trigger = (typeof TRIGGERS)[number];
@@ -51,7 +53,8 @@ export interface EffectiveOrder {
 export interface CityOrders {
   /** By name, those of the city before those of rigs. */
   readonly orders: readonly EffectiveOrder[];
-  /** Overrides that match nothing. */
+  readonly byScopedName: ReadonlyMap<string, EffectiveOrder>;
+  /** Overrides that match nothing, as many as are told. */
   readonly errors: readonly string[];
 }
 
@@ -83,24 +86,20 @@ export function ordersOf(config: CityConfig): CityOrders {
 function read(config: CityConfig): CityOrders {
   const table = (config.orders ?? {}) as OrdersTable;
   const skipped = new Set(table.skip ?? []);
-  const overrides = table.overrides ?? [];
-  const used = new Set<number>();
+  const overrides = new Overrides(table.overrides ?? []);
+  const formulas = new Set(config.formulas.map(({ name, rig }) => placeOf(name, rig)));
   const orders: EffectiveOrder[] = [];
   for (const { entry, rig } of placed(config)) {
     const aliases = (entry.order?.skip_aliases ?? []) as readonly string[];
     if ([entry.name, scopedNameOf(entry.name, rig), ...aliases].some((name) => skipped.has(name))) continue;
-    orders.push(effective(config, entry, rig, overrides, used));
+    orders.push(effective(config, entry, rig, overrides, formulas));
   }
-  const errors = overrides.flatMap((override, n) => {
-    if (used.has(n)) return [];
-    const rigs = orders.filter(({ name }) => name === override.name).map(({ rig }) => (rig === '' ? 'the city' : rig));
-    const where = rigs.length === 0 ? 'no such order' : `it is an order of ${rigs.join(', ')}`;
-    return [`orders.overrides[${n}] matches nothing: "${String(override.name)}" (${where})`];
-  });
+  const errors = overrides.unmatched(orders);
   orders.sort((a, b) => (a.rig === b.rig ? compare(a.name, b.name) : compare(a.rig, b.rig)));
-  return { orders, errors };
+  return { orders, byScopedName: new Map(orders.map((order) => [order.scopedName, order])), errors };
 }
 
+const placeOf = (name: string, rig: string): string => `${rig}\n${name}`;
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 /** Which file stands for which order. One for the city that several rigs bring counts once, and the city's own first. */
@@ -122,18 +121,16 @@ function effective(
   config: CityConfig,
   entry: OrderConfig,
   rig: string,
-  overrides: readonly Readonly<Record<string, unknown>>[],
-  used: Set<number>,
+  overrides: Overrides,
+  formulas: ReadonlySet<string>,
 ): EffectiveOrder {
   const members: Members = { ...entry.order };
   if (members.trigger === undefined && members.gate !== undefined) members.trigger = members.gate;
   delete members.gate;
   const origins: Record<string, Origin> = {};
   for (const key of Object.keys(members)) origins[key] = { file: entry.file, key: `order.${key}` };
-  for (const [n, override] of overrides.entries()) {
-    const place = (override.rig ?? '') as string;
-    if (override.name !== entry.name || !(place === '*' || place === rig)) continue;
-    used.add(n);
+  const envs: object[] = [];
+  for (const { n, members: override } of overrides.of(entry.name, rig)) {
     for (const key of REPLACED) {
       const value = override[key] ?? (key === 'trigger' ? override.gate : undefined);
       if (value === undefined) continue;
@@ -141,9 +138,14 @@ function effective(
       origins[key] = { file: 'city.toml', key: `orders.overrides[${n}].${key}` };
     }
     if (override.env !== undefined) {
-      members.env = { ...(members.env as object | undefined), ...(override.env as object) };
+      envs.push(override.env as object);
       origins.env = { file: 'city.toml', key: `orders.overrides[${n}].env` };
     }
+  }
+  // All at once: with each of many overrides the ones before would be copied again.
+  if (envs.length > 0) {
+    const all = [(members.env ?? {}) as object, ...envs];
+    members.env = Object.fromEntries(all.flatMap((env) => Object.entries(env)));
   }
   if (members.tz === undefined && config.workspace.timezone !== undefined) {
     members.tz = config.workspace.timezone;
@@ -157,7 +159,7 @@ function effective(
     definition: definitionOf(members, entry.file, config),
     written: members,
     enabled: members.enabled !== false,
-    errors: errorsOf(members, config, rig),
+    errors: errorsOf(members, formulas, rig),
     origins,
   };
 }
@@ -195,15 +197,14 @@ function msOf(written: unknown): number | undefined {
 }
 
 /** What a file could not know: an override may ask for another trigger, and names lead somewhere or not. */
-function errorsOf(members: Members, config: CityConfig, rig: string): string[] {
+function errorsOf(members: Members, formulas: ReadonlySet<string>, rig: string): string[] {
   const errors: string[] = [];
   const trigger = members.trigger as Trigger;
   const needed = REQUIRED_BY_TRIGGER[trigger];
   if (needed !== undefined && members[needed] === undefined) errors.push(`${needed} is required with trigger ${trigger}`);
   if (members.formula !== undefined) {
     const wanted = members.formula as string;
-    if (!config.formulas.some(({ name, rig: place }) => name === wanted && (place === '' || place === rig)))
-      errors.push(`formula ${wanted} not found`);
+    if (!formulas.has(placeOf(wanted, '')) && !formulas.has(placeOf(wanted, rig))) errors.push(`formula ${shortened(wanted)} not found`);
   }
   if (members.env !== undefined && members.exec === undefined) errors.push('env is supported only for exec orders');
   if (members.pool !== undefined && members.exec !== undefined) errors.push('exec orders cannot have a pool');

@@ -12,7 +12,7 @@ import { OrderSyncRepository } from './order-sync.repository.js';
 import { OrderTimes } from './order-times.js';
 import type { NewFiring, OrderRow } from './order-rows.js';
 import { DeliveriesRepository, type WaitingDelivery } from './webhooks/deliveries.repository.js';
-import { hooksOf } from './webhooks/webhook-definition.js';
+import { errorOf, hooksOf } from './webhooks/webhook-definition.js';
 
 /** Orders of one city that are looked at in one transaction. */
 const BATCH = 100;
@@ -157,7 +157,7 @@ export class OrderEvaluator {
     const rules = hook?.rules.filter((rule) => rule.order?.scopedName === order.scoped_name) ?? [];
     if (hook === undefined || rules.length === 0) return 'the files lead it to this order no more';
     if (hook.visibility === 'public' && !hook.isAllowed) return 'webhooks.allow_public of the city does not name it';
-    return rules.every(({ errors }) => errors.length > 0) ? rules[0]!.errors[0] : undefined;
+    return rules.every((rule) => errorOf(rule) !== undefined) ? errorOf(rules[0]!) : undefined;
   }
 
   async #decide(tx: Tx, streamId: number, order: OrderRow, now: Date): Promise<NewFiring | OrderChange> {

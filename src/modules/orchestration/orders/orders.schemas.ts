@@ -72,7 +72,10 @@ export const OrderListBody = contract(
   'OrderListBody',
   z.strictObject({
     orders: z.array(OrderResponse).nullable().describe('The orders of this page. Null is the same as none.'),
-    errors: z.array(z.string()).optional().meta({ description: 'Overrides that match no order.' }),
+    errors: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'Overrides that match no order; of more than 100 the last line says how many there are.' }),
     total: int64.optional(),
     next_cursor: z.string().optional(),
   }),
@@ -234,10 +237,11 @@ export const WebhookRule = contract(
     event: optional.describe('The kind of event that it is about. Absent: any.'),
     match: z.record(z.string(), z.string()).optional().describe('Values that the body has to have, by their paths.'),
     args: z.record(z.string(), z.string()).optional().describe('What the order is given, by name: paths in the body.'),
-    errors: z.array(z.string()).optional().meta({ description: 'Why it fires nothing.' }),
+    errors: z.array(z.string()).optional().meta({ description: 'Why it fires nothing; told of the first 100 rules that do not.' }),
   }),
   'What of a webhook fires which order.',
 );
+export type WebhookRule = z.infer<typeof WebhookRule>;
 export const WebhookResponse = contract(
   'WebhookResponse',
   z.strictObject({
@@ -259,7 +263,10 @@ export const WebhookResponse = contract(
 export type WebhookResponse = z.infer<typeof WebhookResponse>;
 export const WebhookListBody = contract(
   'WebhookListBody',
-  z.strictObject({ webhooks: z.array(WebhookResponse).nullable().describe('The webhooks. Null is the same as none.') }),
+  z.strictObject({
+    webhooks: z.array(WebhookResponse).nullable().describe('The webhooks. Null is the same as none.'),
+    errors: z.array(z.string()).optional().meta({ description: 'How many rules more fire nothing, where that is not told of each.' }),
+  }),
   'The webhooks of a city.',
 );
 export type WebhookListBody = z.infer<typeof WebhookListBody>;

@@ -1,5 +1,5 @@
 import { ProblemError } from '../../../contract/problems.js';
-import { findMember, memberName } from '../../sessions/agents/agent-members.js';
+import { agentNamed, findMember, memberName, poolsOf } from '../../sessions/agents/agent-members.js';
 import { agentMeant } from '../../sessions/agents/agent-names.js';
 import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
 import type { AssignedRow, Claimants, OfferedRow } from '../../work/hooks/offered-work.service.js';
@@ -46,6 +46,7 @@ export function factsOf(loaded: Loaded): PoolFacts {
     city: 'running',
     settings: poolSettings(config),
     agents: agentsOf(config, blockers),
+    poolsOf: (name) => poolsOf(config, name).map(({ qualified_name }) => qualified_name),
     named: namedOf(config),
     providerIdleMs: providerIdleMs(config),
     blocked: (rig) => blockers(undefined, rig),
@@ -65,6 +66,7 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     city,
     settings: poolSettings({ workspace: {}, rigs: [] } as unknown as CityConfig),
     agents: [],
+    poolsOf: () => [],
     named: [],
     providerIdleMs: undefined,
     blocked: () => undefined,
@@ -111,7 +113,7 @@ function isStartable(config: CityConfig, agent: string): boolean {
 /** The slot that a member's name stands for; also of a pool without a bound. */
 function slotIn(config: CityConfig, agent: string, name: string, member: (slot: number) => string): number | undefined {
   const numbered = name.startsWith(`${agent}-`) ? /^[1-9]\d{0,8}$/.exec(name.slice(agent.length + 1)) : null;
-  if (numbered !== null && config.agents.every(({ qualified_name }) => qualified_name !== name)) {
+  if (numbered !== null && agentNamed(config, name) === undefined) {
     const slot = Number(numbered[0]);
     return member(slot) === name ? slot : undefined;
   }

@@ -9,6 +9,8 @@ export interface PoolFacts {
   readonly city: 'running' | 'stopped' | 'gone';
   readonly settings: PoolSettings;
   readonly agents: readonly PoolAgent[];
+  /** Names of the agents of whose pools a name may be a member, in the order of `agents`. */
+  readonly poolsOf: (name: string) => readonly string[];
   readonly named: readonly PoolNamed[];
   /** When an idle session of a bare provider sleeps. */
   readonly providerIdleMs: number | undefined;

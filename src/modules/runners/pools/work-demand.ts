@@ -3,10 +3,31 @@ import { cooldownUntil, type Supply, type Work } from './pool-supply.js';
 
 /** What work asks of a city's sessions: what is assigned to a name, and what waits for an agent, a member or a named session. */
 export class WorkDemand {
+  readonly #named: ReadonlyMap<string, PoolNamed>;
+  /** Routes to single members of pools, by agent, in their order. Each is asked for once: there may be thousands of agents. */
+  readonly #memberRoutes = new Map<string, { readonly route: string; readonly slot: number }[]>();
+
   constructor(
     private readonly facts: PoolFacts,
     private readonly supply: Supply,
-  ) {}
+  ) {
+    this.#named = new Map(facts.named.map((one) => [one.identity, one]));
+    for (const route of facts.offered.keys())
+      for (const { agent, slot } of this.#membersCalled(route)) {
+        const routes = this.#memberRoutes.get(agent.name);
+        if (routes === undefined) this.#memberRoutes.set(agent.name, [{ route, slot }]);
+        else routes.push({ route, slot });
+      }
+  }
+
+  /** Places in pools that a name stands for, in the order of agents. */
+  *#membersCalled(name: string): Generator<{ readonly agent: PoolAgent; readonly slot: number }> {
+    for (const pool of this.facts.poolsOf(name)) {
+      const agent = this.supply.agents.get(pool);
+      const slot = pool === name || agent?.settings.max === 1 ? undefined : agent?.slotOf(name);
+      if (slot !== undefined) yield { agent: agent!, slot };
+    }
+  }
 
   /** Work that is assigned to a name. */
   assigned(): void {
@@ -27,19 +48,15 @@ export class WorkDemand {
 
   /** Makes the session that a name stands for. */
   #bear(name: string, work: Work): void {
-    const named = this.facts.named.find(({ identity }) => identity === name);
+    const named = this.#named.get(name);
     if (named !== undefined) return this.supply.materialize(name, named.agent, 'work', work);
     const agent = this.supply.agents.get(name);
     if (agent !== undefined) {
       this.supply.create(agent, null, name, 'work', work);
       return;
     }
-    for (const one of this.facts.agents) {
-      const slot = one.slotOf(name);
-      if (slot === undefined || one.settings.max === 1) continue;
-      this.supply.create(one, slot, one.member(slot), 'work', work);
-      return;
-    }
+    const [member] = this.#membersCalled(name);
+    if (member !== undefined) this.supply.create(member.agent, member.slot, member.agent.member(member.slot), 'work', work);
   }
 
   /** Beads that are routed to a named session. */
@@ -53,10 +70,10 @@ export class WorkDemand {
 
   /** Beads that wait for an agent's pool, and for single members of it. */
   routed(agent: PoolAgent): void {
-    if (this.facts.named.some(({ identity }) => identity === agent.name)) return;
-    for (const [route, beads] of this.facts.offered) {
-      const slot = route === agent.name ? undefined : agent.slotOf(route);
-      if (slot === undefined || agent.settings.max === 1 || beads.length === 0) continue;
+    if (this.#named.has(agent.name)) return;
+    for (const { route, slot } of this.#memberRoutes.get(agent.name) ?? []) {
+      const beads = this.facts.offered.get(route)!;
+      if (beads.length === 0) continue;
       const member = this.facts.sessions.find((one) => one.agentName === route && one.origin !== 'manual' && !this.supply.isLeaving(one));
       const fresh = member === undefined ? this.#fresh(agent, route) : [];
       if (member !== undefined) this.supply.engage(member, newest(beads), newestAt(beads));

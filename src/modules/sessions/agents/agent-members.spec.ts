@@ -104,3 +104,24 @@ describe('an agent of a path', () => {
     expect(findUnbounded(config, name)).toBeUndefined();
   });
 });
+
+it('agents are found among thousands without going over them each time', () => {
+  let reads = 0;
+  const counted = (n: number): AgentConfig => {
+    const name = `web/a${n}`;
+    const get = (): string => {
+      // Who goes over all for each would not end.
+      if (++reads > 100_000) throw new Error('qualified names are read over and over');
+      return name;
+    };
+    return Object.defineProperty(agent(name, { max_active_sessions: 4, namepool: [`own${n}`] }), 'qualified_name', { get });
+  };
+  const config = { agents: Array.from({ length: 5_000 }, (_, n) => counted(n)) } as unknown as CityConfig;
+  const found = config.agents.map((_, n) => [
+    findMember(config, 'web', `a${n}`),
+    findMember(config, 'web', `a${n}-2`),
+    findMember(config, 'web', `own${n}`),
+    findMember(config, '', `a${n}`),
+  ]);
+  expect(found.every((all, n) => all.every((member) => member?.agent === config.agents[n]))).toBe(true);
+});

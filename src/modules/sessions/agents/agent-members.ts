@@ -41,36 +41,91 @@ function placeOf({ qualified_name, name }: AgentConfig): string {
  */
 export function findMember({ agents }: CityConfig, dir: string, base: string): Member | undefined {
   const wanted = dir === '' ? base : `${dir}/${base}`;
-  const agent = agents.find(({ qualified_name }) => qualified_name === wanted);
+  const known = indexOf(agents);
+  const agent = known.byName.get(wanted);
   if (agent !== undefined) return { name: wanted, agent };
-  return findInPools(agents, wanted) ?? only(agents.filter((one) => one.name === base && one.dir === dir)) ?? anywhere(agents, dir, base);
+  return (
+    findInPools(known, wanted) ?? only(known.inPlace.get(placeKey(dir, base))) ?? (dir === '' ? only(known.bare.get(base)) : undefined)
+  );
 }
 
-/** Who has a member's name, whatever the bound of the pool is. */
+/** Who has a member's name, whatever the bound of the pool is. Goes over all agents: who has found nobody asks, and once. */
 export function findUnbounded({ agents }: CityConfig, name: string): Member | undefined {
-  return findInPools(agents, name, () => Infinity);
+  const [, before, digits] = NUMBERED.exec(name) ?? [];
+  for (const agent of agents) {
+    const pool = agent.qualified_name;
+    const n = pool === before ? Number(digits) : (agent.namepool ?? []).findIndex((given) => placeOf(agent) + given === name) + 1;
+    if (n >= 1 && memberName(agent, n) === name) return { name, agent, pool };
+  }
+  return undefined;
 }
 
-function anywhere(agents: readonly AgentConfig[], dir: string, base: string): Member | undefined {
-  return dir === '' ? only(agents.filter(({ name }) => name === base)) : undefined;
+/** Agents of whose pools a name may be a member, in their order: by its number, or by a name of a pool. Their pools may have no bound. */
+export function poolsOf({ agents }: CityConfig, name: string): AgentConfig[] {
+  const { byName, given, places } = indexOf(agents);
+  const found = [byName.get(NUMBERED.exec(name)?.[1] ?? ''), given.get(name)?.agent].filter((agent) => agent !== undefined);
+  return [...new Set(found)].sort((a, b) => places.get(a)! - places.get(b)!);
 }
 
-function only(found: readonly AgentConfig[]): Member | undefined {
-  const [agent] = found;
-  return agent === undefined || found.length > 1 ? undefined : { name: agent.qualified_name, agent };
+/** The agent of a qualified name. */
+export function agentNamed({ agents }: CityConfig, name: string): AgentConfig | undefined {
+  return indexOf(agents).byName.get(name);
+}
+
+interface Index {
+  /** By qualified name. */
+  readonly byName: ReadonlyMap<string, AgentConfig>;
+  /** By rig and own name, and by own name alone; undefined where several have it. */
+  readonly inPlace: ReadonlyMap<string, AgentConfig | undefined>;
+  readonly bare: ReadonlyMap<string, AgentConfig | undefined>;
+  /** Members with names of their own, by these, with the place of their agent among all. */
+  readonly given: ReadonlyMap<string, { readonly agent: AgentConfig; readonly at: number }>;
+  readonly places: ReadonlyMap<AgentConfig, number>;
+}
+
+const indices = new WeakMap<readonly AgentConfig[], Index>();
+
+/** Agents by all that they are found by: each look at the pools of a city asks for thousands among thousands. */
+function indexOf(agents: readonly AgentConfig[]): Index {
+  let index = indices.get(agents);
+  if (index === undefined) indices.set(agents, (index = indexed(agents)));
+  return index;
+}
+
+function indexed(agents: readonly AgentConfig[]): Index {
+  const byName = new Map<string, AgentConfig>();
+  const inPlace = new Map<string, AgentConfig | undefined>();
+  const bare = new Map<string, AgentConfig | undefined>();
+  const given = new Map<string, { agent: AgentConfig; at: number }>();
+  const places = new Map<AgentConfig, number>();
+  for (const [at, agent] of agents.entries()) {
+    const key = placeKey(agent.dir, agent.name);
+    if (!byName.has(agent.qualified_name)) byName.set(agent.qualified_name, agent);
+    inPlace.set(key, inPlace.has(key) ? undefined : agent);
+    bare.set(agent.name, bare.has(agent.name) ? undefined : agent);
+    places.set(agent, at);
+    for (const name of (agent.namepool ?? []).slice(0, sizeOf(agent) ?? 0)) {
+      const member = placeOf(agent) + name;
+      if (!given.has(member)) given.set(member, { agent, at });
+    }
+  }
+  return { byName, inPlace, bare, given, places };
+}
+
+const placeKey = (dir: string, name: string): string => `${dir}\n${name}`;
+
+function only(agent: AgentConfig | undefined): Member | undefined {
+  return agent === undefined ? undefined : { name: agent.qualified_name, agent };
 }
 
 const NUMBERED = /^(.+)-([1-9]\d{0,8})$/s;
 
-function findInPools(agents: readonly AgentConfig[], wanted: string, sizeOfPool = sizeOf): Member | undefined {
-  const [, before, digits] = NUMBERED.exec(wanted) ?? [];
-  for (const agent of agents) {
-    const size = sizeOfPool(agent);
-    if (size === undefined) continue;
-    const pool = agent.qualified_name;
-    const given = agent.namepool ?? [];
-    const n = pool === before ? Number(digits) : given.findIndex((name) => placeOf(agent) + name === wanted) + 1;
-    if (n >= 1 && n <= size && memberName(agent, n) === wanted) return { name: wanted, agent, pool };
-  }
-  return undefined;
+/** The first pool that has such a member. */
+function findInPools({ byName, given, places }: Index, wanted: string): Member | undefined {
+  const [, before = '', digits] = NUMBERED.exec(wanted) ?? [];
+  const numbered = byName.get(before);
+  const isMember = numbered !== undefined && Number(digits) <= (sizeOf(numbered) ?? 0) && memberName(numbered, Number(digits)) === wanted;
+  const named = given.get(wanted);
+  if (isMember && (named === undefined || places.get(numbered)! < named.at)) return { name: wanted, agent: numbered, pool: before };
+  return named === undefined ? undefined : { name: wanted, agent: named.agent, pool: named.agent.qualified_name };
 }

@@ -1,6 +1,6 @@
 import { problem, ProblemError } from '../../../contract/problems.js';
 import type { Transport } from '../../../platform/runtime/port.js';
-import { findMember } from '../agents/agent-members.js';
+import { agentNamed, findMember } from '../agents/agent-members.js';
 import { presetBehind, providerOf, specOf, startsItself } from '../agents/agent-provider.js';
 import type { AgentConfig, CityConfig, NamedSessionConfig, ProviderOption, ProviderSpec } from '../../files/composition/city-config.js';
 import type { SessionRow } from '../session-store/session-row.js';
@@ -40,11 +40,11 @@ export function templateOfNamed(config: CityConfig, named: NamedSessionConfig): 
 }
 
 /** The agent of a named session: in its own rig before one of the city, with the session's binding before one without. */
-export function agentOfNamed({ agents }: CityConfig, { template, dir, binding }: NamedSessionConfig): AgentConfig | undefined {
+export function agentOfNamed(config: CityConfig, { template, dir, binding }: NamedSessionConfig): AgentConfig | undefined {
   const bound = typeof binding === 'string' && binding !== '' ? [`${binding}.${template}`, template] : [template];
   const names = [...(dir === '' ? [] : bound.map((name) => `${dir}/${name}`)), ...bound];
   for (const name of names) {
-    const agent = agents.find(({ qualified_name }) => qualified_name === name);
+    const agent = agentNamed(config, name);
     if (agent !== undefined) return agent;
   }
   return undefined;

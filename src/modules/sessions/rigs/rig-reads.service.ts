@@ -3,7 +3,7 @@ import { HeadWaiter } from '../../../platform/streams/head-waiter.js';
 import { atOnce } from '../../../platform/time/at-once.js';
 import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { placesOf, type Bearer } from '../agents/agent-lines.js';
-import type { CityConfig, RigConfig } from '../../files/composition/city-config.js';
+import type { AgentConfig, RigConfig } from '../../files/composition/city-config.js';
 import { pageAfter } from '../../configuration/config/page.js';
 import { ConfigReadsService, type CurrentConfig } from '../../configuration/config/config-reads.service.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
@@ -63,6 +63,8 @@ export class RigReadsService {
       this.repository.bearers(city.streamId),
       git ? this.#repositories(city, rigs) : undefined,
     ]);
+    // Each rig has its own at once: there may be thousands of both.
+    const agents = Map.groupBy(current.config.agents, ({ dir }) => dir);
     const byAgent = Map.groupBy(bearers, ({ agent }) => agent);
     const prefixes = new Map(known.map((rig) => [rig.name, rig.prefix]));
     return rigs.map((rig) =>
@@ -70,7 +72,7 @@ export class RigReadsService {
         prefix: prefixes.get(rig.name),
         switched: switches.rigs.get(rig.name),
         lastActivity: activity.newest.get(rig.name),
-        places: placesIn(current.config, rig.name, byAgent),
+        places: placesIn(agents.get(rig.name) ?? [], byAgent),
         git: repositories?.get(rig.name),
       }),
     );
@@ -109,11 +111,10 @@ export class RigReadsService {
 
 /** Of all agents of a rig, as their list has them. */
 function placesIn(
-  { agents }: CityConfig,
-  rig: string,
+  agents: readonly AgentConfig[],
   byAgent: ReadonlyMap<string, readonly Bearer[]>,
 ): { readonly total: number; readonly running: number } {
-  const places = agents.filter(({ dir }) => dir === rig).map((agent) => placesOf(agent, byAgent.get(agent.qualified_name) ?? []));
+  const places = agents.map((agent) => placesOf(agent, byAgent.get(agent.qualified_name) ?? []));
   return {
     total: places.reduce((sum, { total }) => sum + total, 0),
     running: places.reduce((sum, { running }) => sum + running, 0),

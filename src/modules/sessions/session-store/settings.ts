@@ -1,5 +1,5 @@
 import { parseDuration } from '../../../contract/duration.js';
-import type { AgentConfig, CityConfig } from '../../files/composition/city-config.js';
+import type { AgentConfig, CityConfig, RigConfig } from '../../files/composition/city-config.js';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -120,13 +120,22 @@ export function sleepClass(agent: AgentConfig | undefined): 'noninteractive' | '
 function idleOf(config: CityConfig, agent: AgentConfig, named: 'on_demand' | undefined): number | undefined {
   if (agent.sleep_after_idle === 'off') return undefined;
   const kind = sleepClass(agent);
-  const rig = config.rigs.find(({ name }) => name === agent.dir);
+  const rig = rigNamed(config, agent.dir);
   const said =
     durationOf(agent.sleep_after_idle) ??
     durationOf(agent.idle_timeout) ??
     durationOf(tableOf(rig?.session_sleep)[kind]) ??
     durationOf(tableOf(config.session_sleep)[kind]);
   return said === undefined ? (named === 'on_demand' ? DEFAULT_IDLE_MS : undefined) : onlyPositive(said);
+}
+
+const rigsByName = new WeakMap<readonly RigConfig[], ReadonlyMap<string, RigConfig>>();
+
+/** A look at the pools asks for the rig of each of thousands of agents and named sessions. */
+function rigNamed({ rigs }: CityConfig, name: string): RigConfig | undefined {
+  let byName = rigsByName.get(rigs);
+  if (byName === undefined) rigsByName.set(rigs, (byName = new Map(rigs.map((rig) => [rig.name, rig]))));
+  return byName.get(name);
 }
 
 /** The same for a bare provider's session. */

@@ -46,6 +46,18 @@ const BOMBS: [what: string, says: string, files: Files, packs: Record<string, Fi
     Object.fromEntries(Array.from({ length: 41 }, (_, n) => [`p${n}`, { ...packOf(`p${n}`, ''), ...SKILLS }])),
   ],
   ['patches of many agents', 'copy more than', ...patched()],
+  ['overrides of the orders of many rigs', 'overrides of orders, copy more than', ...overridden(2_000, 100)],
+  [
+    'webhooks',
+    'more than 10000 webhooks',
+    {
+      'city.toml': `include = ["f0.toml", "f1.toml", "f2.toml", "f3.toml"]\n${START}`,
+      ...Object.fromEntries(
+        [0, 1, 2, 3].map((n) => [`f${n}.toml`, many(2_501, (i) => `[[webhook]]\nname = "h${n}-${i}"\nrule = [{ order = "a" }]\n`)]),
+      ),
+    },
+    {},
+  ],
   [
     'formulas in every rig',
     'more than 20000 formulas',
@@ -73,6 +85,16 @@ function shared(count = 5_000, name = 'V'): [Files, Record<string, Files>] {
   return [{ 'city.toml': `${START}[imports.desk]\nsource = "desk"\n${rigs(300)}` }, { desk: { ...packOf('desk', ''), ...agent } }];
 }
 
+/** One order in each rig, and overrides of all of them. */
+function overridden(places: number, count: number, scope = 'rig'): [Files, Record<string, Files>] {
+  const order = `[order]\nscope = "${scope}"\nexec = "true"\ntrigger = "manual"\n`;
+  const overrides = '[[orders.overrides]]\nname = "a"\nrig = "*"\ntimeout = "1m"\n'.repeat(count);
+  return [
+    { 'city.toml': `${START}${rigs(places, 'imports = { desk = { source = "desk" } }\n')}${overrides}` },
+    { desk: { ...packOf('desk', ''), 'orders/a.toml': order } },
+  ];
+}
+
 function patched(): [Files, Record<string, Files>] {
   const [files, packs] = shared();
   const patches = Array.from({ length: 20 }, () => '[[patches.agent]]\nname = "a"\nenv = { A = "1" }\n').join('');
@@ -88,6 +110,11 @@ it('a large city is not too much', async () => {
   const patches = Object.keys(packs).map((name) => `[[patches.agent]]\nname = "${name}.a1"\nenv = { A = "1" }\n`);
   const text = `${START}[providers.claude]\nbase = "builtin:claude"\n${imports.join('')}${patches.join('')}`;
   expect((await configOf({ 'city.toml': text }, packs)).agents.length).toBeGreaterThan(LARGE * 10);
+});
+
+it('overrides of one order for the city are not too much, however many rigs import it', async () => {
+  const { orders, order_files } = await configOf(...overridden(2_000, 100, 'city'));
+  expect([(orders as { overrides: object[] }).overrides.length, order_files.length]).toEqual([100, 2_000]);
 });
 
 describe('files that ask for too much', () => {
@@ -178,6 +205,7 @@ const AMPLIFIED: [what: string, files: Files, packs?: Record<string, Files>][] =
     },
     { hub: packOf('hub', Object.keys(leaves).map(imported).join('')), ...leaves },
   ],
+  ['overrides of the orders of many rigs', ...overridden(200, 20)],
   [
     'agents that a pack needs in every rig',
     {

@@ -14,6 +14,7 @@ export const LIMITS = {
   /** Bytes of these files, and characters of every text that is read. One composing holds the smaller ones in memory. */
   bytes: 256 * 1024 * 1024,
   rigs: 2_000,
+  webhooks: 10_000,
   fragments: 100,
   /** Characters of all files that are read as tables. */
   characters: 32 * 1024 * 1024,
@@ -21,7 +22,7 @@ export const LIMITS = {
   texts: 8 * 1024 * 1024,
   /** Files of one formula that describe steps. */
   described: 500,
-  /** Members of tables and lists that are copied to put patches and defaults on agents. */
+  /** Members of tables and lists that are copied to put patches and defaults on agents, and overrides on orders. */
   copies: 500_000,
   /** Values of the result: a large table that many rigs share counts in each. Measured: 9,000 agents with a dozen keys each have 250,000. */
   values: 400_000,

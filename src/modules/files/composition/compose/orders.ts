@@ -54,8 +54,15 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
   const [skip, overrides] = [table?.get('skip'), table?.tables('overrides') ?? []];
   if (skip === undefined && overrides.length === 0) return;
   const entries = tablesOf(orders);
-  const names = new Set(entries.map((entry) => entry.text('name')!));
-  const listed = [...names];
+  // Where orders of a name are. One for the city is there once, whichever rigs import it.
+  const names = new Map<string, Set<string>>();
+  for (const entry of entries) {
+    const place = entry.table('order')?.text('scope') === 'city' ? CITY : (entry.text('rig') ?? CITY);
+    const places = names.get(entry.text('name')!);
+    if (places === undefined) names.set(entry.text('name')!, new Set([place]));
+    else places.add(place);
+  }
+  const listed = [...names.keys()];
   const aliases = new Set(entries.flatMap((entry) => entry.table('order')?.texts('skip_aliases') ?? []));
   const check = (leaf: Node | undefined, isKnown: (name: string) => boolean): void => {
     if (!(leaf instanceof Leaf) || isKnown(String(leaf.value))) return;
@@ -64,7 +71,15 @@ export function checkOrdersTable(run: Run, city: Table, orders: Node): void {
   };
   for (const leaf of skip instanceof List ? skip.items : [])
     check(leaf, (name) => aliases.has(name) || names.has(name.replace(OF_RIG, '')) || names.has(name));
-  for (const override of overrides) check(override.get('name'), (name) => names.has(name));
+  for (const override of overrides) {
+    check(override.get('name'), (name) => names.has(name));
+    // One for all rigs is put on the order of each of them, whenever orders are read.
+    if (override.text('rig') === ANYWHERE)
+      run.spend(
+        'copies',
+        (names.get(override.text('name')!)?.size ?? 0) * (override.entries.size + (override.table('env')?.entries.size ?? 0)),
+      );
+  }
 }
 
 /** Tells of agents whose work would be done by a formula that there is nowhere. */

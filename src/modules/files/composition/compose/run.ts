@@ -58,7 +58,7 @@ const WORDS: Readonly<Record<keyof Budget, string>> = {
   files: 'the city and its packs have, in all folders together, more files than',
   bytes: 'the files of the city and its packs have more bytes than',
   characters: 'the files of the city and its packs are larger than',
-  copies: 'patches and defaults of agents copy more than',
+  copies: 'patches and defaults of agents, and overrides of orders, copy more than',
   texts: 'the formulas of the city and the files that describe their steps have more characters than',
   values: 'the composed result has more values than',
   result: 'the composed result has more characters than',

@@ -1,5 +1,6 @@
 import { parseDuration } from '../../../../contract/duration.js';
 import type { CityConfig } from '../../../files/composition/city-config.js';
+import { listed, NAMED, shortened } from '../listed.js';
 import { ordersOf, scopedNameOf, type CityOrders, type EffectiveOrder } from '../order-definition.js';
 
 export type Scheme = 'hmac-sha256' | 'github' | 'bearer' | 'none';
@@ -24,8 +25,8 @@ export interface HookRule {
   /** Undefined when there is none of its name, or several. */
   readonly order: EffectiveOrder | undefined;
   readonly named: string;
-  /** Why it fires nothing. */
-  readonly errors: readonly string[];
+  /** Why it fires nothing, made when it is asked for: a city may have a hundred thousand rules, and who has no key has all of them read. */
+  readonly errors: () => Iterable<string>;
 }
 
 /** A webhook as it is received. */
@@ -45,6 +46,18 @@ export interface EffectiveHook {
 
 type Members = Readonly<Record<string, unknown>>;
 
+interface Limit {
+  readonly per_minute?: number;
+  readonly burst?: number;
+}
+
+/** What the city says of all its webhooks, by their names where it names some. */
+interface Policy {
+  readonly allowed: ReadonlySet<string>;
+  readonly all: Limit;
+  readonly single: ReadonlyMap<string, Limit>;
+}
+
 const PER_MINUTE = 60;
 const WINDOW_MS = 300_000;
 const HEADERS: Readonly<Partial<Record<Scheme, { signature?: string; event?: string; delivery?: string }>>> = {
@@ -58,25 +71,31 @@ export function hooksOf(config: CityConfig): readonly EffectiveHook[] {
   let hooks = known.get(config);
   if (hooks === undefined) {
     const orders = ordersOf(config);
-    const policy = (config.webhooks ?? {}) as Members;
+    const policy = policyOf((config.webhooks ?? {}) as Members);
     hooks = ((config.webhook ?? []) as readonly Members[]).map((members) => effective(members, policy, orders));
     known.set(config, hooks);
   }
   return hooks;
 }
 
-function effective(members: Members, policy: Members, orders: CityOrders): EffectiveHook {
+function policyOf(policy: Members): Policy {
+  const all = (policy.rate_limit ?? {}) as Limit & { readonly override?: readonly (Limit & { readonly name: string })[] };
+  // The first of a name counts, and of a map the last.
+  const single = new Map((all.override ?? []).toReversed().map((limit) => [limit.name, limit]));
+  return { allowed: new Set((policy.allow_public ?? []) as readonly string[]), all, single };
+}
+
+function effective(members: Members, policy: Policy, orders: CityOrders): EffectiveHook {
   const name = members.name as string;
   const rig = (members.rig as string | undefined) ?? '';
   const scopedName = scopedNameOf(name, rig);
   const { visibility = 'private' } = (members.publication ?? {}) as { visibility?: 'private' | 'public' };
-  const allowed = (policy.allow_public ?? []) as readonly string[];
   return {
     name,
     rig,
     scopedName,
     visibility,
-    isAllowed: allowed.includes(name) || allowed.includes(scopedName),
+    isAllowed: policy.allowed.has(name) || policy.allowed.has(scopedName),
     verification: verificationOf(members.verify as Members | undefined),
     rate: rateOf(members, policy, name, scopedName),
     rules: (members.rule as readonly Members[]).map((rule) => ruleOf(rule, rig, visibility === 'public', orders)),
@@ -103,14 +122,8 @@ function verificationOf(verify: Members | undefined): Verification {
 }
 
 /** The last word is the city's own on this hook, then the hook's, then the city's on all. */
-function rateOf(members: Members, policy: Members, name: string, scopedName: string): EffectiveHook['rate'] {
-  interface Limit {
-    readonly name?: string;
-    readonly per_minute?: number;
-    readonly burst?: number;
-  }
-  const all = (policy.rate_limit ?? {}) as Limit & { readonly override?: readonly Limit[] };
-  const own = all.override?.find((each) => each.name === scopedName) ?? all.override?.find((each) => each.name === name);
+function rateOf(members: Members, { all, single }: Policy, name: string, scopedName: string): EffectiveHook['rate'] {
+  const own = single.get(scopedName) ?? single.get(name);
   const perMinute = own?.per_minute ?? (members.max_per_minute as number | undefined) ?? all.per_minute ?? PER_MINUTE;
   return { perMinute, burst: own?.burst ?? all.burst ?? perMinute };
 }
@@ -125,30 +138,51 @@ function ruleOf(rule: Members, hookRig: string, isPublic: boolean, orders: CityO
     args,
     order,
     named,
-    errors: order === undefined ? [`order ${named} not found`] : errorsOf(order, args, isPublic),
+    errors: () => (order === undefined ? [`order ${shortened(named)} not found`] : errorsOf(order, args, isPublic)),
   };
 }
 
 /** Of the rig that the rule names; else of the hook's own, else of the city. */
-function orderOf(name: string, rig: string | undefined, hookRig: string, { orders }: CityOrders): EffectiveOrder | undefined {
+function orderOf(name: string, rig: string | undefined, hookRig: string, { byScopedName }: CityOrders): EffectiveOrder | undefined {
   const places = rig === undefined ? [hookRig, ''] : [rig];
   for (const place of places) {
-    const scoped = orders.find((order) => order.scopedName === scopedNameOf(name, place));
+    const scoped = byScopedName.get(scopedNameOf(name, place));
     if (scoped !== undefined) return scoped;
   }
   return undefined;
 }
 
-function errorsOf(order: EffectiveOrder, args: Readonly<Record<string, string>>, isPublic: boolean): string[] {
+/** One after the other: whoever asks only whether there is any has no more than the first of them made. */
+function* errorsOf(order: EffectiveOrder, args: Readonly<Record<string, string>>, isPublic: boolean): Generator<string> {
   const { definition, scopedName } = order;
-  const errors = order.errors.map((error) => `order ${scopedName}: ${error}`);
-  if (!order.enabled) errors.push(`order ${scopedName} is disabled`);
-  if (definition.trigger !== 'webhook') errors.push(`order ${scopedName} has trigger ${definition.trigger}, not webhook`);
-  if (isPublic && definition.exec !== undefined) errors.push(`order ${scopedName} runs a command, which no public webhook may`);
-  const required = Object.entries(definition.params).flatMap(([name, param]) => (param.required === true ? [name] : []));
-  const missing = required.filter((name) => !Object.hasOwn(args, name));
-  if (missing.length > 0) errors.push(`args lack what order ${scopedName} requires: ${missing.join(', ')}`);
+  for (const error of order.errors) yield `order ${scopedName}: ${error}`;
+  if (!order.enabled) yield `order ${scopedName} is disabled`;
+  if (definition.trigger !== 'webhook') yield `order ${scopedName} has trigger ${definition.trigger}, not webhook`;
+  if (isPublic && definition.exec !== undefined) yield `order ${scopedName} runs a command, which no public webhook may`;
+  const missing = missingOf(order, args);
+  if (missing.count > 0) yield `args lack what order ${scopedName} requires: ${listed(missing.names, missing.count)}`;
   const unknown = Object.keys(args).filter((name) => !Object.hasOwn(definition.params, name));
-  if (unknown.length > 0) errors.push(`order ${scopedName} has no param(s): ${unknown.join(', ')}`);
-  return errors;
+  if (unknown.length > 0) yield `order ${scopedName} has no param(s): ${listed(unknown)}`;
+}
+
+/** The first reason why a rule fires nothing. */
+export function errorOf({ errors }: HookRule): string | undefined {
+  const [first] = errors();
+  return first;
+}
+
+const required = new WeakMap<EffectiveOrder, readonly string[]>();
+
+/** What the order requires and is not given. Thousands of rules may lead to one order with thousands of params: only the first are looked for. */
+function missingOf(order: EffectiveOrder, args: Members): { readonly names: readonly string[]; readonly count: number } {
+  const { params } = order.definition;
+  let all = required.get(order);
+  if (all === undefined) {
+    all = Object.entries(params).flatMap(([name, param]) => (param.required === true ? [name] : []));
+    required.set(order, all);
+  }
+  const given = Object.keys(args).filter((name) => Object.hasOwn(params, name) && params[name]!.required === true).length;
+  // So many come before the first ones that are missing, at the most.
+  const names = all.slice(0, given + NAMED).filter((name) => !Object.hasOwn(args, name));
+  return { names, count: all.length - given };
 }

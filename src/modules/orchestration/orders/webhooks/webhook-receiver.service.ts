@@ -229,8 +229,9 @@ function matchedBy(hook: EffectiveHook, bytes: Buffer, facts: Facts): Matched | 
   if (found === undefined) return undefined;
   const { rule, index } = found;
   const vars = argumentsOf(rule, body, facts);
-  if (rule.order === undefined || rule.errors.length > 0)
-    throw problem('order_rejected', `rule ${index}: ${rule.errors.join('; ').slice(0, 500)}`, { at: 'body' });
+  const errors = [...rule.errors()];
+  if (rule.order === undefined || errors.length > 0)
+    throw problem('order_rejected', `rule ${index}: ${errors.join('; ').slice(0, 500)}`, { at: 'body' });
   return { index, order: rule.order, vars: given(rule.order, vars) };
 }
 

@@ -2,9 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../../platform/config/config.js';
 import type { CityScope } from '../../../tenancy/cities/city-scope.js';
 import { ConfigReadsService, type Read } from '../../../configuration/config/config-reads.service.js';
-import type { WebhookListBody, WebhookResponse } from '../orders.schemas.js';
+import type { WebhookListBody, WebhookResponse, WebhookRule } from '../orders.schemas.js';
 import { DeliveriesRepository } from './deliveries.repository.js';
-import { hooksOf, type EffectiveHook } from './webhook-definition.js';
+import { errorOf, hooksOf, type EffectiveHook, type HookRule } from './webhook-definition.js';
+
+/** Rules of which a list tells why they fire nothing: the text on each of a hundred thousand would be long. */
+const TOLD = 100;
 
 /** What a city can be sent. */
 @Injectable()
@@ -18,11 +21,15 @@ export class WebhooksService {
   async list(city: CityScope): Promise<Read<WebhookListBody>> {
     const { config, revision, index } = await this.reads.current(city);
     const waiting = await this.deliveries.waitingByHook(city.streamId);
-    const webhooks = hooksOf(config).map((hook) => this.#shown(city, hook, waiting.get(hook.scopedName) ?? 0));
-    return { body: { webhooks }, revision, index };
+    const hooks = hooksOf(config);
+    const wrong = hooks.flatMap(({ rules }) => rules.filter((rule) => errorOf(rule) !== undefined));
+    const told = new Set(wrong.slice(0, TOLD));
+    const webhooks = hooks.map((hook) => this.#shown(city, hook, waiting.get(hook.scopedName) ?? 0, told));
+    const more = wrong.length - told.size;
+    return { body: { webhooks, ...(more === 0 ? {} : { errors: [`${more} more rules of webhooks fire nothing`] }) }, revision, index };
   }
 
-  #shown(city: CityScope, hook: EffectiveHook, waiting: number): WebhookResponse {
+  #shown(city: CityScope, hook: EffectiveHook, waiting: number, told: ReadonlySet<HookRule>): WebhookResponse {
     const { scheme, secretEnv } = hook.verification;
     const errors: string[] = [];
     if (secretEnv !== undefined && !this.app.webhookSecrets.has(secretEnv)) errors.push(`the service has no ${secretEnv}`);
@@ -39,15 +46,19 @@ export class WebhooksService {
       ready: errors.length === 0,
       max_per_minute: hook.rate.perMinute,
       waiting,
-      rules: hook.rules.map(({ named, order, event, match, args, errors: wrong }) => ({
-        order: named,
-        ...(order === undefined ? {} : { scoped_name: order.scopedName }),
-        ...(event === undefined ? {} : { event }),
-        ...(Object.keys(match).length === 0 ? {} : { match }),
-        ...(Object.keys(args).length === 0 ? {} : { args }),
-        ...(wrong.length === 0 ? {} : { errors: [...wrong] }),
-      })),
+      rules: hook.rules.map((rule) => shownRule(rule, told.has(rule))),
       ...(errors.length === 0 ? {} : { errors }),
     };
   }
+}
+
+function shownRule({ named, order, event, match, args, errors }: HookRule, isTold: boolean): WebhookRule {
+  return {
+    order: named,
+    ...(order === undefined ? {} : { scoped_name: order.scopedName }),
+    ...(event === undefined ? {} : { event }),
+    ...(Object.keys(match).length === 0 ? {} : { match }),
+    ...(Object.keys(args).length === 0 ? {} : { args }),
+    ...(isTold ? { errors: [...errors()] } : {}),
+  };
 }

@@ -86,6 +86,7 @@ export function factsWith(more: Partial<PoolFacts> = {}): PoolFacts {
     city: 'running',
     settings: SETTINGS,
     agents: [agentOf('worker')],
+    poolsOf: (name) => [name.slice(0, Math.max(0, name.lastIndexOf('-')))],
     named: [],
     providerIdleMs: undefined,
     blocked: () => undefined,
