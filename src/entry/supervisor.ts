@@ -87,7 +87,9 @@ export class Supervisor implements Service {
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
     const { failpoints, listens } = this.options;
-    this.#application = await startApplication(this.config.with({ databaseUrl: url, alone: this.config.databaseUrl === undefined }), {
+    const alone = this.config.databaseUrl === undefined;
+    const ownDatabaseDir = this.#embedded?.directory ?? this.config.ownDatabaseDir;
+    this.#application = await startApplication(this.config.with({ databaseUrl: url, alone, ownDatabaseDir }), {
       logger: this.logger,
       ...(failpoints === undefined ? {} : { failpoints }),
       ...(listens === undefined ? {} : { listens }),

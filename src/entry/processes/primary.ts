@@ -63,7 +63,8 @@ export class Primary implements Service {
     if (config.role === 'all') await prepareDatabase(config, databaseUrl);
     if (this.#embedded !== undefined) await buryProcesses(databaseUrl);
     const apiUrl = config.apiUrl ?? config.urlOf(config.ownHost, port);
-    const settings = { port, databaseUrl, databaseListenUrl: config.databaseListenUrl, logLevel: config.logLevel, poolSize };
+    const { databaseListenUrl, logLevel } = config;
+    const settings = { port, databaseUrl, databaseListenUrl, ownDatabaseDir: this.#embedded?.directory, logLevel, poolSize };
     this.#parts = parts.map(({ name, role }) =>
       // Agents that a worker starts call those that answer; these say themselves where they are.
       this.#part({ ...settings, role, apiUrl: role === 'worker' ? apiUrl : config.apiUrl, processName: name }),
