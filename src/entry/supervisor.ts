@@ -86,6 +86,8 @@ export class Supervisor implements Service {
     else assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
+    // A stop waits for this start: what was begun now would have to end again.
+    this.#interruption.signal.throwIfAborted();
     const { failpoints, listens } = this.options;
     const alone = this.config.databaseUrl === undefined;
     const ownDatabaseDir = this.#embedded?.directory ?? this.config.ownDatabaseDir;

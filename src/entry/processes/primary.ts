@@ -62,6 +62,8 @@ export class Primary implements Service {
     const { databaseUrl, poolSize } = await this.#database(parts);
     if (config.role === 'all') await prepareDatabase(config, databaseUrl);
     if (this.#embedded !== undefined) await buryProcesses(databaseUrl);
+    // A stop waits for this start: what was begun now would have to end again.
+    this.#interruption.signal.throwIfAborted();
     const apiUrl = config.apiUrl ?? config.urlOf(config.ownHost, port);
     const { databaseListenUrl, logLevel } = config;
     const settings = { port, databaseUrl, databaseListenUrl, ownDatabaseDir: this.#embedded?.directory, logLevel, poolSize };
