@@ -90,7 +90,8 @@ export class WebhookReceiver {
     if (!isFromNetworks(how.networks, knock.address))
       return reject('perimeter_denied', problem('forbidden', 'this address may not send here'));
     const secrets = how.secretEnv === undefined ? [] : this.app.webhookSecrets.get(how.secretEnv);
-    if (secrets === undefined) return reject('operator_fault', problem('unavailable', 'this webhook is not ready', AGAIN));
+    if (secrets === undefined)
+      return reject('operator_fault', problem('unavailable', 'this webhook is not ready', { ...AGAIN, ofOthers: true }));
     if (!isVerified(how, knock, secrets, new Date())) {
       const headers = { 'www-authenticate': how.scheme === 'bearer' ? 'Bearer' : 'Signature' };
       return reject('verify_failed', problem('unauthorized', 'who sends this could not be verified', { headers }));
