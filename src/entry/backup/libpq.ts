@@ -10,6 +10,8 @@ export interface Told {
 
 /** What the driver and libpq do not read alike. */
 const TRANSLATED = ['uselibpqcompat', 'ssl', 'sslmode'];
+/** What libpq refuses to read. The programs wait for as long as it takes. */
+const OF_DRIVER = ['query_timeout', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'];
 /** Each has the driver speak TLS, and look at who answers. */
 const FILES = ['sslrootcert', 'sslcert', 'sslkey'];
 const AUTHORITIES = 'authorities.pem';
@@ -20,17 +22,22 @@ const AUTHORITIES = 'authorities.pem';
  */
 export async function connectionOf(url: string, folder: string): Promise<Told> {
   const at = new URL(url);
-  const { password, searchParams: asked } = at;
+  const { password } = at;
+  const asked: Asked = Object.fromEntries(at.searchParams);
   at.password = '';
   const env: NodeJS.ProcessEnv = { ...process.env, ...(password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) }) };
-  const mode = modeOf(asked, env.PGSSLMODE);
-  // With one libpq looks at who answers, and the driver was told not to.
-  const left = new Set(mode === 'no-verify' ? [...TRANSLATED, 'sslrootcert'] : TRANSLATED);
+  const mode = modeOf(asked, env);
+  const left = new Set([...TRANSLATED, ...OF_DRIVER, ...FILES.filter((name) => asked[name] === '')]);
+  if (mode === 'no-verify') {
+    // With one libpq looks at who answers, and the driver was told not to.
+    left.add('sslrootcert');
+    delete env.PGSSLROOTCERT;
+  }
   // Not through `searchParams`, which writes a space as `+`: libpq does not read that.
   const rest = at.search.slice(1).split('&');
   const kept = rest.filter((pair) => pair !== '' && !left.has(pair.split('=')[0]!));
   at.search = [...kept, ...(mode === undefined ? [] : [`sslmode=${mode === 'no-verify' ? 'require' : mode}`])].join('&');
-  if (mode === 'verify-full' && !asked.has('sslrootcert') && !env.PGSSLROOTCERT) {
+  if (mode === 'verify-full' && !asked.sslrootcert && !env.PGSSLROOTCERT) {
     // Not `system`: libpq has it from version 16 on, and it leaves out what Node was told.
     env.PGSSLROOTCERT = join(folder, AUTHORITIES);
     await writeFile(env.PGSSLROOTCERT, await authorities());
@@ -38,16 +45,36 @@ export async function connectionOf(url: string, folder: string): Promise<Told> {
   return { address: at.href, env };
 }
 
-/** What the driver makes of an address: but for `uselibpqcompat` it takes each mode with TLS for the strictest one. */
-function modeOf(asked: URLSearchParams, ofEnvironment: string | undefined): string | undefined {
-  const [mode, ssl] = [asked.get('sslmode'), asked.get('ssl')];
-  if (mode !== null) return asked.get('uselibpqcompat') === 'true' ? mode : strictly(mode);
-  if (ssl === '0') return 'disable';
-  if (ssl === 'no-verify') return ssl;
-  if (ssl !== null || FILES.some((name) => asked.has(name)) || asked.get('sslnegotiation') === 'direct') return 'verify-full';
-  return ofEnvironment ? strictly(ofEnvironment) : undefined;
+type Asked = Readonly<Record<string, string | undefined>>;
+const ONES_OF_LIBPQ = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];
+
+/** What the driver makes of an address. */
+function modeOf(asked: Asked, env: NodeJS.ProcessEnv): string | undefined {
+  const mode = ofAddress(asked) ?? ofEnvironment(env.PGSSLMODE);
+  const looks = mode !== undefined && mode !== 'disable' && mode !== 'prefer';
+  // Node looks at nobody then.
+  return looks && env.NODE_TLS_REJECT_UNAUTHORIZED === '0' ? 'no-verify' : mode;
 }
 
+/** In its order: a mode, or a file, counts before `ssl`, and what is empty is none. undefined: it says nothing of it. */
+function ofAddress(asked: Asked): string | undefined {
+  const { ssl, sslmode: mode, sslnegotiation, uselibpqcompat } = asked;
+  if (mode) {
+    if (uselibpqcompat === 'true') return ONES_OF_LIBPQ.includes(mode) ? mode : 'verify-full';
+    return strictly(mode);
+  }
+  if (FILES.some((name) => asked[name])) return 'verify-full';
+  if (ssl === undefined) return sslnegotiation === 'direct' ? 'verify-full' : undefined;
+  if (ssl === '0' || ssl === '') return 'disable';
+  return strictly(ssl);
+}
+
+/** It speaks no TLS for what it does not know, as `allow`. */
+function ofEnvironment(mode: string | undefined): string | undefined {
+  return mode === 'no-verify' || (mode !== undefined && ONES_OF_LIBPQ.includes(mode)) ? strictly(mode) : undefined;
+}
+
+/** But for `uselibpqcompat` each mode with TLS is the strictest one. */
 const strictly = (mode: string): string => (mode === 'disable' || mode === 'no-verify' ? mode : 'verify-full');
 
 /** All that Node trusts. */
