@@ -24,11 +24,12 @@ afterEach(async () => {
   await removeFolders();
 });
 
-// Guard: whoever has asked it to end waits for what it has begun since, and then kills it.
-it.each<[string, (config: AppConfig) => Service]>([
+const SERVICES: [string, (config: AppConfig) => Service][] = [
   ['one process', (config) => new Supervisor(config)],
   ['several processes', (config) => new Primary(config, 2)],
-])('of %s that is told to stop while it prepares its database begins nothing more', async (_, serviceOf) => {
+];
+
+async function beginning(serviceOf: (config: AppConfig) => Service): Promise<{ service: Service; begun: Promise<string> }> {
   const dataDir = await folder('svc-interrupted-');
   const env = { SVC_DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_PORT: '0', SVC_LOG_LEVEL: 'silent' };
   const service = serviceOf(loadConfig(env, '/'));
@@ -37,10 +38,22 @@ it.each<[string, (config: AppConfig) => Service]>([
     () => 'begun',
     (error: Error) => error.name,
   );
+  return { service, begun };
+}
+
+// Guard: whoever has asked it to end waits for what it has begun since, and then kills it.
+it.each(SERVICES)('of %s that is told to stop while it prepares its database begins nothing more', async (_, serviceOf) => {
+  const { service, begun } = await beginning(serviceOf);
   const waits = `select from pg_stat_activity where datname = current_database() and application_name = 'svc-migrate'`;
   await eventually(async () => (await other.query(waits)).rowCount! > 0);
   const stopped = service.stop();
   await other.query('select pg_advisory_unlock($1)', [TURN]);
   await stopped;
+  expect(await begun).toBe('AbortError');
+});
+
+it.each(SERVICES)('of %s that is told to stop before that waits for nobody who prepares it', async (_, serviceOf) => {
+  const { service, begun } = await beginning(serviceOf);
+  await service.stop();
   expect(await begun).toBe('AbortError');
 });
