@@ -57,12 +57,11 @@ async function failedWith(told: ProblemError | undefined, operation: OperationSp
 
 // Guard: whoever looks at a city without maintenance, or sends to a webhook that nobody has made ready, wakes somebody.
 it('counts as failed what is to be mended at the service, and nothing that anybody can ask for', async () => {
-  for (const name of ['internal', 'unavailable'] as const) expect(await failedWith(problem(name, 'why'))).toBe(1);
+  for (const name of ['internal', 'unavailable', 'dependency_missing'] as const) expect(await failedWith(problem(name, 'why'))).toBe(1);
   expect(await failedWith(undefined)).toBe(1);
   const asked = [
     'maintenance_disabled',
     'provider_not_ready',
-    'dependency_missing',
     'unsupported',
     'not_implemented',
     'bad_gateway',

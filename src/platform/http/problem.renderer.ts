@@ -128,8 +128,8 @@ export class ProblemRenderer {
 /** What the service should not have answered. Maintenance that a city has not enabled, or an operation that nobody has, stays so. */
 const isOfService = ({ kind }: ProblemError): boolean => kind.status === 500 || (kind.status > 500 && kind.retryAfter !== undefined);
 
-/** What tells of providers of cities, their programs and other servers. */
-const OF_OTHERS: ReadonlySet<string> = new Set<ProblemName>(['bad_gateway', 'provider_not_ready', 'dependency_missing']);
+/** What tells of providers of cities and of other servers. `dependency_missing` does not: it is the disk of the service, or its git. */
+const OF_OTHERS: ReadonlySet<string> = new Set<ProblemName>(['bad_gateway', 'provider_not_ready']);
 
 /** Whether somebody who runs the service is to be told of a reply. What anybody can ask for is no failure of it. */
 export function isFailure(reply: FastifyReply): boolean {
