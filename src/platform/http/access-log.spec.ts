@@ -59,13 +59,7 @@ async function failedWith(told: ProblemError | undefined, operation: OperationSp
 it('counts as failed what is to be mended at the service, and nothing that anybody can ask for', async () => {
   for (const name of ['internal', 'unavailable', 'dependency_missing'] as const) expect(await failedWith(problem(name, 'why'))).toBe(1);
   expect(await failedWith(undefined)).toBe(1);
-  const asked = [
-    'maintenance_disabled',
-    'provider_not_ready',
-    'unsupported',
-    'not_implemented',
-    'bad_gateway',
-  ] as const;
+  const asked = ['maintenance_disabled', 'provider_not_ready', 'unsupported', 'not_implemented', 'bad_gateway'] as const;
   for (const name of [...asked, 'not_found'] as const) expect([name, await failedWith(problem(name, 'why'))]).toEqual([name, 0]);
   expect(await failedWith(problem('unavailable', 'not ready', { ofOthers: true }))).toBe(0);
   expect(await failedWith(undefined, { id: 'forward', summary: 'Services', forwarded: true })).toBe(0);
