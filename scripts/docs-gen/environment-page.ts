@@ -15,6 +15,7 @@ const CLIENT: readonly Variable[] = [
   ],
   ['SVC_CONTEXT', 'name', 'the one in use', 'The context of `svc context`: a server, a key file and a city.'],
   ['SVC_API_KEY', 'key', '`$SVC_DATA_DIR/admin.key`', 'The key; `--key-file` wins.'],
+  ['SVC_KEY_FILE', 'file', '', 'A file that holds the key; `SVC_API_KEY` wins, and the token of a session.'],
   ['SVC_CITY', 'name', 'the city whose directory you are in', 'The city; `--city` wins.'],
   ['SVC_CA_CERT', 'file', '', 'PEM file of an authority to trust beside the usual ones; `--ca-cert` wins.'],
   ['SVC_PAGER', 'command', '`PAGER`, then `less`', 'What long lists are read with, on a terminal only.'],

@@ -47,6 +47,16 @@ describe('a data directory that is found from the working directory upwards', ()
     expect(target(dir)).toMatchObject({ url: SERVER, key: 'svc_admin' });
   });
 
+  it('gets the key of SVC_KEY_FILE as it gets that of SVC_API_KEY, which wins', async () => {
+    const { dir } = await served();
+    writeFileSync(join(dir, 'own.key'), 'svc_own\n');
+    const env = { SVC_KEY_FILE: 'own.key' };
+    expect(() => target(dir, env)).toThrow(`SVC_KEY_FILE is not sent to ${SERVER}`);
+    expect(target(dir, { ...env, SVC_API_URL: SERVER })).toMatchObject({ url: SERVER, key: 'svc_own' });
+    expect(target(dir, { ...env, SVC_API_URL: SERVER, SVC_API_KEY: 'svc_other' })).toMatchObject({ key: 'svc_other' });
+    expect(() => target(dir, { SVC_KEY_FILE: 'none.key' })).toThrow('SVC_KEY_FILE: cannot read none.key');
+  });
+
   it.each([
     ['link', symlinkSync],
     ['second name', linkSync],

@@ -115,6 +115,11 @@ function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefin
   // An agent's own token is for the supervisor that runs it, and shown to no other one.
   if (io.env.SVC_SESSION_TOKEN && options.api === undefined && context === undefined)
     return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN, address);
+  if (io.env.SVC_KEY_FILE) {
+    const key = readKey(absolute(io.env.SVC_KEY_FILE, io));
+    if (key === undefined) throw new CliError(`SVC_KEY_FILE: cannot read ${io.env.SVC_KEY_FILE}`);
+    return fromVariable('SVC_KEY_FILE', key, address);
+  }
   if (context?.key_file !== undefined) {
     const key = namedKey(context.key_file, (why) => `cannot read the key file of the context: ${context.key_file}: ${why}`);
     return { key: checked(key, context.key_file), name: 'the context', file: context.key_file };

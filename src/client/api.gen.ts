@@ -6776,10 +6776,10 @@ export interface components {
              */
             level: "ok" | "warn" | "critical";
             /**
-             * @description `cities`: the files of cities; `data`: those of the process, with the database where it brings its own.
+             * @description `cities`: the files of cities; `data`: those of the process; `database`: those of the database that it brings. Absent where it brings none.
              * @enum {string}
              */
-            place: "cities" | "data";
+            place: "cities" | "data" | "database";
             /** @description Whether the process may write there. */
             writable: boolean;
         };

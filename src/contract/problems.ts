@@ -121,11 +121,13 @@ export class ProblemError extends Error {
   readonly detail: string;
   readonly errors: readonly ProblemField[] | undefined;
   readonly headers: Readonly<Record<string, string>>;
+  /** Nobody mends it at the service: it tells of a city, or of who sends to it. */
+  readonly ofOthers: boolean;
 
   constructor(
     readonly problem: ProblemName,
     message: string,
-    options: { errors?: readonly ProblemField[]; headers?: Record<string, string>; cause?: unknown } = {},
+    options: Options = {},
   ) {
     const kind = PROBLEMS[problem];
     super(`${kind.prefix}: ${message}`, { cause: options.cause });
@@ -134,6 +136,7 @@ export class ProblemError extends Error {
     this.detail = this.message;
     this.errors = options.errors;
     this.headers = options.headers ?? {};
+    this.ofOthers = options.ofOthers ?? false;
   }
 }
 
@@ -144,6 +147,7 @@ interface Options {
   readonly errors?: readonly ProblemField[];
   readonly headers?: Record<string, string>;
   readonly cause?: unknown;
+  readonly ofOthers?: boolean;
 }
 type Places = { readonly errors: readonly ProblemField[] } | { readonly at: string; readonly value?: unknown };
 

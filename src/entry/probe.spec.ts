@@ -10,17 +10,22 @@ const SOURCES = ['--import', '../../scripts/typescript.mjs', './probe.ts'].map((
 );
 
 // Guard: all replicas at once would not be well.
-it('finds a process well whose database only reads', async () => {
+it.each([
+  ['an api', 'api', 'queue,writes'],
+  ['all in one', '', 'queue,writes'],
+  ['a worker', 'worker', 'writes'],
+])('finds %s well whose database only reads, and what answers also without Redis', async (_, role, exclude) => {
   const asked: string[] = [];
   const server = createServer(({ url = '' }, response) => {
     asked.push(url);
-    response.writeHead(new URL(url, 'http://svc').searchParams.get('exclude') === 'writes' ? 200 : 503).end();
+    response.writeHead(new URL(url, 'http://svc').searchParams.get('exclude') === exclude ? 200 : 503).end();
   }).listen(0, '127.0.0.1');
   try {
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;
-    const probe = spawn(process.execPath, SOURCES, { env: { PATH: process.env.PATH, SVC_PORT: String(port) }, stdio: 'ignore' });
-    expect([(await once(probe, 'exit'))[0], asked]).toEqual([0, ['/ready?exclude=writes']]);
+    const env = { PATH: process.env.PATH, SVC_PORT: String(port), SVC_ROLE: role };
+    const probe = spawn(process.execPath, SOURCES, { env, stdio: 'ignore' });
+    expect([(await once(probe, 'exit'))[0], asked]).toEqual([0, [`/ready?exclude=${exclude}`]]);
   } finally {
     server.close();
   }

@@ -6,12 +6,13 @@ import type { ClientRequest, IncomingMessage, RequestOptions } from 'node:http';
  * The health check of a container: exit code 0 when the process beside it is ready. It carries no secret, so whose
  * certificate it is shown does not matter: a certificate that has expired is for clients to refuse, and must not have
  * the container started again. Nor does it matter whether the database takes writes: while it only reads, what reads is
- * answered here.
+ * answered here. Without Redis all is; a worker alone waits for it.
  */
 const TIMEOUT_MS = 3_000;
 
-const { SVC_PORT = '8372', SVC_TLS_CERT = '' } = process.env;
-const options = { host: '127.0.0.1', port: Number(SVC_PORT), path: '/ready?exclude=writes', timeout: TIMEOUT_MS } satisfies RequestOptions;
+const { SVC_PORT = '8372', SVC_ROLE = '', SVC_TLS_CERT = '' } = process.env;
+const path = `/ready?exclude=${SVC_ROLE === 'worker' ? 'writes' : 'queue,writes'}`;
+const options = { host: '127.0.0.1', port: Number(SVC_PORT), path, timeout: TIMEOUT_MS } satisfies RequestOptions;
 const answered = (response: IncomingMessage): never => process.exit(response.statusCode === 200 ? 0 : 1);
 const request: ClientRequest =
   SVC_TLS_CERT === '' ? getPlain(options, answered) : getSecure({ ...options, rejectUnauthorized: false }, answered);

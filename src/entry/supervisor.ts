@@ -81,13 +81,19 @@ export class Supervisor implements Service {
     await checkFiles(this.config);
     await checkFolders(this.config);
     const url = this.config.databaseUrl ?? (await this.#startEmbedded());
+    // A stop waits for this start: what was begun now would have to end again.
+    const { signal } = this.#interruption;
+    signal.throwIfAborted();
     // Of several api and worker processes none may change the schema under the others: there a job migrates.
     if (this.config.role === 'all') await prepareDatabase(this.config, url);
     else assertNoneOwed(this.config.dataDir);
     const newer = await checkSchema(this.config, url);
     if (newer !== undefined) this.logger.warn({}, newer);
+    signal.throwIfAborted();
     const { failpoints, listens } = this.options;
-    this.#application = await startApplication(this.config.with({ databaseUrl: url, alone: this.config.databaseUrl === undefined }), {
+    const alone = this.config.databaseUrl === undefined;
+    const ownDatabaseDir = this.#embedded?.directory ?? this.config.ownDatabaseDir;
+    this.#application = await startApplication(this.config.with({ databaseUrl: url, alone, ownDatabaseDir }), {
       logger: this.logger,
       ...(failpoints === undefined ? {} : { failpoints }),
       ...(listens === undefined ? {} : { listens }),

@@ -95,6 +95,7 @@ describe('embedded mode', () => {
     const url = await second.ready();
     expect(second.output()).not.toContain('making the database');
     expect(second.output()).not.toContain('could not enter');
+    expect((await api(url).get('/metrics')).text).toMatch(/^svc_disk_free_bytes\{place="database"\} \d/m);
 
     const intruder = start(dir);
     expect((await intruder.exited).code).toBe(1);

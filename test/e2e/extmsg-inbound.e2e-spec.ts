@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { ExtmsgCity, queryOf, type Conversation } from '../support/extmsg-city.js';
-import { outcome, type Api, type Reply } from '../support/http.js';
+import { failures, outcome, type Api, type Reply } from '../support/http.js';
 import { eventually } from '../support/sse.js';
 
 /** What comes from outside: where it goes, and that each member is told of it once. Two replicas and two workers. */
@@ -245,7 +245,10 @@ describe('a city that does not run', () => {
     );
     await running(false, 'running');
     try {
+      const before = await failures(a);
       expect(await bad(city.inbound(c, 'm'))).toEqual([503, 'service-unavailable', '5']);
+      // Guard: whoever stops a city wakes those who run the service.
+      expect(await failures(a)).toBe(before);
       await running(false, 'stopped');
       expect(await bad(city.inbound(c, 'm'))).toEqual([404, 'city-not-found', null]);
     } finally {

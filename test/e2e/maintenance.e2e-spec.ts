@@ -5,7 +5,7 @@ import { startStack, testRedisUrl, type Stack } from '../support/app.js';
 import { svc } from '../support/cli.js';
 import { adminAt } from '../support/database.js';
 import { HoldingGate } from '../support/gate.js';
-import { api, type Api } from '../support/http.js';
+import { api, failures, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
 import { keepCycles } from '../support/stack-timings.js';
@@ -64,7 +64,9 @@ describe('maintenance', () => {
       status: 503,
       body: { code: 'service-unavailable', detail: 'maintenance_disabled: [maintenance.dolt] enabled=false in city.toml' },
     };
+    const before = await failures(a);
     expect(await a.get(STATUS)).toMatchObject(off);
+    expect(await failures(a)).toBe(before);
     expect(await b.post(TRIGGER)).toMatchObject(off);
     expect((await a.get(`${CITY}/status`)).body.store_health).toBeUndefined();
     // The tables are everybody's.

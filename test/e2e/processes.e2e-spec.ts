@@ -91,6 +91,8 @@ describe('SVC_PROCESSES=2', () => {
     expect(await measured('svc_ready')).toEqual({ 'api-1': 1, 'api-2': 1, worker: 1 });
     const { text } = await client.get('/metrics');
     expect(text.match(/^# TYPE svc_ready gauge$/gm)).toHaveLength(1);
+    // Its address does not say where it is: the worker is told.
+    expect(text).toMatch(/^svc_disk_free_bytes\{place="database",process="worker"\} \d/m);
   });
 
   it('loses no event and repeats none when one of them is killed under its streams, and has it again', async () => {

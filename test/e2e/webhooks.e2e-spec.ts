@@ -6,7 +6,7 @@ import pg from 'pg';
 import { startStack, type Stack } from '../support/app.js';
 import { svc } from '../support/cli.js';
 import { adminAt } from '../support/database.js';
-import { api, type Api } from '../support/http.js';
+import { api, failures, type Api } from '../support/http.js';
 import { Ledger } from '../support/ledger.js';
 import { eventually } from '../support/sse.js';
 
@@ -173,8 +173,27 @@ describe('webhooks', () => {
     expect(await entries('deploy')).toHaveLength(before);
   });
 
+  // Guard: whoever suspends a city that somebody sends to wakes those who run the service.
+  it('are to be sent again while the city is suspended, which is no failure of the service', async () => {
+    const before = await failures(a);
+    expect(await a.patch(CITY, { suspended: true })).toMatchObject({ status: 200 });
+    try {
+      const answer = await send(stack.urls[0]!, 'pushes', { ...PUSH, again: true });
+      expect([answer.status, answer.headers.get('retry-after'), answer.body.detail]).toEqual([
+        503,
+        '30',
+        expect.stringContaining('suspended'),
+      ]);
+    } finally {
+      expect(await a.patch(CITY, { suspended: false })).toMatchObject({ status: 200 });
+    }
+    expect((await told('pushes', 'webhook.rejected')).at(-1).payload.reason).toBe('dispatch_unavailable');
+    expect(await failures(a)).toBe(before);
+  });
+
   it('wait while their order is carried out, each for the one before it', async () => {
     for (const n of [1, 2, 3]) expect(await send(stack.urls[n % 2]!, 'holds', { n })).toMatchObject({ status: 202 });
+    await tooMany();
     const hooks = (await b.get(`${CITY}/orders/hooks`)).body.webhooks;
     expect(hooks.find(({ name }: any) => name === 'holds')).toMatchObject({ waiting: 2, ready: true, path: `${CITY}/hook/holds` });
     expect(hooks.find(({ name }: any) => name === 'stamped')).toMatchObject({
@@ -189,6 +208,21 @@ describe('webhooks', () => {
     // What a sender was told to have accepted is found under the name that it was given.
     expect((await told('holds')).flatMap(({ payload }) => payload.tracking_id ?? []).reverse()).toEqual(all.map(({ bead_id }) => bead_id));
   });
+
+  /** No order has more than a hundred that wait for it, whoever sends them. */
+  async function tooMany(): Promise<void> {
+    const before = await failures(a);
+    const copied = `stream_id, hook, 'copy ' || n, scoped_name, firing_id, vars, waiting, received_at, expires_at`;
+    await adminAt(
+      stack.databaseUrl,
+      `insert into webhook_deliveries (stream_id, hook, delivery, scoped_name, firing_id, vars, waiting, received_at, expires_at)
+        (select ${copied} from webhook_deliveries, generate_series(1, 98) n where hook = 'holds' and waiting order by pk limit 98)`,
+    );
+    const answer = await send(stack.urls[0]!, 'holds', { n: 4 });
+    await adminAt(stack.databaseUrl, `delete from webhook_deliveries where delivery like 'copy %'`);
+    expect([answer.status, answer.body.detail]).toEqual([503, expect.stringContaining('100 deliveries wait')]);
+    expect(await failures(a)).toBe(before);
+  }
 
   /** A sender repeats what waits just when it is about to be fired: neither waits for the other without end. */
   async function repeatedWhileFired(): Promise<void> {

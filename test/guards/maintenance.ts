@@ -7,6 +7,20 @@ const ROWS = 'src/modules/administration/maintenance/cycles.repository.ts';
 /** Cycles of maintenance. */
 export const MAINTENANCE: readonly Guard[] = [
   {
+    guard: 'The disk of a database that the service brings is looked at.',
+    file: 'src/platform/disk/disk.ts',
+    find: 'ownDatabaseDir === undefined ? [city] : [city, ownDatabaseDir]',
+    replace: 'ownDatabaseDir === undefined ? [city] : [city]',
+    test: 'src/platform/disk/disk.spec.ts',
+  },
+  {
+    guard: 'Whoever is told that the disk of the database fills up is told which folder it is.',
+    file: 'src/modules/administration/system/places.ts',
+    find: 'if (config.ownDatabaseDir !== undefined)',
+    replace: `if (config.ownDatabaseDir === '')`,
+    test: 'src/modules/administration/system/places.spec.ts',
+  },
+  {
     guard: 'A city has one cycle of maintenance at a time.',
     file: 'db/migrations/0053_create_maintenance.ts',
     find: 'create unique index maintenance_cycles_open_idx',

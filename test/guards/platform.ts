@@ -446,10 +446,10 @@ export const PLATFORM: readonly Guard[] = [
     test: 'src/platform/queue/connection.spec.ts',
   },
   {
-    guard: 'The check of a container finds a process well whose database only reads.',
+    guard: 'The check of a container finds a process well whose database only reads, and an api without Redis.',
     file: 'src/entry/probe.ts',
-    find: "path: '/ready?exclude=writes',",
-    replace: "path: '/ready',",
+    find: "=== 'worker' ? 'writes' : 'queue,writes'",
+    replace: "=== 'worker' ? 'writes' : 'writes'",
     test: 'src/entry/probe.spec.ts',
   },
   {

@@ -39,6 +39,13 @@ describe('the Helm chart', () => {
     expect(await read(`${CHART}/templates/worker.yaml`)).toContain(`mountPath: ${folder}\n`);
   });
 
+  // Guard: a worker that is told to be several does not start.
+  it('has several processes behind one port for what answers alone', async () => {
+    const helpers = await read(`${CHART}/templates/_helpers.tpl`);
+    const left = '{{- if ne .component "api" }}{{ $env = omit $env "SVC_PROCESSES" }}{{ end }}';
+    expect(helpers).toContain(`${left}\n{{- range $name, $value := $env }}`);
+  });
+
   it('sets variables that there are', async () => {
     const known = await read('docs/reference/environment.md');
     const files = ['_helpers.tpl', 'api.yaml', 'worker.yaml', 'migrate.yaml'].map((file) => read(`${CHART}/templates/${file}`));

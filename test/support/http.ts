@@ -108,3 +108,8 @@ export async function insist(send: () => Promise<Reply>): Promise<Reply> {
     if (reply.status !== 503) return reply;
   }
 }
+
+/** How many of the requests at one process it has failed. */
+export async function failures({ get }: Pick<Api, 'get'>): Promise<number> {
+  return Number(/^svc_http_failures_total (\d+)$/m.exec((await get('/metrics')).text)![1]);
+}

@@ -9,7 +9,8 @@ import { DirectoryInUse } from '../../platform/embedded/lock.js';
 import { notSaved } from './beside.js';
 import { ASIDE, citiesOf, DUMP, FILES, KEY, MANIFEST, pack, PASSWORD, type Manifest } from './archive.js';
 import { addressOf, copyRunning } from './embedded-copy.js';
-import { connectionOf, programFor, run, versionOf } from './programs.js';
+import { connectionOf } from './libpq.js';
+import { programFor, run, versionOf } from './programs.js';
 import { checkTarget } from './target-file.js';
 
 const WHY: Readonly<Record<string, string>> = {
@@ -107,7 +108,7 @@ async function ofServer(
   const url = await serversOf(databaseUrl).current();
   await look(url);
   const server = await versionOf(url);
-  const { address, env } = connectionOf(url);
+  const { address, env } = await connectionOf(url, folder);
   await run(
     await programFor('pg_dump', server),
     ['--format=custom', '--no-owner', `--exclude-schema=*${ASIDE}*`, `--file=${join(folder, DUMP)}`, address],

@@ -1,8 +1,10 @@
 import { writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import pg from 'pg';
 import { serversOf } from '../../platform/database/servers.js';
 import type { Manifest } from './archive.js';
-import { connectionOf, programFor, run, versionOf, withClient } from './programs.js';
+import { connectionOf } from './libpq.js';
+import { programFor, run, versionOf, withClient } from './programs.js';
 
 type Tell = (line: string) => void;
 /** Puts the content of a dump into the database at an address. */
@@ -16,21 +18,30 @@ const HIS = /^\d+; \d+ \d+ (?:EXTENSION - |COMMENT - EXTENSION |COMMENT - SCHEMA
 /**
  * How a dump is loaded by an account that owns its database and nothing else. Found out before anything is touched.
  *
- * @throws Error where the program is missing, the dump is damaged, or the server at `url` is older than the one that the dump is of
+ * @throws Error where the program is missing, or does not get to the server at `url`, the dump is damaged, or that server is older than the one
+ * that the dump is of
  */
 export async function loader(url: string, { server }: Manifest, dump: string, signal?: AbortSignal): Promise<Load> {
-  const there = await versionOf(await serversOf(url).current());
+  const current = await serversOf(url).current();
+  const there = await versionOf(current);
   if (there < server) throw new Error(`the backup is of PostgreSQL ${server}, and the server is of version ${there}: it may not take it`);
   const program = await programFor('pg_restore', Math.max(there, server));
   const lines = (await run(program, ['--list', dump], { signal })).split('\n');
   const extensions = lines.flatMap((line) => EXTENSION.exec(line)?.[1] ?? []);
   const list = `${dump}.list`;
   await writeFile(list, lines.filter((line) => !HIS.test(line)).join('\n'));
+  const load = async (at: string, what: string): Promise<void> => {
+    const { address, env } = await connectionOf(at, dirname(dump));
+    const args = ['--no-owner', '--no-privileges', '--exit-on-error', `--use-list=${what}`, `--dbname=${address}`, dump];
+    await run(program, args, { env, signal });
+  };
+  // Nothing of it: libpq reads an address in its own way, and the list above is made without a connection.
+  const nothing = `${dump}.nothing`;
+  await writeFile(nothing, '');
+  await load(current, nothing);
   return async (at, tell) => {
     await makeExtensions(at, extensions, tell);
-    const { address, env } = connectionOf(at);
-    const args = ['--no-owner', '--no-privileges', '--exit-on-error', `--use-list=${list}`, `--dbname=${address}`, dump];
-    await run(program, args, { env, signal });
+    await load(at, list);
   };
 }
 

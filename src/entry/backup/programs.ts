@@ -48,14 +48,6 @@ export function run(program: string, args: readonly string[], { env = process.en
   });
 }
 
-/** How such a program is told where the database is: the password is for nobody who looks at a list of processes. */
-export function connectionOf(url: string): { readonly address: string; readonly env: NodeJS.ProcessEnv } {
-  const at = new URL(url);
-  const { password } = at;
-  at.password = '';
-  return { address: at.href, env: password === '' ? process.env : { ...process.env, PGPASSWORD: decodeURIComponent(password) } };
-}
-
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url, application_name: 'svc-backup', connectionTimeoutMillis: 10_000 });
   client.on('error', () => undefined);

@@ -10,7 +10,8 @@ import { epochOf, knownEpoch } from '../known-epoch.js';
 import { prepareDatabase } from '../schema.js';
 import { citiesOf, DUMP, KEY, MANIFEST, pack, unpack } from './archive.js';
 import { backUp } from './backing-up.js';
-import { connectionOf, run, withClient } from './programs.js';
+import { connectionOf } from './libpq.js';
+import { run, withClient } from './programs.js';
 import { restore } from './restoring.js';
 
 let database: TestDatabase;
@@ -73,7 +74,7 @@ const CONTENT = `1; 2615 1 SCHEMA - bullmq svc
 6; 1259 4 TABLE public kept svc
 7; 0 0 COMMENT public TABLE kept svc`;
 
-/** A pg_restore that knows what is in a dump, notes how it is called to load it, and then does this. */
+/** A pg_restore that knows what is in a dump, notes how it is called to load it, and then does this; it gets to each server. */
 async function withPrograms(loads: string, work: () => Promise<void>, isCalled = true): Promise<string> {
   const program = join(folder, 'pg_restore');
   await writeFile(
@@ -83,6 +84,7 @@ case "$1" in
 --version) echo "pg_restore (PostgreSQL) 1000"; exit;;
 --list) cat '${program}.content'; exit;;
 esac
+for arg; do case "$arg" in --use-list=*) test -s "\${arg#*=}" || exit 0;; esac; done
 for arg; do echo "$arg"; case "$arg" in --use-list=*) cat "\${arg#*=}"; echo;; esac; done > '${program}.called'
 ${loads}
 `,
@@ -279,7 +281,7 @@ describe('past a pooler of transactions', () => {
     const called = await withPrograms('exit 1', async () => {
       await expect(restore(pooler(), file, true, () => undefined)).rejects.toThrow('pg_restore failed');
     });
-    expect(called).toContain(`--dbname=${connectionOf(database.url).address}\n`);
+    expect(called).toContain(`--dbname=${(await connectionOf(database.url, folder)).address}\n`);
     const listening = await as('svc-listen');
     await expect(restore(pooler(), file, true, () => undefined)).rejects.toThrow('the service runs on this database');
     for (const client of [pooled, listening]) await client.end();
@@ -291,7 +293,8 @@ describe('past a pooler of transactions', () => {
     await chmod(program, 0o755);
     await withPrograms('exit 1', async () => {
       await writeFile(join(folder, 'pg_restore.called'), '');
-      await expect(backUp(pooler(), join(folder, 'new.tgz'), false, () => undefined)).rejects.toThrow(connectionOf(database.url).address);
+      const { address } = await connectionOf(database.url, folder);
+      await expect(backUp(pooler(), join(folder, 'new.tgz'), false, () => undefined)).rejects.toThrow(address);
     });
   });
 });

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, copyFile, realpath, rename, rm, rmdir } from 'node:fs/promises';
+import { chmod, copyFile, lstat, realpath, rename, rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { AppConfig } from '../../platform/config/config.js';
 import { pastPooler } from '../../platform/config/database-address.js';
@@ -41,7 +41,8 @@ export async function restore(
     assertFits(config, manifest);
     const stamp = new Date().toISOString().replace(/[:.]/g, '-');
     const aside = async (path: string): Promise<void> => {
-      if (!existsSync(path)) return;
+      // Also a link to what is gone: it has the name that is needed.
+      if ((await lstat(path).catch(() => undefined)) === undefined) return;
       await rename(path, `${path}.before-${stamp}`);
       tell(`${path} is now ${path}.before-${stamp}`);
     };

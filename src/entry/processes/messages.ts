@@ -4,7 +4,7 @@ import type { IsolationKind } from '../../platform/isolation/isolation.js';
 /** What a process is told that its environment does not say. */
 export type Settings = Pick<
   Config,
-  'role' | 'port' | 'databaseUrl' | 'databaseListenUrl' | 'apiUrl' | 'logLevel' | 'processName' | 'poolSize'
+  'role' | 'port' | 'databaseUrl' | 'databaseListenUrl' | 'ownDatabaseDir' | 'apiUrl' | 'logLevel' | 'processName' | 'poolSize'
 >;
 
 /** What stands between agents and the host. */

@@ -60,10 +60,15 @@ export class Primary implements Service {
     const port = await freePort(config.host, config.port);
     const parts = partsOf(this.answering, config.role);
     const { databaseUrl, poolSize } = await this.#database(parts);
+    // A stop waits for this start: what was begun now would have to end again.
+    const { signal } = this.#interruption;
+    signal.throwIfAborted();
     if (config.role === 'all') await prepareDatabase(config, databaseUrl);
     if (this.#embedded !== undefined) await buryProcesses(databaseUrl);
+    signal.throwIfAborted();
     const apiUrl = config.apiUrl ?? config.urlOf(config.ownHost, port);
-    const settings = { port, databaseUrl, databaseListenUrl: config.databaseListenUrl, logLevel: config.logLevel, poolSize };
+    const { databaseListenUrl, logLevel } = config;
+    const settings = { port, databaseUrl, databaseListenUrl, ownDatabaseDir: this.#embedded?.directory, logLevel, poolSize };
     this.#parts = parts.map(({ name, role }) =>
       // Agents that a worker starts call those that answer; these say themselves where they are.
       this.#part({ ...settings, role, apiUrl: role === 'worker' ? apiUrl : config.apiUrl, processName: name }),

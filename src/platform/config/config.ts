@@ -86,6 +86,8 @@ export interface Config {
   readonly processId: string;
   /** The database is this process's own: nobody else uses it as long as this one lives. */
   readonly alone?: boolean;
+  /** Where the files of the database are, by their real path, when it is the deployment's own. */
+  readonly ownDatabaseDir?: string | undefined;
 }
 
 /** A bucket of `burst` requests that `perSecond` fill again; 0 a second: no limit. */
@@ -146,6 +148,7 @@ export class AppConfig implements Config {
   readonly telemetry: TelemetrySettings | undefined;
   readonly processId!: string;
   readonly alone?: boolean;
+  readonly ownDatabaseDir?: string | undefined;
 
   constructor(values: Config) {
     Object.assign(this, values);

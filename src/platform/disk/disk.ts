@@ -45,7 +45,8 @@ export class Disk {
 
   /** undefined where nothing answers: the directory is gone, for instance. */
   async look(city: string, before: DiskLevel): Promise<DiskState | undefined> {
-    const places = this.config.databaseUrl === undefined ? [city, this.config.dataDir] : [city];
+    const { ownDatabaseDir } = this.config;
+    const places = ownDatabaseDir === undefined ? [city] : [city, ownDatabaseDir];
     let least: Omit<DiskState, 'level'> | undefined;
     for (const directory of places) {
       const free = await this.freeOf(directory);

@@ -1,3 +1,4 @@
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { chooseAccount, type Account } from './account.js';
 import { findBinaries } from './binaries.js';
@@ -13,6 +14,8 @@ import { DATABASE, ready } from './ready.js';
  */
 export interface EmbeddedPostgres {
   readonly url: string;
+  /** Where its files are, by its real path. */
+  readonly directory: string;
   /** Resolves when the server has ended without having been asked to. */
   readonly lost: Promise<void>;
   /** Stops the server and gives the directory back. Safe to call twice. */
@@ -96,5 +99,5 @@ async function startLocked(
     throw error;
   }
   const lost = server.exited.then(() => (stopped === undefined ? undefined : new Promise<void>(() => undefined)));
-  return { url: url(DATABASE), lost, stop, abandon: () => server.quit() };
+  return { url: url(DATABASE), directory: await realpath(home.directory), lost, stop, abandon: () => server.quit() };
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import { problem, type ProblemError } from '../../contract/problems.js';
 import { Metrics } from '../health/metrics.js';
 import { AppLogger, createLogger } from '../logging/logger.js';
 import { AccessLog } from './access-log.js';
 import type { OperationSpec } from './operation.js';
+import { ProblemRenderer } from './problem.renderer.js';
 import type { RequestsInWork } from './requests-in-work.js';
 
 /** What is observed of an answer that took `ms`, of which its request rested for `restedMs`. */
@@ -36,4 +38,29 @@ describe('what is observed of a request', () => {
   it('is nothing of a probe or a scrape', async () => {
     for (const url of ['/health', '/ready', '/metrics']) expect(await observed({ id: 'probe', summary: 'Probe' }, 1, 0, url)).toEqual([]);
   });
+});
+
+/** How many requests count as failed after this one was answered with a problem. */
+async function failedWith(told: ProblemError | undefined, operation: OperationSpec = { id: 'things', summary: 'Things' }): Promise<number> {
+  const log = new AppLogger(createLogger('silent'));
+  const access = new AccessLog(log, { waitedMs: () => 0, restedMs: () => 0 } as unknown as RequestsInWork);
+  const metrics = new Metrics();
+  access.use(metrics);
+  const request = { method: 'GET', raw: { url: '/v0/things', complete: true } } as FastifyRequest;
+  const reply: any = { statusCode: 500, raw: {}, elapsedTime: 1, hasHeader: () => true, removeHeader: () => undefined };
+  for (const name of ['header', 'send']) reply[name] = () => reply;
+  reply.code = (status: number) => Object.assign(reply, { statusCode: status });
+  if (told !== undefined) new ProblemRenderer(log).send(told, request, reply as FastifyReply);
+  access.forRoute({ url: '/v0/things', config: { operation } } as unknown as RouteOptions)(request, reply as FastifyReply);
+  return Number(/^svc_http_failures_total (\d+)$/m.exec(await metrics.registry.metrics())![1]);
+}
+
+// Guard: whoever looks at a city without maintenance, or sends to a webhook that nobody has made ready, wakes somebody.
+it('counts as failed what is to be mended at the service, and nothing that anybody can ask for', async () => {
+  for (const name of ['internal', 'unavailable', 'dependency_missing'] as const) expect(await failedWith(problem(name, 'why'))).toBe(1);
+  expect(await failedWith(undefined)).toBe(1);
+  const asked = ['maintenance_disabled', 'provider_not_ready', 'unsupported', 'not_implemented', 'bad_gateway'] as const;
+  for (const name of [...asked, 'not_found'] as const) expect([name, await failedWith(problem(name, 'why'))]).toEqual([name, 0]);
+  expect(await failedWith(problem('unavailable', 'not ready', { ofOthers: true }))).toBe(0);
+  expect(await failedWith(undefined, { id: 'forward', summary: 'Services', forwarded: true })).toBe(0);
 });

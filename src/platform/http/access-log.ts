@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
+import type { Counter } from 'prom-client';
 import type { Durations } from '../health/durations.js';
 import type { Metrics } from '../health/metrics.js';
 import type { AppLogger, Logger } from '../logging/logger.js';
 import type { RouteConfiguration } from './gate.js';
+import { isFailure } from './problem.renderer.js';
 import { pathOf, principalOf, requestId } from './request.js';
 import type { RequestsInWork } from './requests-in-work.js';
 
@@ -20,6 +22,7 @@ export class AccessLog {
   #seconds: Durations<Label> | undefined;
   /** What a city's own program takes, and answers, is not how this service is. */
   #ofServices: Durations<Label> | undefined;
+  #failures: Counter | undefined;
   readonly #pino: Logger;
 
   constructor(
@@ -36,6 +39,10 @@ export class AccessLog {
       name: 'svc_http_request_duration_seconds',
       help: 'Time from the request to the end of its answer, without what it was asked to wait for; streams, probes, scrapes and requests for services of cities are not observed.',
       ...each,
+    });
+    this.#failures = metrics.counter({
+      name: 'svc_http_failures_total',
+      help: 'Requests that the service has failed: those of svc_http_request_duration_seconds with a status from 500 on, without what tells of a city, its providers or another server.',
     });
     this.#ofServices = metrics.durations({
       name: 'svc_service_request_duration_seconds',
@@ -65,6 +72,7 @@ export class AccessLog {
         const seconds = forwarded ? this.#ofServices : this.#seconds;
         if (child === undefined && seconds !== undefined)
           ofMethod.set(status, (child = seconds.labels({ method, route: url, status: String(status) })));
+        if (!forwarded && isFailure(reply)) this.#failures?.inc();
         child?.observe(Math.max(0, reply.elapsedTime - rested) / 1000);
       }
       if (!pino.isLevelEnabled(level)) return;

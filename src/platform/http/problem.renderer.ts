@@ -128,6 +128,16 @@ export class ProblemRenderer {
 /** What the service should not have answered. Maintenance that a city has not enabled, or an operation that nobody has, stays so. */
 const isOfService = ({ kind }: ProblemError): boolean => kind.status === 500 || (kind.status > 500 && kind.retryAfter !== undefined);
 
+/** What tells of providers of cities and of other servers. `dependency_missing` does not: it is the disk of the service, or its git. */
+const OF_OTHERS: ReadonlySet<string> = new Set<ProblemName>(['bad_gateway', 'provider_not_ready']);
+
+/** Whether somebody who runs the service is to be told of a reply. What anybody can ask for is no failure of it. */
+export function isFailure(reply: FastifyReply): boolean {
+  if (reply.statusCode < 500) return false;
+  const told = problemOf(reply);
+  return told === undefined || (isOfService(told) && !told.ofOthers && !OF_OTHERS.has(told.problem));
+}
+
 const PAYLOAD_TOO_LARGE = 413;
 /** Bytes of a refused body that are read and thrown away. */
 const MAX_DISCARDED = 16 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import { useParams } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { useRef, type ReactNode } from 'react';
 import { get, inCity, newKey, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
-import type { Schemas } from '../api/types.js';
+import type { LoggedEvent, Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { ago, visible } from '../lib/text.js';
 import { Age, Button, Empty, State, type Tone } from '../parts/basics.js';
@@ -14,28 +14,32 @@ import { bytes } from './admin/units.js';
 type Run = Schemas['MaintenanceRunBody'];
 const IDLE_MS = 15_000;
 const BUSY_MS = 2_000;
+/** An event that was missed is made up for after this. */
+const ASK_MS = 300_000;
 const OFF: Schemas['MaintenanceStatusBody'] = { disk: 'ok', enabled: false, history: [], in_flight: false, interval_seconds: 0 };
 const DISK: Readonly<Record<Schemas['MaintenanceStatusBody']['disk'], Tone>> = { ok: 'good', warn: 'warn', critical: 'bad' };
 
 /** What is old and goes, when, and what the last cycles have removed. */
 export function Maintenance(): ReactNode {
   const { city } = useParams({ from: '/c/$city/maintenance' });
+  const isWanted = useWanted(city);
   const status = useRead(
     `maintenance ${city}`,
     async (signal) => {
       const { store_health: store } = await get<Schemas['StatusBody']>(inCity(city, 'status'), { signal });
+      if (!(await isWanted.now(signal))) return { store, ...OFF };
       try {
         return {
           store,
           ...(await get<Schemas['MaintenanceStatusBody']>(inCity(city, 'maintenance/status'), { query: { history: 20 }, signal })),
         };
       } catch (error) {
-        // A city that is told to have none answers so.
+        // It has been switched off in between.
         if (error instanceof Refusal && error.status === 503 && error.message.startsWith('maintenance_disabled')) return { store, ...OFF };
         throw error;
       }
     },
-    { city, on: /^(store|storage|maintenance|bead_store|config)\./, everyMs: IDLE_MS },
+    { city, on: /^(store|storage|maintenance|bead_store|config)\./, event: isWanted.heard, everyMs: IDLE_MS },
   );
   const running = status.data?.in_flight === true;
   // A cycle that goes on is looked at more often, until it has ended.
@@ -124,6 +128,27 @@ export function Maintenance(): ReactNode {
       </Shown>
     </Frame>
   );
+}
+
+/** Whether the files of the city want any: asked before, as the service refuses to say how it is with what is off. */
+function useWanted(city: string): { now: (signal: AbortSignal) => Promise<boolean>; heard: (told: LoggedEvent) => void } {
+  const asked = useRef<{ city: string; change: number; at: number; is: boolean }>(undefined);
+  const change = useRef(0);
+  return {
+    now: async (signal) => {
+      const last = asked.current;
+      if (last?.city === city && last.change === change.current && Date.now() - last.at < ASK_MS) return last.is;
+      const asking = { city, change: change.current, at: Date.now() };
+      const query = { path: 'maintenance.dolt.enabled', limit: 1 };
+      const { values } = await get<Schemas['ConfigExplainResponse']>(inCity(city, 'config/explain'), { query, signal });
+      const is = values?.[0]?.value === true;
+      asked.current = { ...asking, is };
+      return is;
+    },
+    heard: ({ type }) => {
+      if (type.startsWith('config.')) change.current += 1;
+    },
+  };
 }
 
 function Cycle({ run }: { run: Run }): ReactNode {

@@ -40,9 +40,14 @@ $(POD_IP),{{ $name }},{{ $name }}.{{ .Release.Namespace }},{{ $name }}.{{ .Relea
 {{- with .Values.env.SVC_ALLOWED_HOSTS }},{{ . }}{{ end }}
 {{- end }}
 
-{{/* The variables of every process. What comes later wins: the secret and `env` cannot change what the chart decides. */}}
+{{/*
+  The variables of every process. What comes later wins: the secret and `env` cannot change what the chart decides. Several processes behind one
+  port are for what answers: a worker is one, and refuses to be more.
+*/}}
 {{- define "svc.env" -}}
-{{- range $name, $value := omit .root.Values.env "SVC_ALLOWED_HOSTS" }}
+{{- $env := omit .root.Values.env "SVC_ALLOWED_HOSTS" }}
+{{- if ne .component "api" }}{{ $env = omit $env "SVC_PROCESSES" }}{{ end }}
+{{- range $name, $value := $env }}
 - name: {{ $name }}
   value: {{ $value | quote }}
 {{- end }}

@@ -8,10 +8,15 @@ import { StoreRepository } from './store.repository.js';
 @Injectable()
 export class StoreMetrics {
   constructor(config: AppConfig, disk: Disk, store: StoreRepository, metrics: Metrics) {
-    const places = [['cities', config.citiesRoot] as const, ['data', config.dataDir] as const];
+    const { citiesRoot, dataDir, ownDatabaseDir } = config;
+    const places: [place: string, directory: string][] = [
+      ['cities', citiesRoot],
+      ['data', dataDir],
+    ];
+    if (ownDatabaseDir !== undefined) places.push(['database', ownDatabaseDir]);
     const free = metrics.gauge({
       name: 'svc_disk_free_bytes',
-      help: 'Free space where the files of cities are, and the data directory. Absent where that does not answer.',
+      help: 'Free space where the files of cities are, and the data directory, and the database that it brings. Absent where that does not answer.',
       labelNames: ['place'],
       collect: async (): Promise<void> => {
         // At the same time: a volume that hangs hides neither the other nor what else is measured.

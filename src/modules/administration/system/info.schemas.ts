@@ -45,8 +45,10 @@ const InfoPlace = contract(
   'InfoPlace',
   z.strictObject({
     place: z
-      .enum(['cities', 'data'])
-      .describe('`cities`: the files of cities; `data`: those of the process, with the database where it brings its own.'),
+      .enum(['cities', 'data', 'database'])
+      .describe(
+        '`cities`: the files of cities; `data`: those of the process; `database`: those of the database that it brings. Absent where it brings none.',
+      ),
     directory: z.string().describe('Its path on the machine of the process.'),
     free_bytes: int64.describe('What is free there for the process.'),
     level: z.enum(['ok', 'warn', 'critical']).meta({ description: 'By `SVC_DISK_WARN_MB` and `SVC_DISK_FLOOR_MB`.' }),

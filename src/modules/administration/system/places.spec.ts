@@ -17,6 +17,13 @@ describe('the folders of a process', () => {
       { place: 'cities', directory: '/tmp', free_bytes: 50 * MB, level: 'warn', writable: true },
       expect.objectContaining({ place: 'data', directory: '/proc', level: 'critical' }),
     ]);
+    // Guard: somebody who is told that the disk of the database fills up asks for which folder it is.
+    const found = await placesOf(config.with({ ownDatabaseDir: '/' }), disk);
+    expect(found.map(({ place, level }) => [place, level])).toEqual([
+      ['cities', 'warn'],
+      ['data', 'critical'],
+      ['database', 'critical'],
+    ]);
     disk.freeAt = () => Promise.reject(new Error('gone'));
     expect(await placesOf(config, disk)).toEqual([]);
   });

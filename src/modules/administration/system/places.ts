@@ -8,7 +8,12 @@ type Place = NonNullable<SupervisorInfo['deployment']>['places'][number];
 
 /** The folders of this process, without those that are not there or do not answer. */
 export async function placesOf(config: AppConfig, disk = new Disk(config)): Promise<Place[]> {
-  const named = [['cities', config.citiesRoot] as const, ['data', config.dataDir] as const];
+  const named: [place: Place['place'], directory: string][] = [
+    ['cities', config.citiesRoot],
+    ['data', config.dataDir],
+  ];
+  // It may be on a disk of its own.
+  if (config.ownDatabaseDir !== undefined) named.push(['database', config.ownDatabaseDir]);
   const found = await Promise.all(
     named.map(async ([place, directory]): Promise<Place[]> => {
       const free = await disk.freeOf(directory);

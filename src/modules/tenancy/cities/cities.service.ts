@@ -41,7 +41,7 @@ export class CitiesService {
     const city = maySee(caller, name) ? await this.repository.findRunning(name) : undefined;
     if (city !== undefined) return city;
     if (maySee(caller, name) && (await this.repository.isWanted(name)))
-      throw problem('unavailable', `city ${name} is starting; try again`, { headers: { 'retry-after': '5' } });
+      throw problem('unavailable', `city ${name} is starting; try again`, { headers: { 'retry-after': '5' }, ofOthers: true });
     throw notRunning(name);
   }
 

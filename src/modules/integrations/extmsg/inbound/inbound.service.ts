@@ -77,7 +77,7 @@ export class InboundService {
     const telling = { stream: city.stream, actor: caller.actor };
     const look = (): Promise<Found> => this.repository.wait(tx, intake);
     const looked = await look();
-    if (!looked.running) throw problem('unavailable', `city ${city.name} does not run; try again`);
+    if (!looked.running) throw problem('unavailable', `city ${city.name} does not run; try again`, { ofOthers: true });
     if (looked.known !== undefined) return repeated(message, looked);
     const events: NewEvent[] = [];
     let found = looked;

@@ -90,7 +90,8 @@ export class WebhookReceiver {
     if (!isFromNetworks(how.networks, knock.address))
       return reject('perimeter_denied', problem('forbidden', 'this address may not send here'));
     const secrets = how.secretEnv === undefined ? [] : this.app.webhookSecrets.get(how.secretEnv);
-    if (secrets === undefined) return reject('operator_fault', problem('unavailable', 'this webhook is not ready', AGAIN));
+    if (secrets === undefined)
+      return reject('operator_fault', problem('unavailable', 'this webhook is not ready', { ...AGAIN, ofOthers: true }));
     if (!isVerified(how, knock, secrets, new Date())) {
       const headers = { 'www-authenticate': how.scheme === 'bearer' ? 'Bearer' : 'Signature' };
       return reject('verify_failed', problem('unauthorized', 'who sends this could not be verified', { headers }));
@@ -114,7 +115,9 @@ export class WebhookReceiver {
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem === 'city_not_found') throw error;
       const refused = error.kind.status === 422;
-      const why = refused ? error : problem('unavailable', error.message.replace(/^\w+: /, ''), AGAIN);
+      // A city that is suspended, or an order that is disabled, is nobody's at the service to mend.
+      const ofOthers = error.ofOthers || error.kind.status < 500;
+      const why = refused ? error : problem('unavailable', error.message.replace(/^\w+: /, ''), { ...AGAIN, ofOthers });
       return reject(refused ? 'dispatch_refused' : 'dispatch_unavailable', why);
     }
   }
@@ -188,7 +191,8 @@ export class WebhookReceiver {
       return { events, told: { ...about, dispatched: true, tracking_id: firingId }, answer };
     }
     await this.runs.admit(tx, city, order, asked);
-    if (row === undefined || waiting >= MOST_WAITING) throw problem('unavailable', `${waiting} deliveries wait for order "${scopedName}"`);
+    if (row === undefined || waiting >= MOST_WAITING)
+      throw problem('unavailable', `${waiting} deliveries wait for order "${scopedName}"`, { ofOthers: true });
     await this.deliveries.wait(tx, streamId, hook.scopedName, facts.delivery);
     // Whoever ends the firing that is open looks at the order; when none is, somebody has to.
     if (open === undefined) await this.firings.change(tx, streamId, [{ scopedName, lookAt: await this.times.now(tx) }]);

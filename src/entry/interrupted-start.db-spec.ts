@@ -1,0 +1,59 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import pg from 'pg';
+import { cloneDatabase, type TestDatabase } from '../../test/support/database.js';
+import { folder, removeFolders } from '../../test/support/folders.js';
+import { eventually } from '../../test/support/sse.js';
+import { loadConfig, type AppConfig } from '../platform/config/config.js';
+import { Primary } from './processes/primary.js';
+import type { Service } from './service.js';
+import { Supervisor } from './supervisor.js';
+
+/** The turn of those that migrate. */
+const TURN = 7_305_441_823;
+
+let database: TestDatabase;
+let other: pg.Client;
+beforeEach(async () => {
+  database = await cloneDatabase();
+  other = new pg.Client({ connectionString: database.url });
+  await other.connect();
+});
+afterEach(async () => {
+  await other.end();
+  await database.drop();
+  await removeFolders();
+});
+
+const SERVICES: [string, (config: AppConfig) => Service][] = [
+  ['one process', (config) => new Supervisor(config)],
+  ['several processes', (config) => new Primary(config, 2)],
+];
+
+async function beginning(serviceOf: (config: AppConfig) => Service): Promise<{ service: Service; begun: Promise<string> }> {
+  const dataDir = await folder('svc-interrupted-');
+  const env = { SVC_DATABASE_URL: database.url, SVC_DATA_DIR: dataDir, SVC_PORT: '0', SVC_LOG_LEVEL: 'silent' };
+  const service = serviceOf(loadConfig(env, '/'));
+  await other.query('select pg_advisory_lock($1)', [TURN]);
+  const begun = service.start().then(
+    () => 'begun',
+    (error: Error) => error.name,
+  );
+  return { service, begun };
+}
+
+// Guard: whoever has asked it to end waits for what it has begun since, and then kills it.
+it.each(SERVICES)('of %s that is told to stop while it prepares its database begins nothing more', async (_, serviceOf) => {
+  const { service, begun } = await beginning(serviceOf);
+  const waits = `select from pg_stat_activity where datname = current_database() and application_name = 'svc-migrate'`;
+  await eventually(async () => (await other.query(waits)).rowCount! > 0);
+  const stopped = service.stop();
+  await other.query('select pg_advisory_unlock($1)', [TURN]);
+  await stopped;
+  expect(await begun).toBe('AbortError');
+});
+
+it.each(SERVICES)('of %s that is told to stop before that waits for nobody who prepares it', async (_, serviceOf) => {
+  const { service, begun } = await beginning(serviceOf);
+  await service.stop();
+  expect(await begun).toBe('AbortError');
+});
