@@ -8,6 +8,7 @@ const CHANGES = 'src/modules/work/beads/bead-changes.db-spec.ts';
 const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
 const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
 const FAN_OUTS = 'src/modules/work/work/fan-outs.db-spec.ts';
+const CHAINS = 'src/modules/work/work/convoy-chains.db-spec.ts';
 const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
 const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
 const KEEPER = 'src/modules/administration/bring-up/city-keeper.ts';
@@ -214,9 +215,41 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Many who depend on a bead are told all the same.',
     file: 'src/modules/work/work/work.ts',
-    find: 'if (many) await repository.edges.fanOut(tx, streamId, id);',
-    replace: 'if (many) await repository.head(tx, streamId);',
+    find: 'if (many || later) await repository.edges.fanOut(tx, streamId, id);',
+    replace: 'if (many || later) await repository.head(tx, streamId);',
     test: FAN_OUTS,
+  },
+  {
+    guard: 'A transaction closes so many convoys that are in one another, however deep they are.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (this.#completed <= this.limits.few / CONVOY) return false;',
+    replace: 'if (this.#completed <= this.limits.few / CONVOY + Infinity) return false;',
+    test: CHAINS,
+    name: 'close some in a transaction',
+  },
+  {
+    guard: 'The parent of a bead that nothing depends on hears of it, too, where that is told later.',
+    file: 'src/modules/work/work/fan-out.ts',
+    find: 'if (at.told === 0) await work.tell(bead, []);',
+    replace: '',
+    test: CHAINS,
+    name: 'each once (parent)',
+  },
+  {
+    guard: 'The parent of a closed bead that is removed hears of it first.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (issues === undefined || untold.has(id)) await this.tell(',
+    replace: 'if (untold.has(id)) await this.tell(',
+    test: CHAINS,
+    name: 'before it is removed',
+  },
+  {
+    guard: 'The parent of a closed bead that gets another one hears of it first.',
+    file: 'src/modules/work/work/convoy-closing.ts',
+    find: "(before.status !== 'closed' || (await work.isTelling(after.id)))",
+    replace: "before.status !== 'closed'",
+    test: CHAINS,
+    name: 'before it gets another parent',
   },
   {
     guard: 'Who loses the edge to a closed bead is told of it first.',

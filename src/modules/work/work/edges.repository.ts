@@ -81,6 +81,14 @@ export class EdgesRepository {
     );
   }
 
+  /** Of these beads those that are closed and whose fan-out goes on, by id. */
+  async telling(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select f.bead_id as id from bead_fan_outs f join beads b on b.stream_id = f.stream_id and b.id = f.bead_id and b.status = 'closed'
+      where f.stream_id = ${streamId} and f.bead_id = any(${[...ids]}::text[]) order by f.bead_id`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   /** Edges to closed ones of these beads that a fan-out has not come to yet, from `issues` or from all others. */
   async untold(tx: Tx, streamId: number, ids: readonly string[], issues: readonly string[] | undefined): Promise<Edge[]> {
     const { rows } = await sql<Edge>`
