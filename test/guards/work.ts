@@ -1065,10 +1065,18 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A way between beads is looked for from each bead once.',
     file: 'src/modules/work/dependencies/dependencies.repository.ts',
-    find: 'union\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
-    replace: 'union all\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
-    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
-    name: 'in each edge once',
+    find: 'union\n      select next.id from walk w cross join lateral (${next})',
+    replace: 'union all\n      select next.id from walk w cross join lateral (${next})',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'reads each edge twice',
+  },
+  {
+    guard: 'A cycle is looked for from the end that has less around it.',
+    file: 'src/modules/work/dependencies/dependencies.service.ts',
+    find: 'if (near.walked < most) return undefined;',
+    replace: 'if (near.walked < most && near !== back) return undefined;',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'at the smaller end',
   },
   {
     guard: 'Convoys that hold one are looked for from each of them once.',

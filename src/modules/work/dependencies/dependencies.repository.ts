@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
+import { BLOCKING } from '../work/bead-record.js';
 import type { Place } from '../work/page-token.js';
 import type { BeadDependency, BeadFanOut } from './dependencies.schemas.js';
 
@@ -31,6 +32,25 @@ export interface Step {
 /** What an edge `d` looks like from its other end `o`; `t` is what it leads to. */
 const EDGE = sql`json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking,
   'satisfied', not d.blocking or t.status = 'closed', 'status', o.status, 'title', o.title)`;
+
+/** Steps from one end of what may be a way to the other one, if they are not too many, and how many there were. */
+export interface Walk {
+  readonly walked: number;
+  /** Null where none of them is at the other end. */
+  readonly steps: readonly Step[] | null;
+}
+
+/** Where one comes from to a bead `w`. */
+const backOf = (streamId: number, relation: Relation): RawBuilder<unknown> =>
+  relation === 'blocking'
+    ? sql`
+      select d.issue_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = w.id and d.type = any(${[...BLOCKING]}::text[]) offset 0`
+    : sql`
+      select d.issue_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = w.id and d.type = 'parent-child'
+      union all
+      select b.id from beads b where b.stream_id = ${streamId} and b.parent = w.id`;
 
 /** Where one comes to from a bead `w`. */
 const nextOf = (streamId: number, relation: Relation): RawBuilder<unknown> =>
@@ -104,19 +124,16 @@ export class DependenciesRepository {
   }
 
   /**
-   * The steps on the way from `start` along a relation, when they lead to `end`, which is another one; none when they do not. Each bead is visited once
-   * however many ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
+   * Walks along a relation from `start`, the nearest steps first, as many as `most`, and looks whether one leads to `end`. Each bead is visited once however many
+   * ways lead to it: what is walked are beads, and their edges are read once more.
    */
-  async stepsBetween(tx: Tx, streamId: number, start: string, end: string, relation: Relation): Promise<Step[]> {
-    const { rows } = await sql<Step>`
-      with recursive walk (id) as (
-        select ${start}::text collate "C"
-        union
-        select next.id from walk w cross join lateral (${nextOf(streamId, relation)}) next where w.id <> ${end}
-      )
-      select next.id, w.id as via from walk w cross join lateral (${nextOf(streamId, relation)}) next
-      where w.id <> ${end} and exists (select from walk back where back.id = ${end})`.execute(tx);
-    return rows;
+  walkOn(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
+    return walk(tx, start, nextOf(streamId, relation), sql`select next.id, w.id as via`, sql`s.id = ${end}`, most);
+  }
+
+  /** As `walkOn`, against the relation from `end` to `start`. */
+  walkBack(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
+    return walk(tx, end, backOf(streamId, relation), sql`select w.id, next.id as via`, sql`s.via = ${start}`, most);
   }
 
   /** Blocking steps on all ways from these beads, the nearest first, so many at the most. Each bead is visited once. */
@@ -131,4 +148,24 @@ export class DependenciesRepository {
       limit ${most}`.execute(tx);
     return rows;
   }
+}
+
+async function walk(
+  tx: Tx,
+  from: string,
+  next: RawBuilder<unknown>,
+  step: RawBuilder<unknown>,
+  there: RawBuilder<unknown>,
+  most: number,
+): Promise<Walk> {
+  const { rows } = await sql<Walk>`
+    with recursive walk (id) as (
+      select ${from}::text collate "C"
+      union
+      select next.id from walk w cross join lateral (${next}) next
+    ), steps as materialized (
+      ${step} from walk w cross join lateral (${next}) next limit ${most})
+    select (select count(*) from steps) as walked,
+      case when exists (select from steps s where ${there}) then (select json_agg(s) from steps s) end as steps`.execute(tx);
+  return rows[0]!;
 }
