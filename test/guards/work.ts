@@ -158,9 +158,17 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Work that somebody is at stays theirs.',
     file: 'src/modules/work/beads/bead-changes.service.ts',
-    find: 'if (lease > (await work.now())) throw',
+    find: 'if (await work.isLeased(bead.id)) throw',
     replace: 'if (lease < new Date(0)) throw',
     test: CHANGES,
+  },
+  {
+    guard: 'A heartbeat that was answered holds against who gives the bead to somebody else.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: 'and b.id = ${id} for update`.execute(',
+    replace: 'and b.id = ${id}`.execute(',
+    test: 'src/modules/work/hooks/handover-races.db-spec.ts',
+    name: 'holds against who gives',
   },
   {
     guard: 'A session changes nothing that another one has taken up since it asked.',

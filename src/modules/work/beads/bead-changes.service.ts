@@ -178,7 +178,7 @@ export class BeadChangesService {
     const assignee = text === '' ? null : ((await this.roster.address(work.city.streamId, text, bead.rig, work.tx)) ?? text);
     const { assignee: owner, lease_until: lease } = bead;
     if (owner === null || lease === null || owner === assignee || owner === caller.actor || typeof expected === 'number') return assignee;
-    if (lease > (await work.now())) throw problem('owned_by_other', `bead ${bead.id} is claimed by ${owner}`);
+    if (await work.isLeased(bead.id)) throw problem('owned_by_other', `bead ${bead.id} is claimed by ${owner}`);
     return assignee;
   }
 

@@ -319,9 +319,14 @@ export class Work {
     return (this.#clock ??= this.repository.now(this.tx));
   }
 
-  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
-  edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
-    return this.repository.edges.of(this.tx, this.city.streamId, id, direction);
+  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead: all of them, or with `limit` so many. */
+  edges(id: string, direction: 'down' | 'up', limit?: number): Promise<Edge[]> {
+    return this.repository.edges.of(this.tx, this.city.streamId, id, direction, limit);
+  }
+
+  /** Whether somebody has a lease of a bead that has not ended. A heartbeat that is under way is waited for, and one that comes later finds what becomes of the bead. */
+  isLeased(id: string): Promise<boolean> {
+    return this.repository.lockLease(this.tx, this.city.streamId, id);
   }
 
   /** Whether a fan-out has yet to tell of the closing of a bead. */
