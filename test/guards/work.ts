@@ -185,6 +185,14 @@ export const WORK: readonly Guard[] = [
     test: CHANGES,
   },
   {
+    guard: 'A refusal to remove a bead reads so many dependents.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: "work.edges(id, 'up', COUNTED + 1)",
+    replace: "work.edges(id, 'up')",
+    test: CHANGES,
+    name: 'without reading all',
+  },
+  {
     guard: 'A bead is not its own ancestor.',
     file: 'src/modules/work/beads/bead-changes.service.ts',
     find: "if (cycle !== undefined) throw problem('dependency_cycle'",

@@ -123,7 +123,9 @@ export class EdgesRepository {
       .select(['issue_id', 'depends_on_id', 'type'])
       .where('stream_id', '=', streamId)
       .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id);
-    if (limit !== undefined) return edges.limit(limit).execute();
+    // As the indexes have them.
+    const ordered = direction === 'down' ? edges.orderBy('depends_on_id') : edges.orderBy('type').orderBy('issue_id');
+    if (limit !== undefined) return ordered.limit(limit).execute();
     return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
   }
 
