@@ -927,6 +927,14 @@ export const WORK: readonly Guard[] = [
     name: 'does not end by way of a convoy',
   },
   {
+    guard: 'Closed members of a convoy are not gone through to find an open one.',
+    file: 'src/modules/work/work/convoy-members.ts',
+    find: "not exists (${children} and k.status <> 'closed' offset 0)",
+    replace: "not exists (${children} and k.status || '' <> 'closed' offset 0)",
+    test: 'src/modules/work/work/convoy-members.db-spec.ts',
+    name: 'are not gone through',
+  },
+  {
     guard: 'A step that is a convoy does not close by itself while it waits.',
     file: 'src/modules/work/work/convoy-members.ts',
     find: '    and (c.run_id is null or c.open_blockers = 0)\n',
