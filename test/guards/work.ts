@@ -1095,6 +1095,14 @@ export const WORK: readonly Guard[] = [
     name: 'reads each edge twice',
   },
   {
+    guard: 'Of what depends on a bead as many are put in order as a page has.',
+    file: 'src/modules/work/dependencies/dependencies.repository.ts',
+    find: '(${newest(sql`select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond}`)})',
+    replace: '(select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond})',
+    test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
+    name: 'put in order as many',
+  },
+  {
     guard: 'A cycle is looked for from the end that has less around it.',
     file: 'src/modules/work/dependencies/dependencies.service.ts',
     find: 'if (near.walked < most) return undefined;',

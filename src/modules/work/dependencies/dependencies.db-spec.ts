@@ -3,7 +3,7 @@ import { sql, type Kysely } from 'kysely';
 import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
-import type { Database } from '../../../platform/database/database.js';
+import type { Database, Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
@@ -140,6 +140,16 @@ describe('dependencies', () => {
       cursor = value.next_cursor;
     } while (cursor !== undefined);
     expect(seen).toEqual([`${d}>${a}`, `${a}>${c}`, `${a}>${b}`]);
+  });
+
+  // Guard: there is no bound to what depends on a bead.
+  it('are put in order as many as a page has', async () => {
+    const [hub] = (await create(1)) as [string];
+    for (const id of await create(20)) await add(id, hub);
+    const page = (db: Db) => new DependenciesRepository(db).page(fixture.city.streamId, hub, 'up', 3, undefined);
+    expect(await page(fixture.db)).toMatchObject({ total: 20, items: [{}, {}, {}, {}] });
+    const nodes = await plansOf(fixture.pool, page, 'only');
+    expect(nodes.filter((node) => node['Relation Name'] === undefined && node['Actual Rows'] > 4)).toEqual([]);
   });
 
   it('tell the position that the list was read at', async () => {

@@ -71,22 +71,22 @@ export class DependenciesRepository {
 
   /** The edges of a bead, newest first, what blocks it and the head of the city's stream, all in one snapshot. */
   async page(streamId: number, id: string, direction: Direction, limit: number, from: Place | undefined): Promise<EdgePage> {
-    const beyond =
-      from === undefined
-        ? sql`true`
-        : sql`(d.created_at, d.issue_id || '>' || d.depends_on_id) < (${fromMicroseconds(from.createdAt)}, ${from.id})`;
+    const place = sql`d.issue_id || '>' || d.depends_on_id`;
+    const beyond = from === undefined ? sql`true` : sql`(d.created_at, ${place}) < (${fromMicroseconds(from.createdAt)}, ${from.id})`;
+    const down = sql`${direction !== 'up'} and d.stream_id = ${streamId} and d.issue_id = ${id}`;
+    const up = sql`${direction !== 'down'} and d.stream_id = ${streamId} and d.depends_on_id = ${id}`;
+    // Of either end no more than the page has is put in order: there is no bound to what depends on a bead.
+    const newest = (edges: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`select d.* from (${edges}) d order by d.created_at desc, ${place} desc limit ${limit + 1}`;
     const { rows } = await sql<EdgePage>`
       with own as (
-        select d.*, d.depends_on_id as other from bead_dependencies d
-        where ${direction !== 'up'} and d.stream_id = ${streamId} and d.issue_id = ${id}
+        (${newest(sql`select d.*, d.depends_on_id as other from bead_dependencies d where ${down} and ${beyond}`)})
         union all
-        select d.*, d.issue_id as other from bead_dependencies d
-        where ${direction !== 'down'} and d.stream_id = ${streamId} and d.depends_on_id = ${id}
+        (${newest(sql`select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond}`)})
       ), shown as (
-        select d.*, row_number() over (order by d.created_at desc, d.issue_id || '>' || d.depends_on_id desc) as place from own d
-        where ${beyond} order by place limit ${limit + 1}
+        select d.*, row_number() over (order by d.created_at desc, ${place} desc) as place from (${newest(sql`select * from own`)}) d
       )
-      select s.head, (select count(*) from own) as total,
+      select s.head, (select count(*) from bead_dependencies d where ${down}) + (select count(*) from bead_dependencies d where ${up}) as total,
         exists (select from beads b where b.stream_id = s.id and b.id = ${id}) as found,
         array(
           select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
