@@ -71,13 +71,13 @@ describe('convoys that are in one another', () => {
   // Guard: who is no longer a child is found by no step.
   it.each([
     ['gets another parent', (w: Work, id: string) => w.update(id, { parent: null })],
+    ['gets another parent among others', (w: Work, id: string) => w.updateAll([id], { parent: null })],
     ['is removed', (w: Work, id: string) => w.remove(id)],
     ['is removed in parts', (w: Work, id: string) => w.removeSome(id)],
     ['is removed among others', (w: Work, id: string) => w.removeAll([id])],
   ])('hear of a closed one before it %s', async (_, take) => {
     const convoys = await nested('parent');
-    const [leaf, beside] = [await make({ parent: convoys[0]! }), await make({ parent: convoys[AT_ONCE]! })];
-    await run((w) => w.close(beside));
+    const leaf = await make({ parent: convoys[0]! });
     await run((w) => w.close(leaf));
     const last = convoys[AT_ONCE - 1]!;
     expect((await run((w) => w.require(convoys[AT_ONCE]!))).status).toBe('open');

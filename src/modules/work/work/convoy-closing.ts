@@ -54,10 +54,9 @@ async function isEmpty(work: Work, id: string): Promise<boolean> {
   return (await countMembers(work.tx, work.city.streamId, id)).total === 0;
 }
 
-/** Closes the convoy whose last open child, or last that it has yet to hear of, has got another parent, and one with nothing left to wait for that its owner lets go. */
+/** Closes the convoy whose last open child has got another parent, and one with nothing left to wait for that its owner lets go. */
 export const closeLeftConvoys: ChangedReaction = async (work, before, after) => {
-  if (before.parent !== null && before.parent !== after.parent && (before.status !== 'closed' || (await work.isTelling(after.id))))
-    await closeIfCompleted(work, before.parent);
+  if (before.parent !== null && before.parent !== after.parent && before.status !== 'closed') await closeIfCompleted(work, before.parent);
   if (before.labels.includes('owned') && !after.labels.includes('owned')) await closeIfCompleted(work, after.id);
 };
 

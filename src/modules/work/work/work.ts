@@ -185,6 +185,7 @@ export class Work {
    * convoy whose bead is followed by another one by now.
    */
   async update(id: string, change: BeadChange): Promise<BeadRecord> {
+    await this.#tellParents([await this.require(id)], change);
     const before = await this.require(id);
     if (before.status === 'closed' && change.status === 'in_progress')
       throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
@@ -213,6 +214,7 @@ export class Work {
   async updateAll(ids: readonly string[], change: BeadChange): Promise<BeadRecord[]> {
     const same = new Map<string, { readonly diff: Diff; readonly beads: BeadRecord[] }>();
     const alone: string[] = [];
+    await this.#tellParents(await this.findAll(ids), change);
     for (const bead of await this.findAll(ids)) {
       const diff = diffOf(bead, change);
       if (diff?.columns.status !== undefined) alone.push(bead.id);
@@ -327,11 +329,6 @@ export class Work {
   /** Whether somebody has a lease of a bead that has not ended. A heartbeat that is under way is waited for, and one that comes later finds what becomes of the bead. */
   isLeased(id: string): Promise<boolean> {
     return this.repository.lockLease(this.tx, this.city.streamId, id);
-  }
-
-  /** Whether a fan-out has yet to tell of the closing of a bead. */
-  async isTelling(id: string): Promise<boolean> {
-    return (await this.repository.edges.telling(this.tx, this.city.streamId, [id])).length > 0;
   }
 
   /** What others than `names` have under way and `id`, which is closed, would block. */
@@ -472,6 +469,15 @@ export class Work {
     const untold = Map.groupBy(await repository.edges.untold(tx, this.city.streamId, ids, issues), (edge) => edge.depends_on_id);
     // Where no edge is left its parent may still have to hear of it.
     for (const id of telling) if (issues === undefined || untold.has(id)) await this.tell(id, untold.get(id) ?? []);
+  }
+
+  /** Before closed beads get another parent: what a fan-out has yet to tell the one that they have is told now, as it finds that by them. */
+  async #tellParents(beads: readonly BeadRecord[], { parent }: BeadChange): Promise<void> {
+    if (parent === undefined) return;
+    const leaving = beads.filter((bead) => bead.status === 'closed' && bead.parent !== null && bead.parent !== parent);
+    if (leaving.length === 0) return;
+    const ids = leaving.map(({ id }) => id);
+    for (const id of await this.repository.edges.telling(this.tx, this.city.streamId, ids)) await this.tell(id, []);
   }
 
   /** Has those that have lost these edges count anew. */
