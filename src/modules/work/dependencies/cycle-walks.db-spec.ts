@@ -6,7 +6,7 @@ import type { Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import type { NewBead } from '../work/bead-record.js';
 import type { Work } from '../work/work.js';
-import { DependenciesRepository } from './dependencies.repository.js';
+import { DependenciesRepository, type Walk } from './dependencies.repository.js';
 import { DependenciesService } from './dependencies.service.js';
 
 let fixture: WorkFixture;
@@ -48,7 +48,7 @@ describe('a search for cycles', () => {
   });
 
   // Guard: a walk costs what there are edges, and not what there are ways into beads times ways out of them.
-  it('reads each edge twice, whichever way it goes', async () => {
+  it('reads each edge once, whichever way it goes, and once more to tell the way', async () => {
     const [layers, wide] = [4, 15];
     const ids = await create(layers * wide);
     await run(async (w) => {
@@ -68,7 +68,7 @@ describe('a search for cycles', () => {
       for (const way of ['walkOn', 'walkBack'] as const) {
         const walk = (db: Kysely<Database>) => repository[way](db as Tx, fixture.city.streamId, start, end, 'blocking', 10_000);
         expect((await walk(fixture.db)).steps !== null).toBe(found);
-        expect(await read(walk)).toBeLessThanOrEqual(2 * all);
+        expect(await read(walk)).toBeLessThanOrEqual(found ? 2 * all : all);
       }
   });
 
@@ -82,7 +82,30 @@ describe('a search for cycles', () => {
     // The same from below: many wait for what leads to one.
     await create(2_500, {}, below);
     expect(await search(below, above)(fixture.db)).toBeUndefined();
-    expect(await read(search(below, above))).toBeLessThanOrEqual(2 * (1_000 + 3));
+    expect(await read(search(below, above))).toBeLessThanOrEqual(1_000 + 3);
+  });
+
+  // Guard: all writers of the city wait for it.
+  it('reads little more than there is at one end where much is at both', async () => {
+    const [above, below] = (await create(2)) as [string, string];
+    await create(2_500, {}, below);
+    await edges(above, await create(2_500));
+    expect(await search(below, above)(fixture.db)).toBeUndefined();
+    expect(await read(search(below, above))).toBeLessThanOrEqual(2_500 + 2 * 1_000);
+  });
+
+  // Guard: an edge past which nobody has looked may close a circle, and a look without an end keeps the city waiting.
+  it('ends where there is too much at both ends, and refuses the edge', async () => {
+    const looks: number[] = [];
+    const look = (...[, , , , , most]: Parameters<DependenciesRepository['walkOn']>): Promise<Walk> => {
+      looks.push(most);
+      if (most > 100_000) throw new Error('a look without an end');
+      return Promise.resolve({ walked: most, steps: null });
+    };
+    const endless = Object.assign(new DependenciesRepository(fixture.db), { walkOn: look, walkBack: look });
+    const found = new DependenciesService(endless, fixture.work).findCycle({ city: fixture.city } as Work, 'al-1', 'al-2', 'blocking');
+    await expect(found).rejects.toMatchObject({ problem: 'wrong_state' });
+    expect(looks).toEqual([1_000, 1_000, 10_000, 10_000, 100_000, 100_000]);
   });
 
   it('finds the shortest one beyond the first steps from either end', async () => {

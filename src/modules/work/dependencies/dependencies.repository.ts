@@ -33,10 +33,11 @@ export interface Step {
 const EDGE = sql`json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking,
   'satisfied', not d.blocking or t.status = 'closed', 'status', o.status, 'title', o.title)`;
 
-/** Steps from one end of what may be a way to the other one, if they are not too many, and how many there were. */
+/** What was seen from one end of what may be a way to the other one. */
 export interface Walk {
+  /** Beads, the end among them. */
   readonly walked: number;
-  /** Null where none of them is at the other end. */
+  /** Those between them. Null where the other end is not one of them. */
   readonly steps: readonly Step[] | null;
 }
 
@@ -124,16 +125,16 @@ export class DependenciesRepository {
   }
 
   /**
-   * Walks along a relation from `start`, the nearest steps first, as many as `most`, and looks whether one leads to `end`. Each bead is visited once however many
-   * ways lead to it: what is walked are beads, and their edges are read once more.
+   * Walks along a relation from `start`, to the nearest beads first, as many as `most`, and looks whether `end` is one of them. Each bead is visited once however many
+   * ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
    */
   walkOn(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
-    return walk(tx, start, nextOf(streamId, relation), sql`select next.id, w.id as via`, sql`s.id = ${end}`, most);
+    return walk(tx, start, end, nextOf(streamId, relation), sql`select next.id, w.id as via`, most);
   }
 
   /** As `walkOn`, against the relation from `end` to `start`. */
   walkBack(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
-    return walk(tx, end, backOf(streamId, relation), sql`select w.id, next.id as via`, sql`s.via = ${start}`, most);
+    return walk(tx, end, start, backOf(streamId, relation), sql`select w.id, next.id as via`, most);
   }
 
   /** Blocking steps on all ways from these beads, the nearest first, so many at the most. Each bead is visited once. */
@@ -150,22 +151,16 @@ export class DependenciesRepository {
   }
 }
 
-async function walk(
-  tx: Tx,
-  from: string,
-  next: RawBuilder<unknown>,
-  step: RawBuilder<unknown>,
-  there: RawBuilder<unknown>,
-  most: number,
-): Promise<Walk> {
+async function walk(tx: Tx, from: string, to: string, next: RawBuilder<unknown>, step: RawBuilder<unknown>, most: number): Promise<Walk> {
   const { rows } = await sql<Walk>`
     with recursive walk (id) as (
       select ${from}::text collate "C"
       union
       select next.id from walk w cross join lateral (${next}) next
-    ), steps as materialized (
-      ${step} from walk w cross join lateral (${next}) next limit ${most})
-    select (select count(*) from steps) as walked,
-      case when exists (select from steps s where ${there}) then (select json_agg(s) from steps s) end as steps`.execute(tx);
+    ), seen as materialized (
+      select w.id from walk w limit ${most})
+    select (select count(*) from seen) as walked,
+      case when exists (select from seen s where s.id = ${to}) then (
+        select json_agg(s) from (${step} from seen w cross join lateral (${next}) next) s) end as steps`.execute(tx);
   return rows[0]!;
 }
