@@ -149,6 +149,7 @@ CREATE INDEX beads_kind_idx ON public.beads USING btree (stream_id, issue_type, 
 CREATE INDEX beads_lease_until_idx ON public.beads USING btree (lease_until) WHERE (lease_until IS NOT NULL);
 CREATE INDEX beads_listed_idx ON public.beads USING btree (stream_id, created_at DESC, id DESC);
 CREATE INDEX beads_offered_idx ON public.beads USING btree (stream_id, routed_to, created_at, id) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0) AND (assignee IS NULL) AND (routed_to IS NOT NULL) AND (issue_type <> 'epic'::text) AND (NOT is_held(labels)));
+CREATE INDEX beads_open_children_idx ON public.beads USING btree (stream_id, parent) WHERE ((parent IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_owned_idx ON public.beads USING btree (stream_id, assignee, status, COALESCE((priority)::integer, 2), created_at, id) WHERE ((assignee IS NOT NULL) AND (status <> 'closed'::text));
 CREATE INDEX beads_parent_idx ON public.beads USING btree (stream_id, parent) WHERE (parent IS NOT NULL);
 CREATE INDEX beads_ready_idx ON public.beads USING btree (stream_id, COALESCE((priority)::integer, 2), created_at, id) INCLUDE (priority, defer_until, rig, assignee) WHERE ((status = 'open'::text) AND workable AND (open_blockers = 0));

@@ -8,6 +8,7 @@ const CHANGES = 'src/modules/work/beads/bead-changes.db-spec.ts';
 const CREATION = 'src/modules/work/beads/bead-creation.db-spec.ts';
 const WORK_SPEC = 'src/modules/work/work/work.db-spec.ts';
 const FAN_OUTS = 'src/modules/work/work/fan-outs.db-spec.ts';
+const CHAINS = 'src/modules/work/work/convoy-chains.db-spec.ts';
 const CITY_STATE = 'src/modules/administration/bring-up/city-state.repository.db-spec.ts';
 const STATE_REPOSITORY = 'src/modules/administration/bring-up/city-state.repository.ts';
 const KEEPER = 'src/modules/administration/bring-up/city-keeper.ts';
@@ -157,9 +158,17 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Work that somebody is at stays theirs.',
     file: 'src/modules/work/beads/bead-changes.service.ts',
-    find: 'if (lease > (await work.now())) throw',
+    find: 'if (await work.isLeased(bead.id)) throw',
     replace: 'if (lease < new Date(0)) throw',
     test: CHANGES,
+  },
+  {
+    guard: 'A heartbeat that was answered holds against who gives the bead to somebody else.',
+    file: 'src/modules/work/work/work.repository.ts',
+    find: 'and b.id = ${id} for update`.execute(',
+    replace: 'and b.id = ${id}`.execute(',
+    test: 'src/modules/work/hooks/handover-races.db-spec.ts',
+    name: 'holds against who gives',
   },
   {
     guard: 'A session changes nothing that another one has taken up since it asked.',
@@ -174,6 +183,14 @@ export const WORK: readonly Guard[] = [
     find: 'if (dependents.length > 0)',
     replace: 'if (dependents.length > 1_000)',
     test: CHANGES,
+  },
+  {
+    guard: 'A refusal to remove a bead reads so many dependents.',
+    file: 'src/modules/work/beads/bead-changes.service.ts',
+    find: "work.edges(id, 'up', COUNTED + 1)",
+    replace: "work.edges(id, 'up')",
+    test: CHANGES,
+    name: 'without reading all',
   },
   {
     guard: 'A bead is not its own ancestor.',
@@ -214,9 +231,49 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'Many who depend on a bead are told all the same.',
     file: 'src/modules/work/work/work.ts',
-    find: 'if (many) await repository.edges.fanOut(tx, streamId, id);',
-    replace: 'if (many) await repository.head(tx, streamId);',
+    find: 'if (many || later) await repository.edges.fanOut(tx, streamId, id);',
+    replace: 'if (many || later) await repository.head(tx, streamId);',
     test: FAN_OUTS,
+  },
+  {
+    guard: 'A transaction closes so many convoys that are in one another, however deep they are.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (this.#completed <= this.limits.few / CONVOY) return false;',
+    replace: 'if (this.#completed <= this.limits.few / CONVOY + Infinity) return false;',
+    test: CHAINS,
+    name: 'close some in a transaction',
+  },
+  {
+    guard: 'The parent of a bead that nothing depends on hears of it, too, where that is told later.',
+    file: 'src/modules/work/work/fan-out.ts',
+    find: 'if (at.told === 0) await work.tell(bead, []);',
+    replace: '',
+    test: CHAINS,
+    name: 'each once (parent)',
+  },
+  {
+    guard: 'The parent of a closed bead that is removed hears of it first.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'if (issues === undefined || untold.has(id)) await this.tell(',
+    replace: 'if (untold.has(id)) await this.tell(',
+    test: CHAINS,
+    name: 'before it is removed',
+  },
+  {
+    guard: 'The parent of a closed bead that gets another one hears of it first.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'await this.#tellParents([await this.require(id)], change);',
+    replace: 'await this.#tellParents([], change);',
+    test: CHAINS,
+    name: 'before it gets another parent',
+  },
+  {
+    guard: 'The parent of closed beads that get another one together hears of them first.',
+    file: 'src/modules/work/work/work.ts',
+    find: 'await this.#tellParents(await this.findAll(ids), change);',
+    replace: 'await this.#tellParents([], change);',
+    test: CHAINS,
+    name: 'another parent among others',
   },
   {
     guard: 'Who loses the edge to a closed bead is told of it first.',
@@ -878,6 +935,14 @@ export const WORK: readonly Guard[] = [
     name: 'does not end by way of a convoy',
   },
   {
+    guard: 'Closed members of a convoy are not gone through to find an open one.',
+    file: 'src/modules/work/work/convoy-members.ts',
+    find: "not exists (${children} and k.status <> 'closed' offset 0)",
+    replace: "not exists (${children} and k.status || '' <> 'closed' offset 0)",
+    test: 'src/modules/work/work/convoy-members.db-spec.ts',
+    name: 'are not gone through',
+  },
+  {
     guard: 'A step that is a convoy does not close by itself while it waits.',
     file: 'src/modules/work/work/convoy-members.ts',
     find: '    and (c.run_id is null or c.open_blockers = 0)\n',
@@ -1032,10 +1097,42 @@ export const WORK: readonly Guard[] = [
   {
     guard: 'A way between beads is looked for from each bead once.',
     file: 'src/modules/work/dependencies/dependencies.repository.ts',
-    find: 'union\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
-    replace: 'union all\n        select next.id from walk w cross join lateral (${nextOf(streamId, relation)})',
+    find: 'union\n      select next.id from walk w cross join lateral (${next})',
+    replace: 'union all\n      select next.id from walk w cross join lateral (${next})',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'reads each edge once, whichever',
+  },
+  {
+    guard: 'Of what depends on a bead as many are put in order as a page has.',
+    file: 'src/modules/work/dependencies/dependencies.repository.ts',
+    find: '(${newest(sql`select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond}`)})',
+    replace: '(select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond})',
     test: 'src/modules/work/dependencies/dependencies.db-spec.ts',
-    name: 'in each edge once',
+    name: 'put in order as many',
+  },
+  {
+    guard: 'A cycle is looked for from the end that has less around it.',
+    file: 'src/modules/work/dependencies/dependencies.service.ts',
+    find: 'if (near.walked < most) return undefined;',
+    replace: 'if (near.walked < most && near !== back) return undefined;',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'at the smaller end',
+  },
+  {
+    guard: 'Edges around both ends of a new one are read once to look for a cycle.',
+    file: 'src/modules/work/dependencies/dependencies.repository.ts',
+    find: 'select w.id from walk w limit ${most})',
+    replace: 'select next.id from walk w cross join lateral (${next}) next limit ${most})',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'where much is at both',
+  },
+  {
+    guard: 'A look for a cycle has an end, and what it could not rule out is refused.',
+    file: 'src/modules/work/dependencies/dependencies.service.ts',
+    find: 'for (let most = FIRST; most <= MOST; most *= FURTHER) {',
+    replace: 'for (let most = FIRST; most <= MOST * FURTHER; most *= FURTHER) {',
+    test: 'src/modules/work/dependencies/cycle-walks.db-spec.ts',
+    name: 'ends where there is too much',
   },
   {
     guard: 'Convoys that hold one are looked for from each of them once.',

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { sql } from 'kysely';
 import { ANYBODY } from '../../../contract/principal.js';
 import type { Expected } from '../../../platform/http/if-match.js';
@@ -12,6 +12,7 @@ import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { BeadRecord, NewBead } from '../work/bead-record.js';
 import { NO_WORK } from '../work/held.js';
 import { finishWait } from '../work/wait-states.js';
+import { Work } from '../work/work.js';
 import type { WorkService } from '../work/work.service.js';
 import { ConvoysRepository } from '../convoys/convoys.repository.js';
 import { ConvoysService } from '../convoys/convoys.service.js';
@@ -405,6 +406,27 @@ describe('removing a bead for good', () => {
     expect(await changes.remove(target(needed), { hard: true, force: true })).toMatchObject({ status: 'deleted' });
     expect(await stored(dependent)).toMatchObject({ ready: true, open_blockers: 0 });
     expect((await kinds()).slice(3)).toEqual([`bead.updated ${dependent} tester`, `bead.deleted ${needed} tester`]);
+  });
+
+  // Guard: all writers of the city wait for a refusal, which names ten.
+  it('is refused without reading all that depend on it', async () => {
+    const needed = await create();
+    const { value: ids } = await fixture.work.run(fixture.city, 'maker', async (work) => {
+      const reserved = await work.reserve('', 1_100);
+      await work.createAll(
+        reserved.map((id) => ({ rig: '', title: 'x', id })),
+        reserved.map((id) => ({ issue_id: id, depends_on_id: needed, type: 'blocks' })),
+      );
+      return reserved;
+    });
+    const read = jest.spyOn(Work.prototype, 'edges');
+    const named = [...ids].sort().slice(0, 10).join(', ');
+    await expect(changes.remove(target(needed), { hard: true, force: false })).rejects.toMatchObject({
+      detail: `conflict: bead ${needed} has dependents: ${named} and more than 990 more; force=true removes it all the same`,
+    });
+    const edges = await Promise.all(read.mock.results.map(({ value }) => value as Promise<unknown[]>));
+    read.mockRestore();
+    expect(edges.flat()).toHaveLength(1_001);
   });
 });
 

@@ -24,6 +24,10 @@ import { WorkService } from '../work/work.service.js';
 import type { Work } from '../work/work.js';
 import type { BeadUpdateBody, RemoveQuery } from './beads.schemas.js';
 
+/** So many dependents a refusal names, and so many it counts. */
+const NAMED = 10;
+const COUNTED = 1_000;
+
 /** What a write left behind. */
 export interface Changed {
   readonly bead: BeadRecord;
@@ -178,7 +182,7 @@ export class BeadChangesService {
     const assignee = text === '' ? null : ((await this.roster.address(work.city.streamId, text, bead.rig, work.tx)) ?? text);
     const { assignee: owner, lease_until: lease } = bead;
     if (owner === null || lease === null || owner === assignee || owner === caller.actor || typeof expected === 'number') return assignee;
-    if (lease > (await work.now())) throw problem('owned_by_other', `bead ${bead.id} is claimed by ${owner}`);
+    if (await work.isLeased(bead.id)) throw problem('owned_by_other', `bead ${bead.id} is claimed by ${owner}`);
     return assignee;
   }
 
@@ -202,7 +206,7 @@ function requireNoWait(bead: BeadRecord): void {
 async function requireRemovable(work: Work, id: string, expected: Expected, force: boolean): Promise<void> {
   assertExpected(await work.require(id), expected);
   if (force) return;
-  const dependents = (await work.edges(id, 'up')).map((edge) => edge.issue_id);
+  const dependents = (await work.edges(id, 'up', COUNTED + 1)).map((edge) => edge.issue_id);
   if (dependents.length > 0)
     throw problem('conflict', `bead ${id} has dependents: ${listed(dependents)}; force=true removes it all the same`);
 }
@@ -226,6 +230,7 @@ function assertBounded(before: BeadRecord, after: BeadRecord): void {
 }
 
 function listed(ids: readonly string[]): string {
-  const more = ids.length - 10;
-  return ids.slice(0, 10).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  const more = Math.min(ids.length, COUNTED) - NAMED;
+  const many = ids.length > COUNTED ? 'more than ' : '';
+  return ids.slice(0, NAMED).join(', ') + (more > 0 ? ` and ${many}${more} more` : '');
 }

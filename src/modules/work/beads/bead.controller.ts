@@ -127,7 +127,8 @@ export class BeadController {
     summary: 'Close a bead',
     description:
       'The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing. What depends on it is told in the ' +
-      'same transaction; where that is more than 300 beads (100, where they are convoys and waits), in steps that follow, and `bead.dependents_updated` ends them.',
+      'same transaction; where that is more than 300 beads (100, where they are convoys and waits), in steps that follow, and `bead.dependents_updated` ends them. ' +
+      'Convoys that close by themselves with it close in the same transaction, too; after about 30 of them the rest follows in steps.',
     tag: 'beads',
     response: OKResponseBody,
     headers: ['ETag', 'X-SVC-Index'],

@@ -9,8 +9,10 @@ export function circle(convoy: string, items: readonly string[], holdings: reado
   const wanted = new Set(items);
   if (wanted.has(convoy)) return [convoy, convoy];
   const below = new Map<string, string>();
+  const holders = Map.groupBy(holdings, ({ member }) => member);
   for (let level = new Set([convoy]); level.size > 0;) {
-    const above = holdings.filter(({ container, member }) => level.has(member) && container !== convoy && !below.has(container));
+    const around = [...level].flatMap((member) => holders.get(member) ?? []);
+    const above = around.filter(({ container }) => container !== convoy && !below.has(container));
     for (const { container, member } of above) below.set(container, member);
     const found = above.find(({ container }) => wanted.has(container))?.container;
     if (found !== undefined) return [convoy, ...downFrom(found, below), convoy];

@@ -6,7 +6,7 @@ import { counting, totalOf, type Count, type Total } from '../../../platform/dat
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
 import { beadBytes } from '../work/bead-bytes.js';
-import { memberIds } from '../work/convoy-members.js';
+import { memberCounts, memberIds } from '../work/convoy-members.js';
 import type { Place } from '../work/page-token.js';
 import type { Holding } from './containment.js';
 import { beadJson } from '../work/bead-json.js';
@@ -113,9 +113,7 @@ export class ConvoysRepository {
   async progress(streamId: number, id: string): Promise<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>> {
     const { rows } = await sql<Omit<ConvoyRow, 'json' | 'children' | 'bytes'>>`
       select s.head, c.issue_type as type, members.*
-      from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join lateral (
-        select count(*) as total, count(*) filter (where m.status = 'closed') as closed
-        from beads m where c.issue_type = 'convoy' and m.stream_id = ${streamId} and m.id in (${memberIds(streamId, id)})) members
+      from event_streams s left join beads c on c.stream_id = s.id and c.id = ${id} cross join (${memberCounts(streamId, id)}) members
       where s.id = ${streamId}`.execute(this.db);
     return rows[0]!;
   }

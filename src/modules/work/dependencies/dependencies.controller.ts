@@ -58,7 +58,8 @@ export class DependenciesController {
     summary: 'Make a bead depend on another',
     description:
       'An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, ' +
-      'nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once.',
+      'nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once. ' +
+      'Where 100,000 beads or more lead to the bead, and as many follow the other, the edge is refused: no circle could be ruled out.',
     tag: 'beads',
     status: 201,
     response: BeadDependency,

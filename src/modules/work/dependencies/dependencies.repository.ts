@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
 import { fromMicroseconds, inMicroseconds } from '../../../platform/database/microseconds.js';
+import { BLOCKING } from '../work/bead-record.js';
 import type { Place } from '../work/page-token.js';
 import type { BeadDependency, BeadFanOut } from './dependencies.schemas.js';
 
@@ -32,6 +33,26 @@ export interface Step {
 const EDGE = sql`json_build_object('issue_id', d.issue_id, 'depends_on_id', d.depends_on_id, 'type', d.type, 'blocking', d.blocking,
   'satisfied', not d.blocking or t.status = 'closed', 'status', o.status, 'title', o.title)`;
 
+/** What was seen from one end of what may be a way to the other one. */
+export interface Walk {
+  /** Beads, the end among them. */
+  readonly walked: number;
+  /** Those between them. Null where the other end is not one of them. */
+  readonly steps: readonly Step[] | null;
+}
+
+/** Where one comes from to a bead `w`. */
+const backOf = (streamId: number, relation: Relation): RawBuilder<unknown> =>
+  relation === 'blocking'
+    ? sql`
+      select d.issue_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = w.id and d.type = any(${[...BLOCKING]}::text[]) offset 0`
+    : sql`
+      select d.issue_id as id from bead_dependencies d
+      where d.stream_id = ${streamId} and d.depends_on_id = w.id and d.type = 'parent-child'
+      union all
+      select b.id from beads b where b.stream_id = ${streamId} and b.parent = w.id`;
+
 /** Where one comes to from a bead `w`. */
 const nextOf = (streamId: number, relation: Relation): RawBuilder<unknown> =>
   relation === 'blocking'
@@ -51,22 +72,22 @@ export class DependenciesRepository {
 
   /** The edges of a bead, newest first, what blocks it and the head of the city's stream, all in one snapshot. */
   async page(streamId: number, id: string, direction: Direction, limit: number, from: Place | undefined): Promise<EdgePage> {
-    const beyond =
-      from === undefined
-        ? sql`true`
-        : sql`(d.created_at, d.issue_id || '>' || d.depends_on_id) < (${fromMicroseconds(from.createdAt)}, ${from.id})`;
+    const place = sql`d.issue_id || '>' || d.depends_on_id`;
+    const beyond = from === undefined ? sql`true` : sql`(d.created_at, ${place}) < (${fromMicroseconds(from.createdAt)}, ${from.id})`;
+    const down = sql`${direction !== 'up'} and d.stream_id = ${streamId} and d.issue_id = ${id}`;
+    const up = sql`${direction !== 'down'} and d.stream_id = ${streamId} and d.depends_on_id = ${id}`;
+    // Of either end no more than the page has is put in order: there is no bound to what depends on a bead.
+    const newest = (edges: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`select d.* from (${edges}) d order by d.created_at desc, ${place} desc limit ${limit + 1}`;
     const { rows } = await sql<EdgePage>`
       with own as (
-        select d.*, d.depends_on_id as other from bead_dependencies d
-        where ${direction !== 'up'} and d.stream_id = ${streamId} and d.issue_id = ${id}
+        (${newest(sql`select d.*, d.depends_on_id as other from bead_dependencies d where ${down} and ${beyond}`)})
         union all
-        select d.*, d.issue_id as other from bead_dependencies d
-        where ${direction !== 'down'} and d.stream_id = ${streamId} and d.depends_on_id = ${id}
+        (${newest(sql`select d.*, d.issue_id as other from bead_dependencies d where ${up} and ${beyond}`)})
       ), shown as (
-        select d.*, row_number() over (order by d.created_at desc, d.issue_id || '>' || d.depends_on_id desc) as place from own d
-        where ${beyond} order by place limit ${limit + 1}
+        select d.*, row_number() over (order by d.created_at desc, ${place} desc) as place from (${newest(sql`select * from own`)}) d
       )
-      select s.head, (select count(*) from own) as total,
+      select s.head, (select count(*) from bead_dependencies d where ${down}) + (select count(*) from bead_dependencies d where ${up}) as total,
         exists (select from beads b where b.stream_id = s.id and b.id = ${id}) as found,
         array(
           select d.depends_on_id from bead_dependencies d join beads t on t.stream_id = d.stream_id and t.id = d.depends_on_id
@@ -104,19 +125,16 @@ export class DependenciesRepository {
   }
 
   /**
-   * The steps on the way from `start` along a relation, when they lead to `end`, which is another one; none when they do not. Each bead is visited once
-   * however many ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
+   * Walks along a relation from `start`, to the nearest beads first, as many as `most`, and looks whether `end` is one of them. Each bead is visited once however many
+   * ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
    */
-  async stepsBetween(tx: Tx, streamId: number, start: string, end: string, relation: Relation): Promise<Step[]> {
-    const { rows } = await sql<Step>`
-      with recursive walk (id) as (
-        select ${start}::text collate "C"
-        union
-        select next.id from walk w cross join lateral (${nextOf(streamId, relation)}) next where w.id <> ${end}
-      )
-      select next.id, w.id as via from walk w cross join lateral (${nextOf(streamId, relation)}) next
-      where w.id <> ${end} and exists (select from walk back where back.id = ${end})`.execute(tx);
-    return rows;
+  walkOn(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
+    return walk(tx, start, end, nextOf(streamId, relation), sql`select next.id, w.id as via`, most);
+  }
+
+  /** As `walkOn`, against the relation from `end` to `start`. */
+  walkBack(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
+    return walk(tx, end, start, backOf(streamId, relation), sql`select w.id, next.id as via`, most);
   }
 
   /** Blocking steps on all ways from these beads, the nearest first, so many at the most. Each bead is visited once. */
@@ -131,4 +149,18 @@ export class DependenciesRepository {
       limit ${most}`.execute(tx);
     return rows;
   }
+}
+
+async function walk(tx: Tx, from: string, to: string, next: RawBuilder<unknown>, step: RawBuilder<unknown>, most: number): Promise<Walk> {
+  const { rows } = await sql<Walk>`
+    with recursive walk (id) as (
+      select ${from}::text collate "C"
+      union
+      select next.id from walk w cross join lateral (${next}) next
+    ), seen as materialized (
+      select w.id from walk w limit ${most})
+    select (select count(*) from seen) as walked,
+      case when exists (select from seen s where s.id = ${to}) then (
+        select json_agg(s) from (${step} from seen w cross join lateral (${next}) next) s) end as steps`.execute(tx);
+  return rows[0]!;
 }

@@ -16,6 +16,10 @@ import type { BeadDependenciesBody, BeadDependency, DependenciesQuery, Dependenc
 const PAGE = 100;
 /** Edges. */
 const WALKED = 20_000;
+/** Beads that are looked at from each end of a new edge, how many times more of them where those are not all, and at the most. */
+const FIRST = 1_000;
+const FURTHER = 10;
+const MOST = FIRST * FURTHER * FURTHER;
 
 /** An epic may be blocked by its own children: the two relations may cross. */
 function relationOf(type: string): Relation | undefined {
@@ -86,13 +90,24 @@ export class DependenciesService {
   }
 
   /**
-   * The cycle that an edge from `issue` to `dependsOn` would close along the relation: `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds until the transaction ends.
+   * The cycle that an edge from `issue` to `dependsOn` would close along the relation: `[issue, dependsOn, …, issue]`. Undefined when it would close none. What it says holds
+   * until the transaction ends. It is looked for from both ends, some beads from each in turn: one end of most edges has little around it, and the city's other writers wait.
+   *
+   * @throws ProblemError wrong_state where there are too many at both ends: such an edge may close a cycle, and is refused.
    */
   async findCycle(work: Work, issue: string, dependsOn: string, relation: Relation): Promise<string[] | undefined> {
     if (issue === dependsOn) return [issue, issue];
-    const steps = await this.repository.stepsBetween(work.tx, work.city.streamId, dependsOn, issue, relation);
-    const back = steps.length === 0 ? undefined : shortestPath(steps, dependsOn, issue);
-    return back && [issue, ...back];
+    const { tx, city } = work;
+    const way = [city.streamId, dependsOn, issue, relation] as const;
+    for (let most = FIRST; most <= MOST; most *= FURTHER) {
+      // Nothing leads to most of what is made to depend on something.
+      const back = await this.repository.walkBack(tx, ...way, most);
+      const near = back.steps !== null || back.walked < most ? back : await this.repository.walkOn(tx, ...way, most);
+      if (near.steps !== null) return [issue, ...shortestPath(near.steps, dependsOn, issue)!];
+      if (near.walked < most) return undefined;
+    }
+    const many = `too many beads are joined to both: ${MOST} and more lead to ${issue}, and as many follow ${dependsOn}`;
+    throw problem('wrong_state', `no cycle could be ruled out between ${issue} and ${dependsOn}: ${many}`);
   }
 
   /**

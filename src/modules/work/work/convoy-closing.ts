@@ -24,7 +24,9 @@ export const closeConvoys: DependentsReaction = async (work, closed, dependents)
   if (closed.parent !== null) ids.push(closed.parent);
   ids.push(...(await stepsAmong(work, dependents)));
   if (ids.length === 0) return;
-  for (const id of await completedOf(work.tx, work.city.streamId, ids)) await work.close(id, COMPLETED);
+  const completed = await completedOf(work.tx, work.city.streamId, ids);
+  work.completing(completed.length);
+  for (const id of completed) await work.close(id, COMPLETED);
 };
 
 /** Closes the convoys that have just lost, for good, the last open member or the last that they waited for as a step of a run, and the one that was made to follow it and follows nothing now. */
@@ -54,7 +56,7 @@ async function isEmpty(work: Work, id: string): Promise<boolean> {
 
 /** Closes the convoy whose last open child has got another parent, and one with nothing left to wait for that its owner lets go. */
 export const closeLeftConvoys: ChangedReaction = async (work, before, after) => {
-  if (before.status !== 'closed' && before.parent !== null && before.parent !== after.parent) await closeIfCompleted(work, before.parent);
+  if (before.parent !== null && before.parent !== after.parent && before.status !== 'closed') await closeIfCompleted(work, before.parent);
   if (before.labels.includes('owned') && !after.labels.includes('owned')) await closeIfCompleted(work, after.id);
 };
 

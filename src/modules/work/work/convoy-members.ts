@@ -16,20 +16,33 @@ export function memberIds(streamId: number, convoy: string | RawBuilder<unknown>
     union all select k.id from beads k where k.stream_id = ${streamId} and k.parent = ${convoy}`;
 }
 
+/** SQL of one row, the counts of a convoy. Children are counted in indexes alone: there is no bound to them, as there is to what it tracks. */
+export function memberCounts(streamId: number, convoy: string): RawBuilder<unknown> {
+  const children = sql`select count(*) from beads k where k.stream_id = ${streamId} and k.parent = ${convoy}`;
+  return sql`
+    select children.total + tracked.total as total, children.total - children.open + tracked.closed as closed
+    from (select (${children}) as total, (${children} and k.status <> 'closed') as open offset 0) children cross join (
+      select count(*) as total, count(*) filter (where m.status = 'closed') as closed
+      from bead_dependencies d join beads m on m.stream_id = d.stream_id and m.id = d.depends_on_id
+      where d.stream_id = ${streamId} and d.issue_id = ${convoy} and d.type = 'tracks' and m.parent is distinct from ${convoy}) tracked`;
+}
+
 export async function countMembers(tx: Tx, streamId: number, convoy: string): Promise<ConvoyCounts> {
-  const { rows } = await sql<ConvoyCounts>`
-    select count(*) as total, count(*) filter (where m.status = 'closed') as closed
-    from beads m where m.stream_id = ${streamId} and m.id in (${memberIds(streamId, convoy)})`.execute(tx);
+  const { rows } = await sql<ConvoyCounts>`${memberCounts(streamId, convoy)}`.execute(tx);
   return rows[0]!;
 }
 
 /** Of a convoy `c`: open, closing by itself, with members, all of them closed; as a step of a run it also keeps to the order of that. */
 function isCompleted(streamId: number): RawBuilder<unknown> {
-  const members = memberIds(streamId, sql`c.id`);
+  // Each asked for every convoy by itself: together they would be looked for among all of the city.
+  const children = sql`select from beads k where k.stream_id = ${streamId} and k.parent = c.id`;
+  const tracked = sql`
+    select from bead_dependencies d join beads m on m.stream_id = d.stream_id and m.id = d.depends_on_id
+    where d.stream_id = ${streamId} and d.issue_id = c.id and d.type = 'tracks'`;
   return sql`c.stream_id = ${streamId} and c.issue_type = 'convoy' and c.status <> 'closed' and not 'owned' = any(c.labels)
     and (c.run_id is null or c.open_blockers = 0)
-    and not exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id and m.status <> 'closed')
-    and exists (select from (${members}) x (id) join beads m on m.stream_id = ${streamId} and m.id = x.id)`;
+    and not exists (${children} and k.status <> 'closed' offset 0) and not exists (${tracked} and m.status <> 'closed' offset 0)
+    and (exists (${children} offset 0) or exists (${tracked} offset 0))`;
 }
 
 /** Of these convoys those that have nothing left to wait for, by id. */

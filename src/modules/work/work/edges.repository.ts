@@ -81,6 +81,14 @@ export class EdgesRepository {
     );
   }
 
+  /** Of these beads those that are closed and whose fan-out goes on, by id. */
+  async telling(tx: Tx, streamId: number, ids: readonly string[]): Promise<string[]> {
+    const { rows } = await sql<{ id: string }>`
+      select f.bead_id as id from bead_fan_outs f join beads b on b.stream_id = f.stream_id and b.id = f.bead_id and b.status = 'closed'
+      where f.stream_id = ${streamId} and f.bead_id = any(${[...ids]}::text[]) order by f.bead_id`.execute(tx);
+    return rows.map((row) => row.id);
+  }
+
   /** Edges to closed ones of these beads that a fan-out has not come to yet, from `issues` or from all others. */
   async untold(tx: Tx, streamId: number, ids: readonly string[], issues: readonly string[] | undefined): Promise<Edge[]> {
     const { rows } = await sql<Edge>`
@@ -115,7 +123,9 @@ export class EdgesRepository {
       .select(['issue_id', 'depends_on_id', 'type'])
       .where('stream_id', '=', streamId)
       .where(direction === 'down' ? 'issue_id' : 'depends_on_id', '=', id);
-    if (limit !== undefined) return edges.limit(limit).execute();
+    // As the indexes have them.
+    const ordered = direction === 'down' ? edges.orderBy('depends_on_id') : edges.orderBy('type').orderBy('issue_id');
+    if (limit !== undefined) return ordered.limit(limit).execute();
     return edges.orderBy('issue_id').orderBy('depends_on_id').execute();
   }
 

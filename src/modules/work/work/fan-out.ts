@@ -19,6 +19,8 @@ export async function stepOf(work: Work, fanOuts: FanOutsRepository, bead: strin
     await fanOuts.advance(tx, city.streamId, bead, to);
     return;
   }
+  // Each step has told its parent too; without dependents there was none.
+  if (at.told === 0) await work.tell(bead, []);
   await fanOuts.end(tx, city.streamId, bead);
   const about = await work.require(bead);
   const { told, changed } = at;

@@ -300,6 +300,15 @@ export class WorkRepository {
     return rows.length === 1;
   }
 
+  /** Whether the lease of a bead goes on. Heartbeats take the lock of its row alone. */
+  async lockLease(tx: Tx, streamId: number, id: string): Promise<boolean> {
+    const { rows } = await sql<{ live: boolean }>`
+      select coalesce(b.lease_until > clock_timestamp(), false) as live from beads b where b.stream_id = ${streamId} and b.id = ${id} for update`.execute(
+      tx,
+    );
+    return rows[0]?.live === true;
+  }
+
   async deleteAll(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
     await sql`delete from beads b using ${keys(streamId, ids)} where b.stream_id = k.stream_id and b.id = k.id`.execute(tx);
   }

@@ -47,6 +47,9 @@ export interface WorkLimits {
   readonly step: number;
 }
 
+/** A convoy that closes takes as long as so many dependents that only count. */
+const CONVOY = 10;
+
 /**
  * One transaction on a city's work, opened by `WorkService.run`: nobody else writes the city's work meanwhile, so what is
  * read here still holds when it is written. It keeps account of every bead it changes and makes exactly one event for
@@ -55,6 +58,7 @@ export interface WorkLimits {
 export class Work {
   readonly #account = new Account();
   #clock: Promise<Date> | undefined;
+  #completed = 0;
 
   constructor(
     readonly tx: Tx,
@@ -181,6 +185,7 @@ export class Work {
    * convoy whose bead is followed by another one by now.
    */
   async update(id: string, change: BeadChange): Promise<BeadRecord> {
+    await this.#tellParents([await this.require(id)], change);
     const before = await this.require(id);
     if (before.status === 'closed' && change.status === 'in_progress')
       throw problem('wrong_state', `bead ${id} is closed; reopen it first`);
@@ -196,9 +201,10 @@ export class Work {
       });
     this.#account.changed(before, row);
     if ((before.status === 'closed') !== (row.status === 'closed')) {
-      if (many) await repository.edges.fanOut(tx, streamId, id);
+      const later = row.status === 'closed' && (await this.#goesOnLater(row));
+      if (many || later) await repository.edges.fanOut(tx, streamId, id);
       else await this.#shift(id, row.status === 'closed' ? -1 : 1);
-      if (row.status === 'closed') await this.#follow(id, many);
+      if (row.status === 'closed') await this.#follow(id, many, later);
     }
     for (const react of this.reactions.changed) await react(this, before, row);
     return this.#account.get(id)!;
@@ -208,6 +214,7 @@ export class Work {
   async updateAll(ids: readonly string[], change: BeadChange): Promise<BeadRecord[]> {
     const same = new Map<string, { readonly diff: Diff; readonly beads: BeadRecord[] }>();
     const alone: string[] = [];
+    await this.#tellParents(await this.findAll(ids), change);
     for (const bead of await this.findAll(ids)) {
       const diff = diffOf(bead, change);
       if (diff?.columns.status !== undefined) alone.push(bead.id);
@@ -314,9 +321,14 @@ export class Work {
     return (this.#clock ??= this.repository.now(this.tx));
   }
 
-  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead. */
-  edges(id: string, direction: 'down' | 'up'): Promise<Edge[]> {
-    return this.repository.edges.of(this.tx, this.city.streamId, id, direction);
+  /** Edges from (`down`: what it depends on) or to (`up`: what depends on it) a bead: all of them, or with `limit` so many. */
+  edges(id: string, direction: 'down' | 'up', limit?: number): Promise<Edge[]> {
+    return this.repository.edges.of(this.tx, this.city.streamId, id, direction, limit);
+  }
+
+  /** Whether somebody has a lease of a bead that has not ended. A heartbeat that is under way is waited for, and one that comes later finds what becomes of the bead. */
+  isLeased(id: string): Promise<boolean> {
+    return this.repository.lockLease(this.tx, this.city.streamId, id);
   }
 
   /** What others than `names` have under way and `id`, which is closed, would block. */
@@ -451,8 +463,21 @@ export class Work {
    * their edges, and without them a convoy would stay open for ever and a wait would fail. Those that go with the beads hear nothing.
    */
   async #tellBefore(ids: readonly string[], issues?: readonly string[]): Promise<void> {
-    const untold = await this.repository.edges.untold(this.tx, this.city.streamId, ids, issues);
-    for (const [id, edges] of Map.groupBy(untold, (edge) => edge.depends_on_id)) await this.tell(id, edges);
+    const { tx, repository } = this;
+    const telling = await repository.edges.telling(tx, this.city.streamId, ids);
+    if (telling.length === 0) return;
+    const untold = Map.groupBy(await repository.edges.untold(tx, this.city.streamId, ids, issues), (edge) => edge.depends_on_id);
+    // Where no edge is left its parent may still have to hear of it.
+    for (const id of telling) if (issues === undefined || untold.has(id)) await this.tell(id, untold.get(id) ?? []);
+  }
+
+  /** Before closed beads get another parent: what a fan-out has yet to tell the one that they have is told now, as it finds that by them. */
+  async #tellParents(beads: readonly BeadRecord[], { parent }: BeadChange): Promise<void> {
+    if (parent === undefined) return;
+    const leaving = beads.filter((bead) => bead.status === 'closed' && bead.parent !== null && bead.parent !== parent);
+    if (leaving.length === 0) return;
+    const ids = leaving.map(({ id }) => id);
+    for (const id of await this.repository.edges.telling(this.tx, this.city.streamId, ids)) await this.tell(id, []);
   }
 
   /** Has those that have lost these edges count anew. */
@@ -462,12 +487,23 @@ export class Work {
       this.#account.changed(this.#account.get(row.id), row);
   }
 
-  /** What follows from a bead's being closed; with many dependents, without what follows for them. */
-  async #follow(id: string, many: boolean): Promise<void> {
+  /** So many convoys are about to close by themselves. */
+  completing(count: number): void {
+    this.#completed += count;
+  }
+
+  /** Whether a fan-out goes on with what follows from the closing of one of many: a convoy may be in one, and that in another, without end. */
+  async #goesOnLater({ id, parent }: BeadRecord): Promise<boolean> {
+    if (this.#completed <= this.limits.few / CONVOY) return false;
+    return parent !== null || (await this.repository.edges.of(this.tx, this.city.streamId, id, 'up', 1)).length > 0;
+  }
+
+  /** What follows from a bead's being closed; with many dependents, without what follows for them, and where a fan-out goes on, not for its parent either. */
+  async #follow(id: string, many: boolean, later = false): Promise<void> {
     const closed = (): BeadRecord => this.#account.get(id)!;
     for (const react of this.reactions.closing) await react(this, closed());
-    const dependents = many ? [] : await this.edges(id, 'up');
-    for (const react of this.reactions.dependents) await react(this, closed(), dependents);
+    const dependents = many || later ? [] : await this.edges(id, 'up');
+    if (!later) for (const react of this.reactions.dependents) await react(this, closed(), dependents);
     for (const react of this.reactions.closed) await react(this, closed());
   }
 
