@@ -507,7 +507,7 @@ export interface paths {
         put?: never;
         /**
          * Close a bead
-         * @description The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing. What depends on it is told in the same transaction; where that is more than 300 beads (100, where they are convoys and waits), in steps that follow, and `bead.dependents_updated` ends them.
+         * @description The body may be left out; its `reason` is kept as `close_reason`. Closing what is closed changes nothing. What depends on it is told in the same transaction; where that is more than 300 beads (100, where they are convoys and waits), in steps that follow, and `bead.dependents_updated` ends them. Convoys that close by themselves with it close in the same transaction, too; after about 30 of them the rest follows in steps.
          */
         post: operations["post-v0-city-by-city-name-bead-by-id-close"];
         delete?: never;
@@ -531,7 +531,7 @@ export interface paths {
         put?: never;
         /**
          * Make a bead depend on another
-         * @description An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once.
+         * @description An edge that is there gets the given type; a repeat changes nothing and answers the same. Blocking edges may form no circle, nor may `parent-child` edges and parents; an epic may be blocked by its children. A blocking edge to a closed bead is satisfied at once. Where 100,000 beads or more lead to the bead, and as many follow the other, the edge is refused: no circle could be ruled out.
          */
         post: operations["add-bead-dependency"];
         delete?: never;
@@ -7605,7 +7605,7 @@ export interface components {
         };
         /** @description A page of orders. */
         OrderListBody: {
-            /** @description Overrides that match no order. */
+            /** @description Overrides that match no order; of more than 100 the last line says how many there are. */
             errors?: string[];
             /** @description To be given as `cursor` for the next page. Absent on the last one. */
             next_cursor?: string;
@@ -17186,6 +17186,8 @@ export interface components {
         };
         /** @description The webhooks of a city. */
         WebhookListBody: {
+            /** @description How many rules more fire nothing, where that is not told of each. */
+            errors?: string[];
             /** @description The webhooks. Null is the same as none. */
             webhooks: components["schemas"]["WebhookResponse"][] | null;
         };
@@ -17274,7 +17276,7 @@ export interface components {
             args?: {
                 [key: string]: string;
             };
-            /** @description Why it fires nothing. */
+            /** @description Why it fires nothing; told of the first 100 rules that do not. */
             errors?: string[];
             /** @description The kind of event that it is about. Absent: any. */
             event?: string;
