@@ -12,6 +12,8 @@ import { api, type Api, type Reply } from './http.js';
 import { Ledger } from './ledger.js';
 import { eventually } from './sse.js';
 
+export { PublicationWatch } from '../../src/modules/integrations/extmsg/outbound/publication-watch.js';
+
 /** What an adapter was sent. */
 export interface Published {
   readonly path: string;
