@@ -142,7 +142,7 @@ describe('POST /v0/city', () => {
     const client = await svc(['city', 'create', 'busy', '--provider', 'loopback', '--idempotency-key', 'busy'], {
       env: { SVC_API_URL: stack.urls[1]! },
     });
-    expect([client.code, client.stderr]).toEqual([4, expect.stringContaining('in_flight: ')]);
+    expect([client.code, client.stderr]).toEqual([5, expect.stringContaining('in_flight: ')]);
     release();
     expect((await first).status).toBe(202);
     await settled();

@@ -123,6 +123,22 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: KEEPER,
   },
   {
+    guard: 'No session has what comes after its step skipped, and its run completed.',
+    file: 'src/modules/work/work/held.ts',
+    find: "if (run !== null && run !== id && endsAs(outcome) === 'skipped')",
+    replace: "if (run === id && endsAs(outcome) === 'skipped')",
+    test: 'src/modules/orchestration/runs/runs-of-others.db-spec.ts',
+    name: 'is skipped with no step of his own',
+  },
+  {
+    guard: 'No session opens a step again for which its run has skipped a gate or a check.',
+    file: 'src/modules/work/work/held.ts',
+    find: 'if (skipped !== undefined) return',
+    replace: 'if (skipped === id) return',
+    test: 'src/modules/orchestration/runs/runs-of-others.db-spec.ts',
+    name: 'is skipped with no step of his own',
+  },
+  {
     guard: 'A run whose bead is done before a gate that it has yet to come to is not completed.',
     file: `${RUNS}/run-keeper.ts`,
     find: "isGated ? 'skipped' : 'pass'",

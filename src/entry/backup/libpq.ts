@@ -27,6 +27,8 @@ export async function connectionOf(url: string, folder: string): Promise<Told> {
   at.password = '';
   const env: NodeJS.ProcessEnv = { ...process.env, ...(password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) }) };
   const mode = modeOf(asked, env);
+  // What counts of it is in the address; libpq refuses what the driver passes over.
+  delete env.PGSSLMODE;
   const left = new Set([...TRANSLATED, ...OF_DRIVER, ...FILES.filter((name) => asked[name] === '')]);
   if (mode === 'no-verify') {
     // With one libpq looks at who answers, and the driver was told not to.

@@ -375,6 +375,24 @@ describe('a gate that its run has yet to come to', () => {
     expect(await runs.run(outer.id)).toMatchObject({ status: 'active' });
   });
 
+  it('is skipped with no step of his own, and a step after which it was is not opened again', async () => {
+    const text = `formula = "skips"\n${V2}[[steps]]\nid = "a"\ntitle = "A"\n[[steps]]\nid = "m"\ntitle = "M"\nneeds = ["a"]\n[[steps]]\nid = "b"\ntitle = "B"\nneeds = ["m"]\n${CHECK}[[steps]]\nid = "o"\ntitle = "O"\n`;
+    const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    await begin(a, 'mayor');
+    await refused(
+      () => changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'skipped' } }),
+      `bead ${a} is a step of run ${run.id}, which decides itself what is skipped: sessions end it as passed or failed`,
+    );
+    await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    expect(await h.bead(b)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    await refused(
+      () => changes.reopen(as(a)),
+      `run ${run.id} has skipped ${b}, which comes after ${a}, and takes up neither of them again`,
+    );
+    expect((await changes.reopen(as(a, ANYBODY))).bead.status).toBe('open');
+  });
+
   // Guard: what has not passed its gates is not completed.
   it('is not passed by the end of the bead that its run is for', async () => {
     const source = await h.create();

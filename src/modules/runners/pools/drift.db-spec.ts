@@ -88,7 +88,7 @@ describe('sessions that run with an older configuration', () => {
     const front = { qualified_name: 'front', template: 'worker', dir: '' };
     fixture.config.named_sessions = [front] as never;
     expect(await listed()).toEqual({});
-    fixture.config.agents.push(agentConfig('other'));
+    fixture.config.agents = [...fixture.config.agents, agentConfig('other')];
     fixture.config.named_sessions = [{ ...front, template: 'other' }] as never;
     expect(await listed()).toEqual({ [one.id]: ['stopping', ['template']] });
     hash = 'other';

@@ -71,7 +71,8 @@ export class Runner implements OnApplicationBootstrap {
       labelNames: ['phase'] as const,
       collect: () => {
         gauge.set({ phase: 'starting' }, this.#count('starting'));
-        gauge.set({ phase: 'started' }, this.#actors.size - this.#count('starting'));
+        gauge.set({ phase: 'held' }, this.#count('held'));
+        gauge.set({ phase: 'started' }, this.#actors.size - this.#count('starting') - this.#count('held'));
       },
     });
   }
@@ -183,9 +184,11 @@ export class Runner implements OnApplicationBootstrap {
     const lease = this.registry.lease;
     if (lease === undefined || !this.#clean || !this.registry.accepting || performance.now() < this.#shortUntil) return;
     const { startsAtOnce } = this.context.timings;
-    const room = Math.min(startsAtOnce - this.#count('starting'), this.registry.capacity - this.#actors.size);
-    // With more starts than that waiting for the end of an earlier process, something is wrong with this host: others take what is wanted.
-    if (room <= 0 || this.#count('held') > startsAtOnce) return;
+    // With more starts than that waiting for the end of an earlier process, something is wrong with this host, or with one city's rig:
+    // others take most of what is wanted, and here cities have their turns one by one.
+    const most = this.#count('held') > startsAtOnce ? 1 : startsAtOnce;
+    const room = Math.min(most - this.#count('starting'), this.registry.capacity - this.#actors.size);
+    if (room <= 0) return;
     await this.#orphaned.while(() => this.claims.claim(lease, room, (claimed) => this.#adopt(this.#actor(claimed, lease))));
   }
 

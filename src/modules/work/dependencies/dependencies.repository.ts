@@ -126,7 +126,7 @@ export class DependenciesRepository {
 
   /**
    * Walks along a relation from `start`, to the nearest beads first, as many as `most`, and looks whether `end` is one of them. Each bead is visited once however many
-   * ways lead to it: what is walked are beads, and only where they lead to `end` their edges are read once more.
+   * ways lead to it: what is walked are beads, and only where they lead to `end` the edges among them are read once more.
    */
   walkOn(tx: Tx, streamId: number, start: string, end: string, relation: Relation, most: number): Promise<Walk> {
     return walk(tx, start, end, nextOf(streamId, relation), sql`select next.id, w.id as via`, most);
@@ -161,6 +161,8 @@ async function walk(tx: Tx, from: string, to: string, next: RawBuilder<unknown>,
       select w.id from walk w limit ${most})
     select (select count(*) from seen) as walked,
       case when exists (select from seen s where s.id = ${to}) then (
-        select json_agg(s) from (${step} from seen w cross join lateral (${next}) next) s) end as steps`.execute(tx);
+        select json_agg(s) from (${step} from seen w cross join lateral (${next}) next join seen n on n.id = next.id) s) end as steps`.execute(
+    tx,
+  );
   return rows[0]!;
 }

@@ -14,3 +14,6 @@ export const RECORD = sql`${COLUMNS}, ${beadJson('b')} as snapshot`;
  */
 export const keys = (streamId: number, ids: readonly string[]): RawBuilder<unknown> =>
   sql`(select distinct ${streamId}::integer as stream_id, i.id from unnest(${[...ids]}::text[]) i (id)) k`;
+
+/** Of `run_steps s`: nobody does it, what it has made or holds together decides. */
+export const DECIDED = sql`(s.step ? 'control' or s.step ->> 'kind' = 'scope')`;

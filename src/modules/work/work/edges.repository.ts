@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { keys, RECORD } from './bead-columns.js';
+import { DECIDED, keys, RECORD } from './bead-columns.js';
 import type { BeadRecord, Edge } from './bead-record.js';
 
 export interface PutEdges {
@@ -162,6 +162,22 @@ export class EdgesRepository {
   async deleteOf(tx: Tx, streamId: number, ids: readonly string[]): Promise<void> {
     await sql`delete from bead_dependencies where stream_id = ${streamId} and issue_id = any(${[...ids]}::text[])`.execute(tx);
     await sql`delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = any(${[...ids]}::text[])`.execute(tx);
+  }
+
+  /** Of a run that goes on, what comes after `id` and was skipped: a gate, or a step that the run decides. */
+  async skippedBehind(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
+    const { rows } = await sql<{ id: string }>`
+      with recursive after (id) as (
+        select d.issue_id from bead_dependencies d where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking
+        union
+        select d.issue_id from after a join beads b on b.stream_id = ${streamId} and b.id = a.id and b.run_id = ${run}
+          join bead_dependencies d on d.stream_id = b.stream_id and d.depends_on_id = b.id and d.blocking)
+      select b.id from runs r cross join after a join beads b on b.stream_id = r.stream_id and b.id = a.id
+      where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null
+        and b.run_id = r.id and b.status = 'closed' and b.metadata ->> 'gc.outcome' = 'skipped' and (b.issue_type = 'gate' or exists (
+          select from run_steps s where s.stream_id = b.stream_id and s.bead_id = b.id and ${DECIDED}))
+      order by b.id limit 1`.execute(tx);
+    return rows[0]?.id;
   }
 
   /** Answers how many of the edges there were. */

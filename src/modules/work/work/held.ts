@@ -99,6 +99,9 @@ export async function whyNotBecome(
   if (bead.status === 'closed') {
     if (await isSaidByOther(session, work, bead))
       return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
+    // It would be skipped for good, and the run completed without it.
+    const skipped = run === null || run === id ? undefined : await work.skippedBehind(run, id);
+    if (skipped !== undefined) return `run ${run} has skipped ${skipped}, which comes after ${id}, and takes up neither of them again`;
     const held = await work.heldBehind(id, session.names);
     if (held === undefined) return undefined;
     const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;
@@ -106,6 +109,9 @@ export async function whyNotBecome(
   }
   const waits = status === 'open' ? undefined : notOnTurn(bead);
   if (waits !== undefined || status !== 'closed') return waits;
+  // What comes after it would be skipped as well, its gates and checks too, and the run completed.
+  if (run !== null && run !== id && endsAs(outcome) === 'skipped')
+    return `bead ${id} is a step of run ${run}, which decides itself what is skipped: sessions end it as passed or failed`;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
   const held = await work.heldWithin(id, session.names, endsAs(outcome) === 'pass');

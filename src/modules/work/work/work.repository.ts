@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { sql, type RawBuilder } from 'kysely';
 import { databaseTime } from '../../../platform/database/clock.js';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { COLUMNS, keys, RECORD } from './bead-columns.js';
+import { DECIDED, COLUMNS, keys, RECORD } from './bead-columns.js';
 import { BLOCKING, type BeadRecord, type Edge, NewBead, ReservedBead } from './bead-record.js';
 import { EdgesRepository } from './edges.repository.js';
 
@@ -39,9 +39,6 @@ const hasMany = (few: number): RawBuilder<boolean> => sql<boolean>`(
   or exists (select from bead_dependencies d
     where d.stream_id = b.stream_id and d.depends_on_id = b.id and d.type = any(${HEAVY}::text[]) offset ${Math.floor(few / 3)})
   or exists (select from bead_fan_outs f where f.stream_id = b.stream_id and f.bead_id = b.id))`;
-
-/** Of `run_steps s`: nobody does it, what it has made or holds together decides. */
-const DECIDED = sql`(s.step ? 'control' or s.step ->> 'kind' = 'scope')`;
 
 const moved = ({ many, ...row }: BeadRecord & { many: boolean }): Moved => ({ row, many });
 

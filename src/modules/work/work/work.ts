@@ -336,6 +336,11 @@ export class Work {
     return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
   }
 
+  /** A gate of `run`, or a step that it decides, which was skipped for `id`. */
+  skippedBehind(run: string, id: string): Promise<string | undefined> {
+    return this.repository.edges.skippedBehind(this.tx, this.city.streamId, run, id);
+  }
+
   /** What others than `names` have under way, or a run waits at, that ends when `id` is closed; what its run has yet to pass too, where that `passes` then. */
   heldWithin(id: string, names: readonly string[], passes: boolean): Promise<Held | undefined> {
     return this.repository.heldWithin(this.tx, this.city.streamId, id, names, passes);
