@@ -123,18 +123,21 @@ describe('a start before which nobody can say what is left of the one before', (
   });
 
   it('has its runner take others one by one where there are many of them', async () => {
-    without = 1;
-    const second = await a.create(fixture.city);
-    await fixture.when(second.pk, ({ not_before }) => not_before !== null);
+    a.time({ startsAtOnce: 2 });
+    without = 2;
+    const more = [await a.create(fixture.city), await a.create(fixture.city)];
+    for (const one of more) await fixture.when(one.pk, ({ not_before }) => not_before !== null);
     unseen = new UnconfirmedDead('processes are still there after SIGKILL: 7');
     await isUnconfirmed();
-    await fixture.unpause(second.pk);
-    await fixture.when(second.pk, ({ reason }) => reason === 'unconfirmed-dead');
+    for (const one of more) {
+      await fixture.unpause(one.pk);
+      await fixture.when(one.pk, ({ reason }) => reason === 'unconfirmed-dead');
+    }
     const claim = jest.spyOn(a.runner['claims'], 'claim');
     const others = [await a.create(fixture.city), await a.create(fixture.city)];
     for (const other of others) await fixture.until(other.pk, 'active');
     expect(new Set(claim.mock.calls.map(([, room]) => room))).toEqual(new Set([1]));
     unseen = undefined;
-    await fixture.until(second.pk, 'active');
+    for (const one of more) await fixture.until(one.pk, 'active');
   });
 });
