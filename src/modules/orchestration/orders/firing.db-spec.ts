@@ -480,6 +480,12 @@ describe('an order that waits for events', () => {
     expect(await a.evaluator.look()).toBe(0);
     await orders.write({ tick: 'exec = "true"\ntrigger = "cooldown"\ninterval = "1h"' });
     await closed('al-1');
+    // Databases of tests are patient: a minute.
+    const wake = b.syncing.wake.bind(b.syncing);
+    b.syncing.wake = async (tx, ...rest) => {
+      await sql`set local lock_timeout = 200`.execute(tx);
+      return wake(tx, ...rest);
+    };
     await a.transactions.run(async (tx) => {
       await sql`select from orders where scoped_name = 'each' for update`.execute(tx);
       expect(await b.evaluator.look()).toBe(1);
