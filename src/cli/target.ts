@@ -116,8 +116,7 @@ function apiKey(options: TargetOptions, io: Io, address: Address): Key | undefin
   if (io.env.SVC_SESSION_TOKEN && options.api === undefined && context === undefined)
     return fromVariable('SVC_SESSION_TOKEN', io.env.SVC_SESSION_TOKEN, address);
   if (io.env.SVC_KEY_FILE) {
-    const key = readKey(absolute(io.env.SVC_KEY_FILE, io));
-    if (key === undefined) throw new CliError(`SVC_KEY_FILE: cannot read ${io.env.SVC_KEY_FILE}`);
+    const key = namedKey(absolute(io.env.SVC_KEY_FILE, io), (why) => `SVC_KEY_FILE: cannot read ${io.env.SVC_KEY_FILE}: ${why}`);
     return fromVariable('SVC_KEY_FILE', key, address);
   }
   if (context?.key_file !== undefined) {

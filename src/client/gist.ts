@@ -1,5 +1,5 @@
 /** What of an event says what it is about. */
-export interface Telling {
+interface Telling {
   readonly message?: string | undefined;
   readonly payload?: unknown;
 }

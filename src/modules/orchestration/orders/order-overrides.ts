@@ -1,3 +1,4 @@
+import { ANYWHERE } from '../../files/composition/compose/orders.js';
 import { listed, shortened } from './listed.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -10,8 +11,6 @@ export interface Override {
 
 /** Overrides that are told of: each look at the city's orders has all of them. */
 const TOLD = 100;
-/** No rig has such a name. */
-const ANYWHERE = '*';
 
 /** What the city changes of orders, by the order's name and its place: a city may have thousands of both. */
 export class Overrides {

@@ -9,7 +9,7 @@ import type { Run } from './run.js';
 
 const CITY = '';
 /** No rig has such a name. */
-const ANYWHERE = '*';
+export const ANYWHERE = '*';
 const key = (rig: string | undefined, name: string | undefined): string => `${rig ?? CITY}\n${name}`;
 /** A slot of a pool, as work may be sent to it. */
 const SLOT = /-\d+$/;
