@@ -186,7 +186,7 @@ module.exports = {
         path: '^src/',
         pathNot: `^src/(platform/(runtime|isolation|embedded|git)|entry|cli|loopback|modules/hosts/providers/probes)/|${SPEC}`,
       },
-      to: { path: '^(node:)?child_process$|node_modules/(execa|@lydell/node-pty)/', dependencyTypesNot: ['type-only'] },
+      to: { path: '^(node:)?child_process$|node_modules/(execa|@lydell/node-pty|koffi)/', dependencyTypesNot: ['type-only'] },
     },
     {
       name: 'e2e-from-outside',

@@ -433,6 +433,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'gets no terminal',
   },
   {
+    guard: 'What is started later does not inherit the terminals of others.',
+    file: 'src/platform/runtime/pty/terminal.ts',
+    find: '[SET_FLAGS, CLOSE_ON_EXEC] = [2, 1]',
+    replace: '[SET_FLAGS, CLOSE_ON_EXEC] = [2, 0]',
+    test: 'src/platform/runtime/pty/pty-runtime.spec.ts',
+    name: 'nothing that others inherit',
+  },
+  {
     guard: 'A terminal that may not be opened is none that the host has no room for.',
     file: 'src/platform/runtime/pty/terminal.ts',
     find: 'access(file, constants.R_OK | constants.W_OK)',

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../../test/support/sse.js';
 import type { RunningAgent, RuntimeEvent, StartSpec } from '../port.js';
 import { birthOf, findProcesses } from '../process-table.js';
+import { spawnAgent } from '../spawn.js';
 import { PtyRuntime } from './pty-runtime.js';
 import { Clock } from '../../time/clock.js';
 import { FAKE_TUI } from './testing/fake-tui.js';
@@ -17,6 +20,7 @@ const installed = await loadLibraries().then(
   () => true,
   () => process.env.CI !== undefined,
 );
+const execFileAsync = promisify(execFile);
 const described = installed ? describe : describe.skip;
 
 let home: string;
@@ -320,6 +324,27 @@ described('a start', () => {
     const agent = await start('', over, new PtyRuntime(timing, patient, clock, open));
     await agent.prompt('a\nb', nothing);
     expect(said(agent)).toBe('hi\na b\ngot a b');
+  });
+});
+
+described('the service side of a terminal', () => {
+  /** Whoever has it presses keys there, and takes what is shown. */
+  it('is nothing that others inherit, whichever way they are started', async () => {
+    const one = await openTerminal(spec('', { command: '/bin/cat' }));
+    const lists = ['-c', 'ls -l /proc/self/fd; echo end'];
+    const other = await openTerminal(spec('', { command: '/bin/sh', args: lists }));
+    const screen = new Screen(other.terminal);
+    other.pty.onData((data) => other.terminal.write(data));
+    const agent = await spawnAgent(spec('', { command: '/bin/sh', args: lists }));
+    const read = async (): Promise<string> => (await agent.stdout.toArray()).join('');
+    const [ofPipes, program] = await Promise.all([read(), execFileAsync('/bin/sh', lists)]);
+    await eventually(() => screen.tail(20).join('\n').includes('end'));
+    for (const inherited of [ofPipes, program.stdout, screen.tail(20).join('\n')]) {
+      expect(inherited).toContain(' 0 -> ');
+      expect(inherited).not.toContain('ptmx');
+    }
+    await agent.end({ hard: true });
+    for (const { pty } of [one, other]) pty.kill('SIGKILL');
   });
 });
 

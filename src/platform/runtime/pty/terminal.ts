@@ -30,19 +30,28 @@ const TERMINALS = '/dev/ptmx';
 interface Libraries {
   readonly spawn: typeof spawn;
   readonly Terminal: typeof Terminal;
+  /** Closes a file in what this process starts from now on. Tells whether it will be. */
+  readonly closeOnExec: (fd: number) => boolean;
 }
+
+/** `F_SETFD` and `FD_CLOEXEC`, on every system that the libraries are built for. */
+const [SET_FLAGS, CLOSE_ON_EXEC] = [2, 1];
+type SetFlags = (fd: number, command: number, type: 'int', flags: number) => number;
+let setFlags: SetFlags | undefined;
 
 /** @throws StartError unsupported when they are not installed. */
 export async function loadLibraries(load: (name: string) => Promise<unknown> = (name) => import(name)): Promise<Libraries> {
   try {
-    const [pty, terminal] = await Promise.all([load('@lydell/node-pty'), load('@xterm/headless')]);
+    const [pty, terminal, ffi] = await Promise.all([load('@lydell/node-pty'), load('@xterm/headless'), load('koffi')]);
+    setFlags ??= (ffi as { load(library: null): { func(definition: string): SetFlags } }).load(null).func('int fcntl(int, int, ...)');
     return {
       ...(pty as { default: { spawn: typeof spawn } }).default,
       ...(terminal as { default: { Terminal: typeof Terminal } }).default,
+      closeOnExec: (fd) => setFlags?.(fd, SET_FLAGS, 'int', CLOSE_ON_EXEC) === 0,
     };
   } catch (cause) {
     const why =
-      'agents of a terminal need the optional packages @lydell/node-pty and @xterm/headless, which are not installed on this host';
+      'agents of a terminal need the optional packages @lydell/node-pty, @xterm/headless and koffi, which are not installed on this host';
     throw new StartError('unsupported', `${why}; install them, or use a provider that speaks ACP`, '', { cause });
   }
 }
@@ -66,12 +75,17 @@ export interface Opened {
  * @throws StartError not_found, unsupported or died; HostBusy
  */
 export async function openTerminal(spec: StartSpec): Promise<Opened> {
-  const { spawn, Terminal } = await loadLibraries();
+  const { spawn, Terminal, closeOnExec } = await loadLibraries();
   const { TERM = 'xterm-256color' } = spec.env;
   const { command, args, cwd, env, endedFor } = await located({ ...spec, env: { ...spec.env, TERM } });
   const terminal = boundedTerminal(Terminal);
   try {
     const pty = spawn(command, [...args], { name: TERM, cols: COLUMNS, rows: ROWS, cwd, env });
+    // Whatever is started after it, of any city, would have this side of the terminal: it could press keys there, and take what is shown.
+    if (!closeOnExec(partsOf(pty).fd)) {
+      pty.kill('SIGKILL');
+      throw new Error('others would have its terminal');
+    }
     return { pty, terminal, take: (keys) => taken(pty, keys), endedFor };
   } catch (cause) {
     throw notOpened(spec.command, cause, await mayBeOpened(TERMINALS));
@@ -119,7 +133,7 @@ export function boundedTerminal(Library: typeof Terminal): Terminal {
  * wait. Once its socket has gone, its number may be another file's.
  */
 function taken(pty: IPty, keys: Buffer): number {
-  const { fd, _socket } = pty as unknown as { readonly fd: number; readonly _socket: Socket };
+  const { fd, _socket } = partsOf(pty);
   if (_socket.destroyed) return keys.length;
   try {
     return writeSync(fd, keys);
@@ -128,6 +142,9 @@ function taken(pty: IPty, keys: Buffer): number {
     return (error as NodeJS.ErrnoException).code === 'EAGAIN' ? 0 : keys.length;
   }
 }
+
+/** What the library does not say that it has. */
+const partsOf = (pty: IPty) => pty as unknown as { readonly fd: number; readonly _socket: Socket };
 
 /** The terminal library cannot tell a program that is missing from one that has failed. */
 async function located(spec: StartSpec): Promise<Entered> {
