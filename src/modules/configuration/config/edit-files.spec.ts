@@ -7,14 +7,15 @@ import {
   lstat,
   mkdir,
   mkdtemp,
-  readdir,
   readFile,
+  readdir,
   realpath,
   rename,
   rm,
   rmdir,
   stat,
   symlink,
+  truncate,
   writeFile,
 } from 'node:fs/promises';
 import { syncBuiltinESMExports } from 'node:module';
@@ -68,6 +69,26 @@ describe('a file that an edit takes away', () => {
   it('is a conflict when it is not there', async () => {
     await rm(at('a.toml'));
     await expect(applyPlan(city, plan('a = 1\n'), () => Promise.resolve())).rejects.toThrow(EditConflict);
+  });
+});
+
+// It costs no room on the disk, and to read it everybody would wait.
+describe('a file that becomes larger than any edit makes it', () => {
+  const edit: EditPlan = { id: 'edit-1', writes: [{ path: 'a.toml', before: 'a = 1\n', after: 'a = 2\n' }], removals: [] };
+  const grow = (): Promise<void> => truncate(at('a.toml'), 3 * 1024 ** 3);
+
+  it('is a conflict, and stays', async () => {
+    await grow();
+    const error: unknown = await applyPlan(city, edit, () => Promise.resolve()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ found: 'a file that is larger than any edit makes it' });
+    expect((await stat(at('a.toml'))).size).toBe(3 * 1024 ** 3);
+  });
+
+  it('stays when the edit is taken back', async () => {
+    await applyPlan(city, edit, () => Promise.resolve());
+    await grow();
+    await undoPlan(city, edit);
+    expect((await stat(at('a.toml'))).size).toBe(3 * 1024 ** 3);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   fstatSync,
   linkSync,
   openSync,
-  readFileSync,
+  readSync,
   renameSync,
   rmSync,
   statSync,
@@ -19,6 +19,9 @@ export const NO_FILE = 'no file';
 /** Opening a pipe would wait for its other end, and the whole process with it. A link may lead to a file of another city. */
 const OPEN = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 const NOT_A_FILE = 'a device, pipe or socket';
+/** Agents write to these files as well; an edit reads up to 1 MiB, and writes little more. */
+const MAX_BYTES = 8 * 1024 * 1024;
+const TOO_LARGE = 'a file that is larger than any edit makes it';
 /** File systems that know no second name for a file say one of these. */
 const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']);
 
@@ -85,7 +88,7 @@ export function place(from: string, to: string): boolean {
   }
 }
 
-/** The SHA-256 of a file as it is now, or `NO_FILE`, as for a link; of anything else what it is. */
+/** The SHA-256 of a file as it is now, or `NO_FILE`, as for a link; of anything else, and of what no edit has made or read, what it is. */
 export function hashAt(at: string): string {
   let file: number;
   try {
@@ -99,10 +102,20 @@ export function hashAt(at: string): string {
   try {
     const found = fstatSync(file);
     if (found.isDirectory()) return 'a directory';
-    return found.isFile() ? hashOf(readFileSync(file)) : NOT_A_FILE;
+    if (!found.isFile()) return NOT_A_FILE;
+    const bytes = found.size > MAX_BYTES ? undefined : wholeOf(file, found.size);
+    return bytes === undefined ? TOO_LARGE : hashOf(bytes);
   } finally {
     closeSync(file);
   }
+}
+
+/** Undefined when it has grown meanwhile, beyond all bounds perhaps: everybody waits while it is read. */
+function wholeOf(file: number, bytes: number): Buffer | undefined {
+  const buffer = Buffer.allocUnsafe(bytes + 1);
+  let total = 0;
+  for (let read = -1; read !== 0 && total <= bytes; total += read) read = readSync(file, buffer, total, buffer.length - total, null);
+  return total > bytes ? undefined : buffer.subarray(0, total);
 }
 
 /** Takes a name away. */

@@ -32,17 +32,23 @@ const NOTHING: Change = { added: new Set(), removed: new Set() };
  * Everything in a directory, sorted by name, links as such.
  *
  * @param at its real path. @param name what a failure calls it. @param change with which it may hold so much, and no more
+ * @param failed hears of its state before it was listed, where there is too much
  * @throws TreeFailure when there is too much, or it lies behind a link by now
  */
-export function readEntries(at: string, name: string, change = NOTHING): Promise<Listed> {
-  return processPlaces.run(at, () => readAt(at, name, change));
+export function readEntries(at: string, name: string, change = NOTHING, failed?: (found: BigIntStats) => void): Promise<Listed> {
+  return processPlaces.run(at, () => readAt(at, name, change, failed));
 }
 
-async function readAt(at: string, name: string, change: Change): Promise<Listed> {
+async function readAt(at: string, name: string, change: Change, failed?: (found: BigIntStats) => void): Promise<Listed> {
   const handle = await openAt(at, name, FOLDER);
   try {
     const found = await handle.stat({ bigint: true });
-    return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size), change) };
+    try {
+      return { found, entries: await entriesOf(throughHandle(handle, at), name, Number(found.size), change) };
+    } catch (error) {
+      failed?.(found);
+      throw error;
+    }
   } finally {
     await handle.close();
   }

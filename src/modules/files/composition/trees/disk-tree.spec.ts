@@ -204,6 +204,43 @@ describe('DiskTree', () => {
     expect((await failure(tree().digests('d'))).message).toMatch(/32 directories deep/);
   });
 
+  // Two links each to the next folder: 30 of them are a thousand million ways, and not one file.
+  it('bounds the folders that links make of a few', async () => {
+    await put('file');
+    for (let n = 0; n < 30; n++) {
+      await mkdir(path.join(root, `doubled/${n}`), { recursive: true });
+      for (const name of ['a', 'b']) await symlink(`../${n + 1}`, path.join(root, `doubled/${n}/${name}`));
+    }
+    await mkdir(path.join(root, 'doubled/30'));
+    const ledger = new Ledger();
+    expect((await failure(tree(ledger).digests('doubled'))).message).toBe('there are more than 20000 files and directories');
+    expect(ledger.size).toBeLessThan(50_000);
+    const allowance = { files: 100, bytes: Infinity };
+    expect((await failure(tree().digests('doubled', allowance))).message).toBe('with it there is more than may be read');
+  });
+
+  it.each<[string, () => Promise<unknown>, (at: DiskTree) => Promise<unknown>]>([
+    ['was too large', async () => truncate(await put('city.toml'), 2 * 1024 * 1024), (at) => at.read('city.toml')],
+    ['is a folder', () => mkdir(path.join(root, 'city.toml')), (at) => at.read('city.toml')],
+    ['is a link to itself', () => symlink('city.toml', path.join(root, 'city.toml')), (at) => at.read('city.toml')],
+    ['is too large to be digested', async () => truncate(await put('a/city.toml'), 300 * 1024 * 1024), (at) => at.digests('a')],
+    [
+      'is one of too many',
+      async () => {
+        for (let n = 0; n <= 2_000; n++) await put(`${n}`, '');
+        await put('city.toml');
+      },
+      (at) => at.list(''),
+    ],
+  ])('shows when what %s is mended', async (_what, make, read) => {
+    await make();
+    const ledger = new Ledger();
+    await failure(read(tree(ledger)));
+    expect(await ledger.changed()).toBe(false);
+    for (const name of ['city.toml', 'a/city.toml']) await rm(path.join(root, name), { recursive: true, force: true });
+    expect([await ledger.changed(), await ledger.changed(true)]).toEqual([true, true]);
+  });
+
   // Guard: a disk that does not answer keeps so many threads only.
   it('asks for a few files at a time of a disk that does not answer, and for those of others all the same', async () => {
     for (let n = 0; n < 40; n++) await put(`far/${n}`);

@@ -1,3 +1,4 @@
+import type { BigIntStats } from 'node:fs';
 import path from 'node:path';
 import { atOnce } from '../../../../platform/time/at-once.js';
 import { digestOf, readEntries, type Change, type DiskEntry } from './directory-entries.js';
@@ -10,7 +11,7 @@ import { lstat, realpath, statTarget } from './placed.js';
 
 const MAX_TEXT_BYTES = 1024 * 1024;
 const MAX_DIGEST_BYTES = 256 * 1024 * 1024;
-const MAX_DIGEST_FILES = 20_000;
+const MAX_DIGEST_ENTRIES = 20_000;
 /** So many files are asked for at a time; how many threads that takes, `DiskPlaces` says. */
 const CONCURRENCY = 16;
 /** Digesting keeps the text of files up to this size: most of them are read next. */
@@ -81,47 +82,59 @@ export class DiskTree implements FileTree {
     allowance: Allowance = { files: Infinity, bytes: Infinity },
     changeOf?: ChangeOf,
   ): Promise<readonly (readonly [path: string, sha256: string])[]> {
-    const walk: Walk = { found: [], bytes: 0, files: 0, allowance, changeOf };
+    const walk: Walk = { found: [], bytes: 0, entries: 0, allowance, changeOf };
     await this.#guarded(wanted, async (name) => {
       const at = await this.#locate(name);
-      if (at !== undefined) await this.#walk(at, name, [], walk);
+      if (at !== undefined) await this.#walk({ real: at, name, above: [] }, walk);
     });
     return walk.found.sort(([a], [b]) => (a < b ? -1 : 1));
   }
 
-  /** @param above real paths of the directories that the walk is in. */
-  async #walk(at: string, name: string, above: readonly string[], walk: Walk): Promise<void> {
+  /** Level by level: folders within folders do not add to what is under way. */
+  async #walk(root: Folder, walk: Walk): Promise<void> {
+    for (let level = [root]; level.length > 0;) {
+      const files: [real: string, name: string][] = [];
+      const folders: Folder[] = [];
+      await atOnce(CONCURRENCY, level, (folder) => this.#look(folder, walk, files, folders));
+      await atOnce(CONCURRENCY, files, async ([real, name]) => {
+        const known = await orAbsent(this.#known(real, name, MAX_DIGEST_BYTES, false, walk));
+        if (known === undefined) return;
+        if (known.text !== undefined) this.#seen.set(name, known);
+        walk.found.push([name, known.sha256]);
+      });
+      level = folders;
+    }
+  }
+
+  /** What is in a folder. Folders count as well: with two links each to the next one, thirty of them are a thousand million. */
+  async #look({ real: at, name, above }: Folder, walk: Walk, files: [real: string, name: string][], folders: Folder[]): Promise<void> {
     relativePath(name);
     if (above.includes(at)) throw new TreeFailure(name, 'it is a link to a directory above it');
+    if (walk.entries > MAX_DIGEST_ENTRIES || walk.allowance.files < 0) return;
     const entries = (await this.#entries(at, name, walk.changeOf)).filter((entry) => !NOT_CONTENT.has(entry.name));
-    const files: [real: string, name: string][] = [];
-    const folders: [real: string, name: string][] = [];
+    if ((walk.entries += entries.length) > MAX_DIGEST_ENTRIES)
+      throw new TreeFailure(name, `there are more than ${MAX_DIGEST_ENTRIES} files and directories`);
+    if ((walk.allowance.files -= entries.length) < 0) throw new TreeFailure(name, TOO_MUCH);
     for (const entry of entries) {
       const inner = name === '' ? entry.name : `${name}/${entry.name}`;
       const real = entry.isLink ? await this.#locate(inner) : path.join(at, entry.name);
       if (real === undefined) continue;
-      const folder = entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory';
-      (folder ? folders : files).push([real, inner]);
+      const isFolder = entry.isLink ? (await lstat(real)).isDirectory() : entry.kind === 'directory';
+      if (isFolder) folders.push({ real, name: inner, above: [...above, at] });
+      else files.push([real, inner]);
     }
-    if ((walk.files += files.length) > MAX_DIGEST_FILES) throw new TreeFailure(name, `there are more than ${MAX_DIGEST_FILES} files`);
-    if ((walk.allowance.files -= files.length) < 0) throw new TreeFailure(name, TOO_MUCH);
-    await atOnce(CONCURRENCY, files, async ([real, inner]) => {
-      const known = await orAbsent(this.#known(real, inner, MAX_DIGEST_BYTES, false, walk));
-      if (known === undefined) return;
-      if (known.text !== undefined) this.#seen.set(inner, known);
-      walk.found.push([inner, known.sha256]);
-    });
-    await atOnce(CONCURRENCY, folders, ([real, inner]) => this.#walk(real, inner, [...above, at], walk));
   }
 
   /** A file's content, from memory when its stamp is one that was read before. */
   async #known(at: string, name: string, maxBytes: number, text: boolean, walk?: Walk): Promise<KnownFile> {
     const found = await lstat(at);
-    checkKind(found, name);
-    checkSize(Number(found.size), name, maxBytes);
-    if (walk !== undefined && (walk.bytes += Number(found.size)) > MAX_DIGEST_BYTES)
-      throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
-    if (walk !== undefined && (walk.allowance.bytes -= Number(found.size)) < 0) throw new TreeFailure(name, TOO_MUCH);
+    try {
+      check(found, name, maxBytes, walk);
+    } catch (error) {
+      // Once it is mended, that shows.
+      this.ledger.noteEntry(at, found);
+      throw error;
+    }
     const cached = this.#cache.get(at, stampOf(found));
     if (cached !== undefined && (!text || cached.text !== undefined)) {
       this.#noteFile(at, { found, sha256: cached.sha256 });
@@ -141,7 +154,7 @@ export class DiskTree implements FileTree {
 
   /** Everything in a directory, sorted by name, links as such. */
   async #entries(at: string, name: string, changeOf?: ChangeOf): Promise<DiskEntry[]> {
-    const { found, entries } = await readEntries(at, name, changeOf?.(name));
+    const { found, entries } = await readEntries(at, name, changeOf?.(name), (full) => this.ledger.noteEntry(at, full));
     this.ledger.noteEntry(at, found, () => digestOf(entries));
     return entries;
   }
@@ -166,7 +179,14 @@ export class DiskTree implements FileTree {
       return undefined;
     }
     const written = name === '' ? root : path.join(root, name);
-    const real = await orAbsent(realpath(written));
+    const real = await orAbsent(realpath(written)).catch(async (error: unknown) => {
+      // A link to itself, say: once it is another one, that shows.
+      await lstat(written).then(
+        (link) => this.ledger.noteEntry(written, link),
+        () => this.ledger.noteAbsent(written),
+      );
+      throw error;
+    });
     if (real === undefined) {
       this.ledger.noteAbsent(written);
       // Whether something outside exists is not told either.
@@ -200,7 +220,24 @@ interface Walk {
   readonly allowance: Allowance;
   readonly changeOf: ChangeOf | undefined;
   bytes: number;
-  files: number;
+  entries: number;
+}
+
+interface Folder {
+  readonly real: string;
+  readonly name: string;
+  /** Real paths of those that it is in. */
+  readonly above: readonly string[];
+}
+
+/** @throws TreeFailure for what may not be read */
+function check(found: BigIntStats, name: string, maxBytes: number, walk: Walk | undefined): void {
+  const bytes = Number(found.size);
+  checkKind(found, name);
+  checkSize(bytes, name, maxBytes);
+  if (walk !== undefined && (walk.bytes += bytes) > MAX_DIGEST_BYTES)
+    throw new TreeFailure(name, `the files are larger than ${MAX_DIGEST_BYTES / (1024 * 1024)} MiB together`);
+  if (walk !== undefined && (walk.allowance.bytes -= bytes) < 0) throw new TreeFailure(name, TOO_MUCH);
 }
 
 /** Every character of the file, a byte order mark too: an edit is made from exactly what is there. */
