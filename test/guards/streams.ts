@@ -127,6 +127,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'is opened for who has asked for something else before on the same connection',
   },
   {
+    guard: 'A stream of all cities that waited behind another answer begins anew.',
+    file: 'src/platform/streams/event-streams.ts',
+    find: '      if (waited) return subscriber.end(retryFrame());\n',
+    replace: '',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'begins anew for whoever waited behind another answer',
+  },
+  {
     guard: 'A position in a feed of which the log no longer holds a part is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));',

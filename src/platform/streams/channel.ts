@@ -65,6 +65,10 @@ export class Channel {
   get size(): number {
     return this.#subscribers.size;
   }
+
+  get isRetired(): boolean {
+    return this.#retired;
+  }
   /** Index of the first frame in the ring, and one past the last. */
   get base(): number {
     return this.#base;

@@ -285,6 +285,22 @@ describe('event streams of two replicas', () => {
     }
   });
 
+  it('of all cities begins anew for whoever waited behind another answer: a city that came and went meanwhile is told of', async () => {
+    const from = await cursor();
+    const { hostname, port } = new URL(a.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    let told = '';
+    socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
+    const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    try {
+      socket.write(`${get('/nowhere')}${get(`/sup?after=${encodeURIComponent(from)}`)}`);
+      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*retry: \d+\n\n/.test(told) && socket.readableEnded, 10_000);
+      expect(told).not.toContain('data:');
+    } finally {
+      socket.destroy();
+    }
+  });
+
   it('a city stream ends when the city stops', async () => {
     const name = await city();
     const stream = await open(`${b.url}/${name}`);

@@ -134,7 +134,9 @@ export class EventStreams {
       position === undefined ? new Map<number, Start>() : await this.#starts(position.value, position.what, group, request.cities);
     if (position === undefined) for (const { id } of group.source.streams) start.set(id, { pos: this.hub.streams.get(id)!.head });
     await this.hub.caughtUp();
-    return this.#opening(group.channel, filter, (subscriber) => {
+    return this.#opening(group.channel, filter, (subscriber, waited) => {
+      // Where it begins was decided when it was asked for: what has joined and left since is not in that. Its client comes back.
+      if (waited) return subscriber.end(retryFrame());
       subscriber.next = group.channel.end;
       const lag = new Map<number, Lag>();
       for (const [id, { pos, gone, stays = false }] of start) {
@@ -310,7 +312,7 @@ export class EventStreams {
     return () => void this.#open--;
   }
 
-  #opening(channel: Channel, { keyId, isRefused, add }: OpenFilter, place: (subscriber: Subscriber) => void): Opening {
+  #opening(channel: Channel, { keyId, isRefused, add }: OpenFilter, place: (subscriber: Subscriber, waited: boolean) => void): Opening {
     let leave = (): void => undefined;
     return this.opening({
       keyId,
@@ -318,11 +320,12 @@ export class EventStreams {
         channel.remove(subscriber);
         leave();
       },
-      take: (subscriber) => {
+      take: (subscriber, waited) => {
+        if (channel.isRetired) return subscriber.end(retryFrame());
         // Many may have asked at once.
         if (isRefused()) return subscriber.end(retryFrame());
         leave = add();
-        place(subscriber);
+        place(subscriber, waited);
         if (subscriber.state !== 'closed') channel.attach(subscriber);
       },
     });
@@ -332,6 +335,7 @@ export class EventStreams {
   opening({ keyId, take, closed }: StreamTaker): Opening {
     return {
       begin: async (response, headers) => {
+        const waited = response.socket === null;
         const socket = await socketOf(response);
         if (socket === undefined || socket.destroyed) return;
         response.useChunkedEncodingByDefault = false;
@@ -361,7 +365,7 @@ export class EventStreams {
         // The first frames are one write, mostly.
         socket.cork();
         subscriber.write(retryFrame());
-        take(subscriber);
+        take(subscriber, waited);
         socket.uncork();
       },
     };
@@ -382,7 +386,8 @@ function socketOf(response: ServerResponse): Promise<Socket | undefined> {
 
 export interface StreamTaker {
   readonly keyId: string | undefined;
-  readonly take: (subscriber: Subscriber) => void;
+  /** `waited`: something else was answered first on its connection. */
+  readonly take: (subscriber: Subscriber, waited: boolean) => void;
   readonly closed: (subscriber: Subscriber) => void;
 }
 
