@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ask, connect, failing, type Api } from './api.js';
 import { runCli } from './cli.js';
-import type { CliError } from './errors.js';
+import { UnreachableError, type CliError } from './errors.js';
 import { fakeIo, type FakeIo } from './testing/io.js';
 import { json, problem, testServer, type Handler, type TestServer } from './testing/server.js';
 
@@ -27,6 +27,18 @@ it('asks another replica for what one that says nothing does not answer in its s
   expect((await asking).data).toEqual({ status: 'ok' });
 });
 
+it('names the address whose certificate is not trusted, and says that another one may have carried it out', async () => {
+  const cause = (code: string): Error => Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error(code), { code }) });
+  globalThis.fetch = ((input: string) =>
+    Promise.reject(cause(input.startsWith('http://gone') ? 'ECONNRESET' : 'DEPTH_ZERO_SELF_SIGNED_CERT'))) as typeof globalThis.fetch;
+  const target = { url: 'http://gone.test', replicas: ['https://own.test'], key: undefined, source: 'for a test' };
+  const api = connect(target, new AbortController().signal);
+  const sending = api.client.post('/v0/city/{cityName}/beads', { path: { cityName: 'alpha' }, body: { title: 'a' } });
+  const error = (await sending.catch(failing(api)).catch((thrown: unknown) => thrown)) as CliError;
+  expect(error.message).toMatch(/^the certificate of https:\/\/own\.test .*: it may have been done$/);
+  expect([error instanceof UnreachableError, typeof error.sentKey]).toEqual([true, 'string']);
+});
+
 describe('a call of the library without an answer', () => {
   const failed = async (handler: Handler, call: (api: Api) => Promise<unknown>): Promise<CliError> => {
     const server = await testServer({ '/v0/city/alpha/beads': handler });
@@ -38,14 +50,14 @@ describe('a call of the library without an answer', () => {
     return error as CliError;
   };
   const path = { cityName: 'alpha' };
-  const create = (api: Api): Promise<unknown> =>
-    api.client.post('/v0/city/{cityName}/beads', { path, body: { title: 'once' }, idempotencyKey: 'k1', timeoutMs: 200 });
+  const create = (timeoutMs: number) => (api: Api) =>
+    api.client.post('/v0/city/{cityName}/beads', { path, body: { title: 'once' }, idempotencyKey: 'k1', timeoutMs });
 
-  it.each<[string, Handler, RegExp]>([
-    ['breaks off', (request) => request.socket.destroy(), /^no answer from \S+: UND_ERR_SOCKET: it may have been done$/],
-    ['says nothing', () => undefined, /^no answer from \S+ within 0.2 s: it may have been done$/],
-  ])('may have changed something where it %s', async (_what, handler, said) => {
-    const error = await failed(handler, create);
+  it.each<[string, Handler, number, RegExp]>([
+    ['breaks off', (request) => request.socket.destroy(), 1_000, /^no answer from \S+: UND_ERR_SOCKET: it may have been done$/],
+    ['says nothing', () => undefined, 200, /^no answer from \S+ within 0.2 s: it may have been done$/],
+  ])('may have changed something where it %s', async (_what, handler, timeoutMs, said) => {
+    const error = await failed(handler, create(timeoutMs));
     expect([error.message, error.sentKey]).toEqual([expect.stringMatching(said), 'k1']);
   });
 

@@ -108,8 +108,13 @@ export function told(api: Api, error: unknown, limit?: Limit): unknown {
   if (error instanceof ProtocolError) return new CliError(error.message);
   if (!(error instanceof ConnectionError)) return error;
   const { cause } = error;
-  const why = distrust(api, cause);
-  if (why !== undefined) return new CliError(why);
+  const why = distrust(error.address ?? api.url, cause);
+  if (why !== undefined) {
+    // Another address may have taken it before.
+    const key = limit?.wrote?.key ?? error.idempotencyKey;
+    if (!error.mayHaveHappened || key === undefined) return new CliError(why);
+    return unknown(new UnreachableError(why, undefined, { cause: error }), key);
+  }
   // Without a limit the error alone knows what was sent: reads have no key.
   if (limit === undefined && error.mayHaveHappened && error.idempotencyKey !== undefined)
     return unknown(new UnreachableError(error.message, undefined, { cause: error }), error.idempotencyKey);

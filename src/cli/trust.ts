@@ -51,7 +51,7 @@ const UNTRUSTED: ReadonlySet<string> = new Set([
 const NO_TLS: ReadonlySet<string> = new Set(['ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG']);
 
 /** Why a connection was not made for its certificate, which another try does not mend; undefined for another failure. */
-export function distrust({ url }: Target, error: unknown): string | undefined {
+export function distrust(url: string, error: unknown): string | undefined {
   const { code = '', message = '' } = ((error as { cause?: unknown } | null)?.cause ?? {}) as { code?: string; message?: string };
   if (UNTRUSTED.has(code))
     return `the certificate of ${url} is of no authority that is trusted here (${code}): name its CA with --ca-cert or SVC_CA_CERT`;

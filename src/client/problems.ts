@@ -78,15 +78,18 @@ export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   /** Under which a change was sent, also where the program has given none. */
   readonly idempotencyKey: string | undefined;
+  /** Which of the addresses gave no answer at last. */
+  readonly address: string | undefined;
 
   constructor(
     message: string,
     /** Whether the service may have got the request, and carried it out. */
     readonly mayHaveHappened: boolean,
-    options?: ErrorOptions & { readonly idempotencyKey?: string | undefined },
+    options?: ErrorOptions & { readonly idempotencyKey?: string | undefined; readonly address?: string | undefined },
   ) {
     super(message, options);
     this.idempotencyKey = options?.idempotencyKey;
+    this.address = options?.address;
   }
 }
 

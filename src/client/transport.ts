@@ -88,7 +88,7 @@ export class Transport {
         const code = codeOf(error);
         const sent = !isUnsent(error);
         sending.mayHaveHappened ||= sent;
-        const told = { cause: error, idempotencyKey: sending.key };
+        const told = { cause: error, idempotencyKey: sending.key, address: url };
         const failure = new ConnectionError(`no answer from ${url}: ${reason(error)}`, sending.mayHaveHappened, told);
         if ((sent && !repeatable) || FOR_GOOD.test(code)) throw failure;
         this.leave(url);

@@ -23,7 +23,7 @@ export async function certificate(target: Target, now: number): Promise<Found> {
       );
     return ok('certificate', ends);
   } catch (error) {
-    return failed('certificate', distrust(target, { cause: error }) ?? `no certificate can be read (${reason(error)})`);
+    return failed('certificate', distrust(target.url, { cause: error }) ?? `no certificate can be read (${reason(error)})`);
   }
 }
 

@@ -28,6 +28,9 @@ describe('a program of PostgreSQL', () => {
   it.each([
     ['postgres://svc:p%40ss@db:5433/svc?sslmode=disable', 'postgres://svc@db:5433/svc?sslmode=disable', 'p@ss'],
     ['postgres://svc@db/svc', 'postgres://svc@db/svc', process.env.PGPASSWORD],
+    ['postgres://db/svc?user=svc&password=p%40ss', 'postgres://db/svc?user=svc', 'p@ss'],
+    ['postgres://svc:one@db/svc?password=two', 'postgres://svc@db/svc', 'two'],
+    ['postgres://svc:one@db/svc?password=', 'postgres://svc@db/svc', 'one'],
   ])('is told %s without its password, which it finds in its environment', async (url, address, password) => {
     const told = await connectionOf(url, folder);
     expect([told.address, told.env.PGPASSWORD]).toEqual([address, password]);

@@ -22,14 +22,15 @@ const AUTHORITIES = 'authorities.pem';
  */
 export async function connectionOf(url: string, folder: string): Promise<Told> {
   const at = new URL(url);
-  const { password } = at;
   const asked: Asked = Object.fromEntries(at.searchParams);
+  // What is asked behind the address counts first, as for the driver.
+  const password = asked.password || decodeURIComponent(at.password);
   at.password = '';
-  const env: NodeJS.ProcessEnv = { ...process.env, ...(password === '' ? {} : { PGPASSWORD: decodeURIComponent(password) }) };
+  const env: NodeJS.ProcessEnv = { ...process.env, ...(password === '' ? {} : { PGPASSWORD: password }) };
   const mode = modeOf(asked, env);
   // What counts of it is in the address; libpq refuses what the driver passes over.
   delete env.PGSSLMODE;
-  const left = new Set([...TRANSLATED, ...OF_DRIVER, ...FILES.filter((name) => asked[name] === '')]);
+  const left = new Set([...TRANSLATED, ...OF_DRIVER, 'password', ...FILES.filter((name) => asked[name] === '')]);
   if (mode === 'no-verify') {
     // With one libpq looks at who answers, and the driver was told not to.
     left.add('sslrootcert');
