@@ -106,7 +106,7 @@ describe('ConfigKeeper', () => {
     const HOUR = 3_600_000;
 
     /** What is kept rests for an hour where it was composed twice within `withinMs`. */
-    async function writing(withinMs: number) {
+    async function writing(withinMs: number, reload?: Keeping['reload']) {
       const base = await folder('svc-keeper-');
       const [busy, late] = ['busy', 'late'].map((name, n): KeptCity => ({ name, path: path.join(base, name), streamId: n + 1 }));
       let cities = [busy!];
@@ -118,7 +118,7 @@ describe('ConfigKeeper', () => {
         const paths = (): unknown => ({ directories: [at], files: [], missing: [], links: false });
         return Object.assign(new Ledger(), { paths, changed: () => Promise.resolve(seen !== writes) }) as Ledger;
       };
-      const { keeper, used } = keeping({ cities: () => cities, ledger });
+      const { keeper, used } = keeping({ cities: () => cities, ledger, ...(reload && { reload }) });
       keeper.rests = { withinMs, times: 1, leastMs: HOUR, mostMs: HOUR };
       keeper.onApplicationBootstrap();
       await eventually(() => used.length > 0);
@@ -149,6 +149,16 @@ describe('ConfigKeeper', () => {
       const { used, isUsed } = await writing(0);
       for (let n = 0; n < 4; n++) await isUsed();
       expect(used).toHaveLength(5);
+    });
+
+    // Guard: the file system tells of a change once.
+    it('uses a change that could not be looked at as soon as it can', async () => {
+      let fails = 0;
+      const { isUsed } = await writing(0, () => (fails-- > 0 ? Promise.reject(new Error('the database is away')) : Promise.resolve()));
+      await isUsed();
+      fails = 2;
+      await isUsed();
+      expect(fails).toBeLessThan(0);
     });
   });
 });

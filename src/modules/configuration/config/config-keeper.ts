@@ -29,8 +29,9 @@ const LIMITS = { answerMs: 5_000, placeMs: 30_000 };
 const FILES_AT_ONCE = 3;
 /** So many looks go on at the most, with those that have lost their place. */
 const LOOKS = 4 * AT_ONCE;
-/** How long a city is left alone that somebody else is changing. */
+/** How long a city is left alone that somebody else is changing, and one that could not be looked at: each time twice as long. */
 const PAUSE_MS = 500;
+const MOST_PAUSE_MS = 30_000;
 /**
  * How long a city is left alone that was composed twice within `withinMs`, by how long that took: who never stops writing keeps no event
  * loop. A change, and one more after it, are used at once.
@@ -44,6 +45,8 @@ interface Kept {
   ledger: Ledger | undefined;
   /** When composing them ended last. */
   composedAt: number;
+  /** Looks that have failed, one after the other. */
+  failed: number;
 }
 
 /**
@@ -150,7 +153,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
 
   #begin(city: KeptCity): void {
     const watch = new FileWatch(this.#watches, city.path, () => this.#told.add(kept));
-    const kept: Kept = { city, watch, ledger: undefined, composedAt: -Infinity };
+    const kept: Kept = { city, watch, ledger: undefined, composedAt: -Infinity, failed: 0 };
     this.#kept.set(city.streamId, kept);
     this.#told.add(kept);
   }
@@ -175,6 +178,7 @@ export class ConfigKeeper implements OnApplicationBootstrap {
         this.#pause(kept);
         return;
       }
+      kept.failed = 0;
       if (!this.#isKept(kept)) return;
       kept.ledger = done.ledger;
       if (kept.watch.follow(done.ledger.paths())) this.#told.add(kept);
@@ -182,8 +186,10 @@ export class ConfigKeeper implements OnApplicationBootstrap {
       else if (done.changed) this.log.info({ city: kept.city.name, revision: done.revision }, 'changed files are used');
     } catch (error) {
       // It was stopped, or registered elsewhere: the next renewal drops it, unless it runs here again by then.
-      if (error instanceof ProblemError && error.problem === 'city_not_found') this.#pause(kept);
-      else this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
+      if (error instanceof ProblemError && error.problem === 'city_not_found') return this.#pause(kept);
+      this.log.warn({ err: error, city: kept.city.name }, 'the files of a city could not be looked at');
+      // What was told of them is told once: without another try they would count only when all cities are looked at in turn.
+      this.#pause(kept, Math.min(PAUSE_MS * 2 ** kept.failed++, MOST_PAUSE_MS));
     }
   }
 
@@ -209,8 +215,8 @@ export class ConfigKeeper implements OnApplicationBootstrap {
     kept.composedAt = now;
   }
 
-  #pause(kept: Kept): void {
-    this.#paused.set(kept, performance.now() + PAUSE_MS);
+  #pause(kept: Kept, ms = PAUSE_MS): void {
+    this.#paused.set(kept, performance.now() + ms);
     this.#told.add(kept);
   }
 

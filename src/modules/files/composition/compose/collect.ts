@@ -40,12 +40,13 @@ export class Collector {
 
   #collect(pack: Pack, transitive: boolean): Collected {
     const layers = this.#postOrder(pack, transitive, false);
+    const whole = wholeOnes(pack, transitive);
     const agents = new Map<string, AgentDefinition[]>();
     const sessions: CollectedSession[] = [];
     for (const layer of layers) {
       agents.set(layer.id, [...layer.agents]);
       for (const table of layer.table.tables('named_session')) sessions.push({ table, pack: layer });
-      this.#patch(layer, transitive || layer !== pack, agents, sessions);
+      this.#patch(layer, whole.has(layer.id), agents, sessions);
     }
     return {
       layers,
@@ -73,7 +74,9 @@ export class Collector {
     }
     for (const patch of ofAgents) {
       const places = byName.get(bareName(patch.text('name') ?? '')) ?? [];
-      if (places.length === 0) this.run.error(patch.get('name')!, 'there is no agent of this name in the pack or in what it imports');
+      // What it imports may have one, and stays out.
+      if (places.length === 0 && transitive)
+        this.run.error(patch.get('name')!, 'there is no agent of this name in the pack or in what it imports');
       for (const [list, at] of places) {
         const { table } = list[at]!;
         this.run.spend('copies', costOf(table, patch));
@@ -91,12 +94,12 @@ export class Collector {
       const name = patch.text('name') ?? patch.text('template');
       const at = places.get(name);
       const mode = patch.get('mode');
-      if (at === undefined)
+      if (at === undefined && transitive)
         this.run.error(
           patch.get('name') ?? patch.get('template') ?? patch,
           'there is no such named session in the pack or in what it imports',
         );
-      else if (mode !== undefined) sessions[at] = { ...sessions[at]!, table: sessions[at]!.table.with(['mode', mode]) };
+      else if (at !== undefined && mode !== undefined) sessions[at] = { ...sessions[at]!, table: sessions[at]!.table.with(['mode', mode]) };
     }
   }
 
@@ -104,18 +107,33 @@ export class Collector {
   #postOrder(pack: Pack, transitive: boolean, reversed: boolean): Pack[] {
     const order = new Map<string, Pack>();
     const entered = new Set<string>();
-    const visit = (at: Pack, all: boolean): void => {
-      if (all && !entered.has(at.id)) {
+    const whole = wholeOnes(pack, transitive);
+    const visit = (at: Pack): void => {
+      if (whole.has(at.id) && !entered.has(at.id)) {
         entered.add(at.id);
         this.run.spend('looks', at.imports.length);
         const imports = reversed ? at.imports.toReversed() : at.imports;
-        for (const each of imports) visit(each.pack, each.transitive);
+        for (const each of imports) visit(each.pack);
       }
       if (!order.has(at.id)) order.set(at.id, at);
     };
-    visit(pack, transitive);
+    visit(pack);
     return [...order.values()];
   }
+}
+
+/** Ids of the packs, from this one on, that come with what they import: also those that another import brings alone. */
+function wholeOnes(pack: Pack, transitive: boolean): Set<string> {
+  const whole = new Set(transitive ? [pack.id] : []);
+  const visit = (at: Pack): void => {
+    for (const each of at.imports) {
+      if (!each.transitive || whole.has(each.pack.id)) continue;
+      whole.add(each.pack.id);
+      visit(each.pack);
+    }
+  };
+  if (transitive) visit(pack);
+  return whole;
 }
 
 /** Without rig and binding. */

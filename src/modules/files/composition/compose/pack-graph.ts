@@ -74,7 +74,9 @@ export class PackGraph {
   /** Whether a directory holds a pack; nothing is told. */
   async isPack(source: string, from: Located): Promise<boolean> {
     const found = await this.run.input.packs.find({ source, version: undefined, from: from.tree, folder: from.path });
-    return !('missing' in found) && (await found.tree.list(found.folder)).some(({ name }) => name === 'pack.toml');
+    if ('missing' in found) return false;
+    // Not by a list of what is there: somebody works in that folder, and each file that comes or goes would have the city composed anew.
+    return (await found.tree.read(found.folder === '' ? 'pack.toml' : `${found.folder}/pack.toml`)) !== undefined;
   }
 
   async #followOne(asked: Asked, from: Located, path: readonly Pack[]): Promise<Import | undefined> {

@@ -174,7 +174,7 @@ export class Run {
       return await read();
     } catch (error) {
       if (!(error instanceof TreeFailure) || error.transient) throw error;
-      this.push({ severity, file: fileName(tree, error.path === '' ? path : error.path), key: '', message: error.message });
+      this.push({ severity, file: fileName(tree, error.path || path || '.'), key: '', message: error.message });
       return undefined;
     }
   }

@@ -194,6 +194,41 @@ describe('PackInstaller', () => {
     expect((await failure(resolve())).message).toContain('two imports pin two commits');
   });
 
+  // Guard: what was demanded by a version that gave way counts no more.
+  it('forgets what a pack demanded that is taken in another version', async () => {
+    const below = await repository('demanded');
+    await below.commit({ 'pack.toml': pack('demanded') }, 'v1.0.0');
+    await below.commit({}, 'v2.0.0');
+    const taken = await repository('taken');
+    await taken.commit({ 'pack.toml': pack('taken', { y: `${url('demanded')} @^1.0` }) }, 'v1.0.0');
+    await taken.commit({ 'pack.toml': pack('taken', { y: `${url('demanded')} @^2.0` }) }, 'v2.0.0');
+    const last = await repository('last');
+    await last.commit({ 'pack.toml': pack('last', { x: `${url('taken')} @~1.0` }) }, 'v1.0.0');
+    await city({ x: url('taken'), z: url('last') });
+    const { lock } = await resolve();
+    const versions = ['taken', 'last', 'demanded'].map((name) => lock.get(sourceOf(url(name)).id)?.version);
+    expect(versions).toEqual(['1.0.0', '1.0.0', '1.0.0']);
+  });
+
+  // Guard: agents work in a rig all the time.
+  it('has nothing composed anew for a file that comes to the folder of a rig', async () => {
+    await city({});
+    await mkdir(path.join(cityDir, 'web'));
+    await mkdir(path.join(cityDir, '.gc'));
+    await appendFile(path.join(cityDir, 'city.toml'), '[[rigs]]\nname = "web"\n');
+    await writeFile(path.join(cityDir, '.gc/site.toml'), '[[rig]]\nname = "web"\npath = "web"\n');
+    const tree = new DiskTree(cityDir);
+    const packs = new DiskPackStore({ city: tree, cityDir, citiesRoot, ledger: tree.ledger, lock: new Map() });
+    const warned = async (): Promise<string[]> =>
+      (await compose({ tree, packs, cityName: 'north' })).issues.map(describeIssue).filter((issue) => issue.includes('is not used'));
+    expect(await warned()).toEqual([]);
+    await writeFile(path.join(cityDir, 'web/work.txt'), '');
+    expect(await tree.ledger.changed()).toBe(false);
+    await writeFile(path.join(cityDir, 'web/pack.toml'), pack('web'));
+    expect(await tree.ledger.changed()).toBe(true);
+    expect(await warned()).toHaveLength(1);
+  });
+
   // Guard: what composing follows is pinned.
   it('follows what lies below an import that is not transitive: files of it are there for the city', async () => {
     const tool = await repository('below');

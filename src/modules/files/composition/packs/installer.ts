@@ -60,11 +60,10 @@ export class PackInstaller {
   async resolve(request: InstallRequest): Promise<Installed> {
     const signal = this.#signal(request.signal);
     const lookup = new VersionLookup(this.git, this.citiesRoot, signal, request.isOthers);
-    const versions = new Map<string, Set<string>>();
     let pins: ReadonlyMap<string, LockedPack> = new Map();
     // Imports of a pack are known only when it is there; what they demand may change pins that were made before.
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const walked = await this.#walk(request, pins, versions, lookup, signal);
+      const walked = await this.#walk(request, pins, lookup, signal);
       if ('lock' in walked) return walked;
       ({ pins } = walked);
     }
@@ -90,11 +89,12 @@ export class PackInstaller {
   async #walk(
     { city, cityDir, lock, isOthers }: InstallRequest,
     pins: ReadonlyMap<string, LockedPack>,
-    versions: Map<string, Set<string>>,
     lookup: VersionLookup,
     signal: AbortSignal,
   ): Promise<Installed | { pins: ReadonlyMap<string, LockedPack> }> {
     const issues: Issue[] = [];
+    // Of this round: what a pack demanded that is another one by now counts no more.
+    const versions = new Map<string, Set<string>>();
     const found = new Map(pins);
     const used = new Map<string, LockedPack>();
     const { citiesRoot } = this;
