@@ -281,8 +281,8 @@ export const CONFIGURATION: readonly Guard[] = [
   {
     guard: 'A pack comes with what it imports wherever it is met first.',
     file: 'src/modules/files/composition/compose/collect.ts',
-    find: 'if (!each.transitive || whole.has(each.pack.id)) continue;',
-    replace: 'if (each.transitive || whole.has(each.pack.id)) continue;',
+    find: 'for (const each of imports) visit(each.pack);',
+    replace: 'for (const each of imports) if (each.transitive) visit(each.pack); else order.set(each.pack.id, each.pack);',
     test: 'src/modules/files/composition/corpus.spec.ts',
     name: '280-',
   },

@@ -154,10 +154,14 @@ describe('ConfigKeeper', () => {
     // Guard: the file system tells of a change once.
     it('uses a change that could not be looked at as soon as it can', async () => {
       let fails = 0;
-      const { isUsed } = await writing(0, () => (fails-- > 0 ? Promise.reject(new Error('the database is away')) : Promise.resolve()));
+      const { used, write, isUsed } = await writing(0, () =>
+        fails-- > 0 ? Promise.reject(new Error('the database is away')) : Promise.resolve(),
+      );
       await isUsed();
       fails = 2;
-      await isUsed();
+      const before = used.length;
+      await write();
+      await eventually(() => used.length > before, 20_000);
       expect(fails).toBeLessThan(0);
     });
   });
