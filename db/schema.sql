@@ -340,6 +340,7 @@ create table event_streams (
   joined_supervisor_seq bigint default 0 not null,
   created_at timestamp with time zone default now() not null,
   epoch_ends bigint[] default '{}'::bigint[] not null,
+  earlier_joins bigint[] default '{}'::bigint[] not null,
   constraint event_streams_id_pkey PRIMARY KEY (id),
   constraint event_streams_name_key UNIQUE (name),
   constraint event_streams_head_check CHECK (head >= 0 AND floor <= head AND sealed_seq <= head)

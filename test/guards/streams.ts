@@ -135,6 +135,14 @@ export const STREAMS: readonly Guard[] = [
     name: 'begins anew for whoever waited behind another answer',
   },
   {
+    guard: 'A city that has joined twice since a position is told of from the first time.',
+    file: 'src/platform/event-log/joins.ts',
+    find: 'if (earlier[n]! >= since) return',
+    replace: 'if (earlier[n]! > Number.MAX_SAFE_INTEGER) return',
+    test: 'src/platform/streams/event-streams.db-spec.ts',
+    name: 'joined, left and joined again',
+  },
+  {
     guard: 'A position in a feed of which the log no longer holds a part is refused.',
     file: 'src/platform/streams/event-streams.ts',
     find: 'if (row !== undefined && pos < row.floor) throw expired(format(row, row.floor));',

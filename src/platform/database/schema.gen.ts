@@ -294,6 +294,7 @@ export interface EventSegments {
 export interface EventStreams {
   active: Generated<boolean>;
   created_at: Generated<Timestamp>;
+  earlier_joins: Generated<ArrayType<number>>;
   epoch_ends: Generated<ArrayType<number>>;
   floor: Generated<number>;
   head: Generated<number>;

@@ -4,6 +4,7 @@ import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import type { Database } from '../database/database.js';
 import { afterCommit, type Tx } from '../database/transactions.js';
 import { EPOCH_STEP } from './epochs.js';
+import { MOST_EARLIER } from './joins.js';
 import { newId } from '../time/clock.js';
 import type { AppendedEvent, NewEvent } from './event.js';
 import { EventDraft, eventsIn, partsOf } from './event-draft.js';
@@ -88,7 +89,9 @@ export class EventLog {
       ) d
       where v.name = ${SUPERVISOR_STREAM}
       on conflict (name) do update
-        set active = true, joined_seq = s.head, joined_supervisor_seq = excluded.joined_supervisor_seq
+        set active = true, joined_seq = s.head, joined_supervisor_seq = excluded.joined_supervisor_seq,
+          earlier_joins = (s.earlier_joins || array[s.joined_supervisor_seq, s.joined_seq])
+            [greatest(1, cardinality(s.earlier_joins) + 3 - ${sql.lit(2 * MOST_EARLIER)}):]
       returning id`.execute(tx);
     return rows[0]!.id;
   }

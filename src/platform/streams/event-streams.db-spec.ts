@@ -251,6 +251,25 @@ describe('event streams of two replicas', () => {
     expect(events(absent).some((f) => f.data.city === name)).toBe(false);
   });
 
+  it.each([
+    ['is there again', async () => undefined],
+    ['has left again', (name: string) => a.leave(name)],
+  ])('a city that joined, left and joined again after a cursor, and %s, is told of from its first event', async (_what, then) => {
+    const from = await cursor();
+    const name = await city();
+    await a.leave(name);
+    await a.join(name);
+    await a.emit(name, 1, 'of.second.life');
+    await a.emit('__supervisor__');
+    await then(name);
+    await b.hub.refresh();
+    const stream = await open(`${b.url}/sup?after=${encodeURIComponent(from)}`);
+    await stream.until((f) => isEvent(f) && f.data.type === 'of.second.life');
+    const seqs = events(stream).filter((f) => f.data.city === name).map((f) => f.data.seq); // prettier-ignore
+    expect(seqs.slice(0, 2)).toEqual([1, 2]);
+    expect(seqs).toEqual(seqs.map((_, n) => n + 1));
+  });
+
   it('a city that joined after a cursor is told of from its first event, or not at all', async () => {
     const from = await cursor();
     const name = await city();
@@ -292,9 +311,17 @@ describe('event streams of two replicas', () => {
     let told = '';
     socket.on('data', (chunk: Buffer) => (told += chunk.toString()));
     const get = (path: string): string => `GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    let answer = (): void => undefined;
+    const answered = new Promise<undefined>((resolve) => (answer = () => resolve(undefined)));
+    jest.spyOn(a.hub, 'look').mockImplementationOnce(() => answered);
+    const begun = jest.spyOn(a.hub, 'caughtUp');
     try {
       socket.write(`${get('/nowhere')}${get(`/sup?after=${encodeURIComponent(from)}`)}`);
-      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*retry: \d+\n\n/.test(told) && socket.readableEnded, 10_000);
+      await eventually(() => begun.mock.calls.length > 0);
+      await begun.mock.results[0]!.value;
+      await a.leave(await city());
+      answer();
+      await eventually(() => /^HTTP\/1\.1 404 [^]*HTTP\/1\.1 200 [^]*retry: \d+\n\n/.test(told) && socket.readableEnded);
       expect(told).not.toContain('data:');
     } finally {
       socket.destroy();

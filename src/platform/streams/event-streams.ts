@@ -5,6 +5,7 @@ import { problem, ProblemError } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { newestBefore, placeOf } from '../event-log/epochs.js';
+import { joinedSince } from '../event-log/joins.js';
 import { Failpoints } from '../failpoints/failpoints.js';
 import { whenGone } from '../http/leaving.js';
 import type { Channel } from './channel.js';
@@ -179,7 +180,7 @@ export class EventStreams {
       const named = wanted.get(id);
       wanted.delete(id);
       const isNew = named === undefined && since !== undefined && s.joinedSupervisorSeq >= since;
-      const pos = placeOf(s.ends, named ?? (isNew ? s.joinedSeq : s.head));
+      const pos = placeOf(s.ends, named ?? (isNew ? joinedSince(s, since) : s.head));
       if (named !== undefined) asked.push({ id, name: s.name, pos, newest: newestBefore(s, pos) });
       // What a new one said first may have been dropped, too.
       if ((named !== undefined || isNew) && pos < s.head) old.push({ stream: s, pos });
@@ -236,7 +237,7 @@ export class EventStreams {
     if (rows.length > this.mostMissed) throw missedTooMany(what, this.mostMissed, LIST);
     for (const row of rows) {
       if (wanted.has(row.id) || starts.has(row.id)) continue;
-      const pos = placeOf(row.ends, row.joined_seq);
+      const pos = placeOf(row.ends, joinedSince({ joinedSeq: row.joined_seq, earlier: row.earlier }, since));
       starts.set(row.id, { pos, gone: row, stays: true });
       if (pos < row.head) old.push({ stream: row, pos });
     }

@@ -1,4 +1,5 @@
 import type { EpochEnds } from '../event-log/epochs.js';
+import type { EarlierJoins } from '../event-log/joins.js';
 import type { CitySource } from './city-source.js';
 import type { Lingering } from './lingering.js';
 import type { StreamRow } from './stream-log.repository.js';
@@ -19,6 +20,7 @@ export class StreamState {
   active: boolean;
   joinedSeq: number;
   joinedSupervisorSeq: number;
+  earlier: EarlierJoins;
   position: number;
   readonly ends: EpochEnds;
   readonly groups = new Map<string, CityGroup>();
@@ -32,6 +34,7 @@ export class StreamState {
     this.active = row.active;
     this.joinedSeq = row.joined_seq;
     this.joinedSupervisorSeq = row.joined_supervisor_seq;
+    this.earlier = row.earlier;
     this.position = position;
     this.ends = row.ends;
   }
@@ -43,5 +46,6 @@ export class StreamState {
     this.active = row.active;
     this.joinedSeq = row.joined_seq;
     this.joinedSupervisorSeq = row.joined_supervisor_seq;
+    this.earlier = row.earlier;
   }
 }

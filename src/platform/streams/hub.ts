@@ -3,6 +3,7 @@ import { problem } from '../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../contract/scalars.js';
 import { AppConfig } from '../config/config.js';
 import { placeOf, type EpochEnds } from '../event-log/epochs.js';
+import { joinedSince } from '../event-log/joins.js';
 import { LATELY_MS } from '../event-log/event-log.js';
 import { MovedStreams } from '../event-log/moved.js';
 import { Lifecycle } from '../health/lifecycle.js';
@@ -411,7 +412,8 @@ export class StreamHub implements Feed, OnModuleInit {
     const left = this.left.get(row.id)?.head;
     // Who joined before what is published was learned before it; the heads may be known of longer.
     const since = this.#supervisor?.position ?? Infinity;
-    const joined = row.active || row.joined_supervisor_seq >= since ? row.joined_seq : row.head;
+    const isNew = row.joined_supervisor_seq >= since;
+    const joined = isNew ? joinedSince({ joinedSeq: row.joined_seq, earlier: row.earlier }, since) : row.active ? row.joined_seq : row.head;
     return placeOf(row.ends, Math.max(left ?? joined, row.floor));
   }
 

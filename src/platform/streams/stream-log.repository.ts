@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db, followLog, PgPool, type Epoch } from '../database/database.js';
 import { fitted, fitting, type Fitted } from '../database/page-bytes.js';
 import type { EpochEnds } from '../event-log/epochs.js';
+import type { EarlierJoins } from '../event-log/joins.js';
 import { wireBytes, wireCity, wireText } from '../event-log/wire.js';
 import { PositionSeal } from './position-seal.js';
 import { SharedRead } from './shared-read.js';
@@ -16,6 +17,7 @@ export interface StreamRow {
   readonly active: boolean;
   readonly joined_seq: number;
   readonly joined_supervisor_seq: number;
+  readonly earlier: EarlierJoins;
   readonly ends: EpochEnds;
   /** Of the epoch that the log is in. */
   readonly epoch_id: string;
@@ -158,7 +160,7 @@ export class StreamLogRepository {
   }
 
   async #streams(name: string, where: string, values: unknown[]): Promise<StreamRow[]> {
-    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, epoch_ends::float8[] as ends,
+    const text = `select id, name, head, floor, active, joined_seq, joined_supervisor_seq, earlier_joins::float8[] as earlier, epoch_ends::float8[] as ends,
         (select d.epoch_id from deployment d) as epoch_id
       from event_streams ${where}`;
     return (await this.pool.query<StreamRow>({ name, text, values })).rows;

@@ -75,7 +75,7 @@ describe('a stream of what a service writes', () => {
   const open = async (lastEventId?: string): Promise<Line> => {
     const line = new Line();
     const taker = (await streams.open({} as CityScope, 'board', ANYBODY, { tail: 0 }, lastEventId)) as unknown as StreamTaker;
-    taker.take(new Subscriber(line as unknown as Socket, 60_000, taker.closed));
+    taker.take(new Subscriber(line as unknown as Socket, 60_000, taker.closed), false);
     return line;
   };
   const hear = (): void => signal(new Set([linesTopic(pk)]));

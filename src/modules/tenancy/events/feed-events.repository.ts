@@ -3,6 +3,7 @@ import { sql, type RawBuilder } from 'kysely';
 import { Db } from '../../../platform/database/database.js';
 import { marked, type Room } from '../../../platform/database/page-bytes.js';
 import type { EpochEnds } from '../../../platform/event-log/epochs.js';
+import type { EarlierJoins } from '../../../platform/event-log/joins.js';
 import { taggedEnvelope, wireBytes, wireCity, wireText } from '../../../platform/event-log/wire.js';
 import { saysMore } from '../../../platform/event-log/event-log.js';
 import { ago, matches, type EventFilter } from './event-filter.js';
@@ -16,6 +17,7 @@ export interface FeedStream {
   readonly active: boolean;
   readonly joinedSeq: number;
   readonly joinedSupervisorSeq: number;
+  readonly earlier: EarlierJoins;
   readonly ends: EpochEnds;
   /** Whether it may still have something to say after it has left. */
   readonly lately: boolean;
@@ -44,6 +46,7 @@ export interface FeedPart {
 }
 
 const STREAM = sql`s.id, s.name, s.head, s.floor, s.active, s.joined_seq as "joinedSeq", s.joined_supervisor_seq as "joinedSupervisorSeq",
+  s.earlier_joins::float8[] as earlier,
   s.epoch_ends::float8[] as ends, ${saysMore(sql`s`)} as lately`;
 
 /** Reads the events of all streams upwards from a position of the feed. */

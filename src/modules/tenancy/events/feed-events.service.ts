@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { problem } from '../../../contract/problems.js';
 import { SUPERVISOR_STREAM } from '../../../contract/scalars.js';
 import { distance, lostAfter, newestBefore, placeOf } from '../../../platform/event-log/epochs.js';
+import { joinedSince } from '../../../platform/event-log/joins.js';
 import { roomAfter, wholePage } from '../../../platform/database/page-bytes.js';
 import type { Resolved } from '../../../platform/streams/checkpoints.js';
 import { ahead, formatComposite, isOpaque, missedTooMany, parseComposite } from '../../../platform/streams/cursor.js';
@@ -90,7 +91,7 @@ export class FeedEventsService {
       if (scope.cities !== undefined && stream.name !== SUPERVISOR_STREAM && !scope.cities.includes(stream.name)) continue;
       const position = named(stream);
       const isNew = position === undefined && since !== undefined && stream.joinedSupervisorSeq >= since;
-      const from = position ?? (isNew ? stream.joinedSeq : stream.head);
+      const from = position ?? (isNew ? joinedSince(stream, since) : stream.head);
       // What a new one said first may have been dropped, too.
       assertKept(what, stream, from);
       const pos = placeOf(stream.ends, from);
