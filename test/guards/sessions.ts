@@ -103,8 +103,8 @@ export const SESSIONS: readonly Guard[] = [
   {
     guard: 'What watches an earlier start of a session does not stop the process of a later one.',
     file: 'src/platform/runtime/exec/exec-agent.ts',
-    find: "return latest !== '' && latest !== this.#generation;",
-    replace: 'return false;',
+    find: "if (latest !== '' && latest !== this.#generation) return true;",
+    replace: "if (latest !== '' && latest !== this.#generation && this.#owner === '') return true;",
     test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
     name: 'is not ended by its predecessor',
   },

@@ -22,7 +22,9 @@ export interface ExecTiming {
 
 export const EXEC_TIMING: ExecTiming = { pollMs: 1_000, idlePollMs: 5_000, quietMs: 5_000, patienceMs: 30_000, confirmMs: 10_000 };
 export const WINDOW_LINES = 200;
-/** Says in the runtime's own data which start of its session it is. */
+/** Says in the runtime's own data whose session it is. */
+export const OWNER = 'SVC_SESSION_OWNER';
+/** Says there which start of its session it is. */
 export const GENERATION = 'SVC_SESSION_GENERATION';
 /** Of a script that is to tell once more what the session shows before it ends. */
 const LAST_LOOK_MS = 5_000;
@@ -60,6 +62,7 @@ export class ExecAgent implements RunningAgent {
   #stale: readonly string[] = [];
   /** Set once the script has been told it: until then, whatever runs under the name is to be ended. */
   #generation: string | undefined;
+  #owner = '';
 
   constructor(
     private readonly script: Script,
@@ -77,9 +80,10 @@ export class ExecAgent implements RunningAgent {
    * Notices what the session shows, and when it ends by itself. Scripts may still show what an earlier process of it has said: that is
    * no news. The script has been told the generation.
    */
-  watch(stale: string, generation: string | undefined): void {
+  watch(stale: string, generation: string | undefined, owner: string): void {
     this.#stale = linesOf(stale);
     this.#generation = generation;
+    this.#owner = owner;
     void this.#watch().catch((error: unknown) => this.#unwatched(error));
   }
 
@@ -265,15 +269,13 @@ export class ExecAgent implements RunningAgent {
     this.events.end({ code: null, signal: null, cause: 'crashed', stderrTail });
   }
 
-  /**
-   * Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it.
-   *
-   * @throws OperationFailed when there is no script to say it
-   */
+  /** Whether the name is a later start's by now, or another session's: what runs there stays. @throws OperationFailed when nobody can say it */
   async #isSucceeded(): Promise<boolean> {
     if (this.#generation === undefined) return false;
     const latest = await this.script.getMeta(GENERATION);
-    return latest !== '' && latest !== this.#generation;
+    if (latest !== '' && latest !== this.#generation) return true;
+    const owner = await this.script.getMeta(OWNER);
+    return owner !== '' && owner !== this.#owner;
   }
 
   async #gone(): Promise<boolean> {

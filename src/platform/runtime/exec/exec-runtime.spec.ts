@@ -476,6 +476,28 @@ describe('a start', () => {
     expect(await file('s1/meta-SVC_SESSION_GENERATION')).toBe('3');
   });
 
+  it('is not ended by the session of another city that had the name before, and whose process has died', async () => {
+    const first = await start({}, undefined, unwatched);
+    await ended(Number(await file('s1/pid')));
+    const other = await start({ env: { ...spec().env, SVC_CITY: 'other' } }, undefined, unwatched);
+    const pid = Number(await file('s1/pid'));
+    expect(await first.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await birthOf(pid)).toBeDefined();
+    expect(await other.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('ends what runs under the name that a release before gave it, unless that is of somebody else', async () => {
+    await start({}, undefined, unwatched);
+    const before = Number(await file('s1/pid'));
+    const others = { ...generation(2), name: 's1-2', formerName: 's1' };
+    const other = await start({ ...others, env: { ...spec().env, SVC_CITY: 'other' } }, undefined, unwatched);
+    expect(await birthOf(before)).toBeDefined();
+    await other.stop({ hard: true });
+    await start(others, undefined, unwatched);
+    expect(await birthOf(before)).toBeUndefined();
+    expect(Number(await file('s1-2/pid'))).not.toBe(before);
+  });
+
   it('is not ended by its predecessor when there is no script for the moment in which that asks whose session it is', async () => {
     const first = await start(generation(1), undefined, unwatched);
     const second = await start(generation(2), undefined, unwatched);
