@@ -304,6 +304,22 @@ export const RUNTIME: readonly Guard[] = [
     name: 'ends what runs under the name',
   },
   {
+    guard: 'A look of a script that fails does not end its session.',
+    file: 'src/platform/runtime/exec/exec-agent.ts',
+    find: '        await this.#look();\n        this.#part(`turn-',
+    replace: '        await this.#seen();\n        this.#part(`turn-',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'is given a prompt also when a look before it fails',
+  },
+  {
+    guard: 'A turn of a script that nobody can look at ends.',
+    file: 'src/platform/runtime/exec/exec-agent.ts',
+    find: 'if (changed === true || latest',
+    replace: 'if (changed !== false || latest',
+    test: 'src/platform/runtime/exec/exec-runtime.spec.ts',
+    name: 'ends a turn of which nobody can see anything',
+  },
+  {
     guard: 'A script that is there but does not answer for a moment ends no session for good.',
     file: 'src/platform/runtime/exec/exec-runtime.ts',
     find: "return untold !== undefined && isMissing(untold) ? 'not_found' : 'died';",

@@ -14,7 +14,7 @@ export interface ExecTiming {
   readonly idlePollMs: number;
   /** A turn has ended when nothing has changed for so long; */
   readonly quietMs: number;
-  /** for longer when nothing has changed since it began: the agent may be thinking. */
+  /** for longer when nothing has changed since it began, as the agent may be thinking, and while nobody can look. */
   readonly patienceMs: number;
   /** For the script to confirm that a session is gone. */
   readonly confirmMs: number;
@@ -99,7 +99,7 @@ export class ExecAgent implements RunningAgent {
     let accepted = false;
     try {
       if (!this.#over.signal.aborted) {
-        await this.#seen();
+        await this.#look();
         this.#part(`turn-${this.#turns}`);
         await this.#deliver(text);
         accepted = true;
@@ -199,20 +199,21 @@ export class ExecAgent implements RunningAgent {
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session ended in the middle of a turn');
       const changed = await this.#look();
       const latest = await this.script.lastActivity();
-      if (changed || latest !== activity) {
+      if (changed === true || latest !== activity) {
         activity = latest;
         quietSince = this.clock.monotonic();
         moved = true;
       }
-      if (this.clock.monotonic() - quietSince < (moved || turn.cancelled ? quietMs : patienceMs)) continue;
+      const isSeen = moved && changed !== undefined;
+      if (this.clock.monotonic() - quietSince < (isSeen || turn.cancelled ? quietMs : patienceMs)) continue;
       // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.
       if (!(await this.#gone())) return;
     }
   }
 
-  /** A look that fails says nothing: neither that something has changed nor that nothing has. */
-  async #look(timeoutMs?: number): Promise<boolean> {
-    return this.#seen(timeoutMs).catch(() => true);
+  /** A look that fails says nothing, neither that something has changed nor that nothing has: undefined. */
+  async #look(timeoutMs?: number): Promise<boolean | undefined> {
+    return this.#seen(timeoutMs).catch(() => undefined);
   }
 
   /** Whether anything has changed. Looks come one after the other. */

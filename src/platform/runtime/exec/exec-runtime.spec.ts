@@ -314,11 +314,32 @@ describe('a session that a script runs', () => {
     const agent = await start();
     await flag('fail-is-running');
     await flag('fail-peek');
-    const turn = agent.prompt('one', () => undefined);
-    await expect(turn).rejects.toMatchObject({ message: 'peek: peek does not work' });
+    let accepted = 0;
+    // It was told the prompt, and ends the turn, though nobody could see it.
+    expect(await agent.prompt('one', () => accepted++)).toEqual({ stopReason: 'end_turn' });
+    expect(accepted).toBe(1);
     await rm(path.join(state, 'fail-is-running'));
     await rm(path.join(state, 'fail-peek'));
     expect(await agent.prompt('two', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('ends a turn of which nobody can see anything', async () => {
+    let looks = 0;
+    const clock = new AgentClock(async () => {
+      if (++looks === 60) await rm(path.join(state, 'fail-peek'));
+    });
+    const agent = await start({}, undefined, unwatched, clock);
+    await flag('fail-peek');
+    expect(await agent.prompt('one', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    expect(await readdir(state)).toContain('fail-peek');
+  });
+
+  it('is given a prompt also when a look before it fails', async () => {
+    const agent = await start({}, undefined, unwatched);
+    await flag('fail-peek');
+    const turn = agent.prompt('one', () => void rm(path.join(state, 'fail-peek')));
+    expect(await turn).toEqual({ stopReason: 'end_turn' });
+    expect(listen(agent).text()).toContain('echo: one');
   });
 
   // Guard: a look that fails where nobody waits for it ends the whole worker.
