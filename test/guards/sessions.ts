@@ -1216,6 +1216,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'settings of their rigs',
   },
   {
+    guard: 'A page of a transcript counts what its entries say beside their words.',
+    file: 'src/modules/sessions/transcripts/entry-row.ts',
+    find: '300 + ${names} + ',
+    replace: '300 + 0 * (${names}) + ',
+    test: 'src/modules/sessions/transcripts/transcripts.db-spec.ts',
+    name: 'by what entries say beside their words',
+  },
+  {
     guard: 'An agent is found by its name without going over all of them.',
     file: 'src/modules/sessions/agents/agent-members.ts',
     find: 'const agent = known.byName.get(wanted);',
