@@ -241,6 +241,14 @@ export const RUNTIME: readonly Guard[] = [
     name: 'of a conversation end the start where they are too long',
   },
   {
+    guard: 'What a turn costs is not told where nobody knows what the conversation had cost before.',
+    file: `${ACP}/updates.ts`,
+    find: "if (cost?.currency === 'USD') this.#cost = cost.amount;",
+    replace: "if (cost?.currency === 'USD') this.#costBefore ??= this.#cost = cost.amount;",
+    test: `${ACP}/updates.spec.ts`,
+    name: 'is unknown in the first turn',
+  },
+  {
     guard: 'Options that nobody could choose from are left out.',
     file: `${ACP}/options.ts`,
     find: 'config !== undefined && sizeOf(config) <= OPTIONS_BYTES',
