@@ -1224,6 +1224,21 @@ export const SESSIONS: readonly Guard[] = [
     name: 'by what entries say beside their words',
   },
   {
+    guard: 'Two messages of one turn are not read as one.',
+    file: 'src/modules/sessions/transcripts/conversation.ts',
+    find: '!entry.id.endsWith(BEGINS)',
+    replace: '!entry.id.endsWith(`${BEGINS}.`)',
+    test: 'src/modules/sessions/transcripts/conversation.spec.ts',
+  },
+  {
+    guard: 'Another message of an agent is recorded as such.',
+    file: 'src/modules/runners/runners/recorder.ts',
+    find: "${begins ? BEGINS : ''}",
+    replace: "${begins ? '' : BEGINS.slice(2)}",
+    test: 'src/modules/runners/runners/recorder.spec.ts',
+    name: 'begins another entry for another kind',
+  },
+  {
     guard: 'An agent is found by its name without going over all of them.',
     file: 'src/modules/sessions/agents/agent-members.ts',
     find: 'const agent = known.byName.get(wanted);',
