@@ -25,6 +25,8 @@ export const MAX_UNANSWERED = 1_024;
 export const OPTIONS_BYTES = 256 * 1024;
 /** Characters of an id that an agent gives; a longer one is known by its hash. */
 export const ID_CHARACTERS = 200;
+/** Characters of the id of a conversation: each frame of its stream says it, and the agent is told it again as it is. */
+export const SESSION_KEY_CHARACTERS = 1_024;
 /** US dollars that an agent may say it has cost, beyond what anybody pays: sums of such costs stay finite. */
 export const MAX_COST_USD = 1e9;
 
@@ -48,6 +50,11 @@ export function cutTexts(value: unknown): unknown {
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, cutTexts(member)]));
   return value;
+}
+
+/** The beginning of a name that an agent gives to something, such as its model: every entry says it. */
+export function shortName(name: string): string {
+  return name.slice(0, ID_CHARACTERS).toWellFormed();
 }
 
 export function shortId(id: string): string {

@@ -60,6 +60,8 @@ export interface StartSpec extends Program {
   readonly readyDelayMs?: number | undefined;
   /** exec: the name that the script knows the session by, and the rest of its start document. */
   readonly name?: string | undefined;
+  /** exec: by which an earlier release knew it; what is left there of it is ended before. */
+  readonly formerName?: string | undefined;
   readonly document?: Readonly<Record<string, unknown>>;
 }
 

@@ -79,7 +79,7 @@ describe('a recorder', () => {
     expect(log.entries.map((e) => [e.entryId, e.kind, e.turn, textOf(e)])).toEqual([
       ['3.1', 'thought', 0, 'hm'],
       ['3.2', 'message', 0, 'a'],
-      ['3.3', 'message', 0, 'b'],
+      ['3.3.m', 'message', 0, 'b'],
       ['3.e.call', 'tool', 0, ''],
       ['3.4', 'message', 0, 'c'],
       ['3.5', 'message', 2, 'd'],

@@ -1,7 +1,7 @@
 import { retrying } from '../../../platform/database/retrying.js';
 import { shortId } from '../../../platform/runtime/limits.js';
 import type { RuntimeEvent, TurnUsage } from '../../../platform/runtime/port.js';
-import type { EntryWrite, LogWrite } from '../../sessions/transcripts/entries.js';
+import { BEGINS, type EntryWrite, type LogWrite } from '../../sessions/transcripts/entries.js';
 import { Allowance } from './allowance.js';
 import { boundedEntry } from './bounded-entry.js';
 
@@ -70,6 +70,8 @@ export class Recorder {
   #head: Pick<LogWrite, 'model' | 'contextUsed' | 'contextWindow'> | undefined;
   #open: OpenText | undefined;
   #count = 0;
+  /** The last message, and the last thought, whose text was told, where the agent gives them ids. */
+  readonly #said = { message: undefined as string | undefined, thought: undefined as string | undefined };
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #wroteAt = -Infinity;
@@ -177,7 +179,10 @@ export class Recorder {
     const goesOn = open?.kind === kind && open.turn === this.turn && open.messageId === messageId;
     if (goesOn && (model === undefined || open.model === model)) return open;
     this.closeText();
-    const id = `${this.facts.generation}.${++this.#count}`;
+    // Parts of one message are joined where it is read as a conversation; the same turn may have several.
+    const begins = messageId !== this.#said[kind];
+    this.#said[kind] = messageId;
+    const id = `${this.facts.generation}.${++this.#count}${begins ? BEGINS : ''}`;
     return (this.#open = { id, kind, model, messageId, turn: this.turn, text: '', bytes: 0 });
   }
 

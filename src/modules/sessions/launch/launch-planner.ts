@@ -25,6 +25,7 @@ import { putsOff } from './passing.js';
 import { configDirectory, preparationOf, preparedFor } from './preparation.js';
 import { promptOf } from './prompt.js';
 import { scriptDocument } from './script-document.js';
+import { scriptName } from './script-name.js';
 import { SessionSandboxes } from './session-sandbox.js';
 import { startupMs } from './startup.js';
 import { execScript, templateOf } from './template.js';
@@ -111,7 +112,8 @@ export class LaunchPlanner {
             command: scriptPath(script, directories.city),
             args: [],
             ...common,
-            name: row.session_name,
+            name: scriptName(row, city.name, deployment),
+            formerName: row.session_name,
             document: await scriptDocument(template, command, common, prepared, places),
           };
     if (script !== undefined) await this.sandboxes.checkScript(spec.command, networkOf(config, template));

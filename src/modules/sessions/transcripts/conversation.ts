@@ -1,5 +1,6 @@
 import type { OutputTurn } from '../../../contract/transcripts.schemas.js';
 import type { Block } from '../../../platform/runtime/port.js';
+import { BEGINS } from './entries.js';
 import type { EntryRow } from './entry-row.js';
 
 /** What of a tool's result a conversation shows, in characters. */
@@ -47,7 +48,7 @@ export function conversation(entries: readonly EntryRow[], thinking: boolean): O
   return turns;
 }
 
-/** What a runtime gave as an entry, such as some lines of a screen, is nobody's continuation. */
+/** What a runtime gave as an entry, such as some lines of a screen, is nobody's continuation; nor is the beginning of another message. */
 const WHOLE = /^\d+\.e\./;
 
 function goesOn(before: EntryRow, entry: EntryRow): boolean {
@@ -58,7 +59,8 @@ function goesOn(before: EntryRow, entry: EntryRow): boolean {
     before.role === entry.role &&
     before.turn === entry.turn &&
     before.generation === entry.generation &&
-    !WHOLE.test(entry.id)
+    !WHOLE.test(entry.id) &&
+    !entry.id.endsWith(BEGINS)
   );
 }
 

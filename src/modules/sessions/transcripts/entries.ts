@@ -1,8 +1,11 @@
 import type { Block, EntryKind, EntryRole, EntryStatus } from '../../../platform/runtime/port.js';
 
+/** Ends the id of an entry that begins another message, or thought, than the one of its process before it. */
+export const BEGINS = '.m';
+
 /** One entry as the runner records it; the same id again replaces what was there and keeps its place. */
 export interface EntryWrite {
-  /** Unique in the session for ever: `<generation>.<n>` for what a process said. */
+  /** Unique in the session for ever: `<generation>.<n>` for what a process said, with `BEGINS` where that is another message. */
   readonly entryId: string;
   readonly kind: EntryKind;
   readonly role: EntryRole;

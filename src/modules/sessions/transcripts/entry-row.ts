@@ -44,7 +44,8 @@ export function entriesWithin(
   const room = { rows: sql.lit(Number.MAX_SAFE_INTEGER), bytes: sql.lit(bytes), first: sql.lit(true) };
   const of = (size: (column: RawBuilder<unknown>) => RawBuilder<number>): RawBuilder<number> => {
     const raw = sql<number>`coalesce(${size(sql`e.raw`)}, 0)`;
-    return sql<number>`300 + ${size(sql`e.blocks`)} + ${withRaw ? raw : sql<number>`case when e.kind = 'system' then ${raw} else 0 end`}`;
+    const names = sql`coalesce(${size(sql`e.model`)}, 0) + coalesce(${size(sql`e.parent_tool_use_id`)}, 0) + ${size(sql`e.entry_id`)}`;
+    return sql<number>`300 + ${names} + ${size(sql`e.blocks`)} + ${withRaw ? raw : sql<number>`case when e.kind = 'system' then ${raw} else 0 end`}`;
   };
   const stored = sql`select e.*, ${of((column) => sql`pg_column_size(${column})`)} as bytes from (${entries}) e`;
   const small = sql`select e.* from (${marked(stored, order, room, 'is_small')}) e where e.is_small`;

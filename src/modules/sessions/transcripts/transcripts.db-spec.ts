@@ -112,6 +112,16 @@ describe('transcripts', () => {
     expect(page.ids.length).toBeLessThan(150);
   });
 
+  it('stops an answer that grows too large by what entries say beside their words', async () => {
+    const s = await session();
+    await sql`insert into session_entries (session_pk, seq, rev, entry_id, epoch, generation, turn, kind, role, status, blocks, model)
+      select ${s.pk}, n, n, '1.' || n, 1, 1, 1, 'message', 'assistant', 'final', '[{"type": "text", "text": "short"}]', repeat('m', 200000)
+      from generate_series(1, 20) n`.execute(fixture.db);
+    const page = await ids(s);
+    expect(page.pagination.has_older_messages).toBe(true);
+    expect(page.ids).toHaveLength(10);
+  });
+
   it('tells sub-agents by the tools that started them', async () => {
     const s = await session();
     const sub = (id: string, parent: string) => said(id, id, { parentToolUseId: parent });

@@ -7,13 +7,14 @@ import {
   MAX_QUESTIONS,
   MAX_TOOLS,
   OPTIONS_BYTES,
+  SESSION_KEY_CHARACTERS,
   QUESTION_BYTES,
   sizeOf,
   TEXT_CHARACTERS,
   TOOLS_BYTES,
 } from '../limits.js';
 import type { RuntimeEvent } from '../port.js';
-import { accepted, endAll, failed, start } from '../testing/acp-agents.js';
+import { accepted, endAll, failed, failureOf, start } from '../testing/acp-agents.js';
 import { readEvents, scripted } from '../testing/scripted-agent.js';
 import { MAX_MEMBERS, measured } from './measure.js';
 import { LiveOptions } from './options.js';
@@ -169,6 +170,33 @@ describe('titles and options', () => {
     live.modeIs('b'.repeat(201));
     live.opened(undefined, { currentModeId: 'x'.repeat(OPTIONS_BYTES), availableModes: [] });
     expect(live.current('permission_mode')).toBe('a');
+  });
+});
+
+describe('names', () => {
+  // Guard: each entry says its model, each frame the id of its conversation.
+  it('of a model are cut', () => {
+    live.opened([{ id: 'm', category: 'model', currentValue: `${'x'.repeat(199)}😀y` }], undefined);
+    see('agent_message_chunk', { content: { type: 'text', text: 'a' } });
+    see('usage_update', { used: 1 });
+    const cut = `${'x'.repeat(199)}\ufffd`;
+    expect(told).toMatchObject([{ event: { type: 'text', model: cut } }, { event: { type: 'usage', usage: { model: cut } } }]);
+  });
+
+  it('of the agent and its version are cut', async () => {
+    const on = `{ initialize: () => ({ protocolVersion: 1, agentInfo: { name: 'n'.repeat(1e6), version: 'v'.repeat(1e6) } }) }`;
+    const { capabilities } = await start(await scripted(on));
+    expect(capabilities.agent).toEqual({ name: 'n'.repeat(200), version: 'v'.repeat(200) });
+    const odd = await start(await scripted(`{ initialize: () => ({ protocolVersion: 1, agentInfo: { name: 7 } }) }`));
+    expect(odd.capabilities.agent).toEqual({});
+  });
+
+  it('of a conversation end the start where they are too long', async () => {
+    const opens = (length: number): string => `{ 'session/new': () => ({ sessionId: 's'.repeat(${length}) }) }`;
+    const agent = await start(await scripted(opens(SESSION_KEY_CHARACTERS)));
+    expect(agent.sessionKey).toHaveLength(SESSION_KEY_CHARACTERS);
+    const { failure, message } = await failureOf(await scripted(opens(SESSION_KEY_CHARACTERS + 1)));
+    expect([failure, message]).toEqual(['protocol', 'it opened a conversation with an id of 1025 characters']);
   });
 });
 

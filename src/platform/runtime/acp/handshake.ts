@@ -1,11 +1,11 @@
 import { PROTOCOL_VERSION, RequestError, type AgentRequestParamsByMethod, type InitializeResponse } from '@agentclientprotocol/sdk';
 import { failureOf } from '../failures.js';
-import { OPTIONS_BYTES, sizeOf } from '../limits.js';
+import { OPTIONS_BYTES, SESSION_KEY_CHARACTERS, sizeOf } from '../limits.js';
 import { StartError, type StartSpec } from '../port.js';
 import { printable } from '../printable.js';
 import type { AcpAgent, Introduction } from './acp-agent.js';
 import { AUTH_REQUIRED, wordsOf } from './errors.js';
-import { Opened } from './schemas.js';
+import { AgentInfo, Opened } from './schemas.js';
 
 type McpServers = AgentRequestParamsByMethod['session/new']['mcpServers'];
 
@@ -55,6 +55,8 @@ async function open(agent: AcpAgent, spec: StartSpec, greeting: InitializeRespon
     await authenticated(agent, spec, greeting, () => agent.connection.agent.request('session/new', place)),
   );
   if (sessionId === undefined) throw new StartError('protocol', 'it opened a conversation without an id');
+  if (sessionId.length > SESSION_KEY_CHARACTERS)
+    throw new StartError('protocol', `it opened a conversation with an id of ${sessionId.length} characters`);
   return { sessionKey: sessionId, continued: 'new' };
 }
 
@@ -159,12 +161,13 @@ function isOffered(capability: unknown): boolean {
 
 function capabilitiesOf({ agentCapabilities = {}, agentInfo }: InitializeResponse): Introduction['capabilities'] {
   const { loadSession = false, sessionCapabilities } = agentCapabilities;
+  const { data: agent } = AgentInfo.safeParse(agentInfo);
   return {
     resume: loadSession || isOffered(sessionCapabilities?.resume),
     interactions: true,
     interrupt: true,
     ...(sizeOf(agentCapabilities) > OPTIONS_BYTES ? {} : { protocol: agentCapabilities }),
-    ...(agentInfo === undefined || agentInfo === null ? {} : { agent: { name: agentInfo.name, version: agentInfo.version } }),
+    ...(agent === undefined ? {} : { agent }),
   };
 }
 

@@ -1,4 +1,4 @@
-import { ID_CHARACTERS, OPTIONS_BYTES, sizeOf } from '../limits.js';
+import { ID_CHARACTERS, OPTIONS_BYTES, shortName, sizeOf } from '../limits.js';
 import type { RuntimeOption } from '../port.js';
 import type { ConfigOptions, Modes } from './schemas.js';
 
@@ -50,7 +50,8 @@ export class LiveOptions {
   }
 
   current(key: string): string | undefined {
-    return this.list().find((option) => option.key === key)?.current;
+    const current = this.list().find((option) => option.key === key)?.current;
+    return current === undefined ? undefined : shortName(current);
   }
 
   /** What has to be asked of the agent; undefined when it does not offer this. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storableText } from '../../../contract/storable.js';
-import { MAX_COST_USD, shortId } from '../limits.js';
+import { MAX_COST_USD, shortId, shortName } from '../limits.js';
 
 /**
  * What is read of an agent's messages, as little of it as is needed: agents of other versions add members and kinds, and
@@ -31,7 +31,7 @@ export const ContentBlock = z.looseObject({
 });
 export type ContentBlock = z.output<typeof ContentBlock>;
 
-export const Chunk = z.object({ content: ContentBlock, messageId: maybe(text), _meta: maybe(meta) });
+export const Chunk = z.object({ content: ContentBlock, messageId: maybe(id), _meta: maybe(meta) });
 
 export const ToolContent = z.looseObject({
   type: text,
@@ -80,6 +80,10 @@ export type ConfigOptions = z.output<typeof ConfigOptions>;
 
 export const Modes = z.object({ currentModeId: text, availableModes: list(z.looseObject({ id: text, name: maybe(text) })) });
 export type Modes = z.output<typeof Modes>;
+
+/** Who the agent says that it is. */
+const name = text.transform(shortName);
+export const AgentInfo = z.object({ name: maybe(name), version: maybe(name) });
 
 /** What the three ways to a conversation answer. */
 export const Opened = z.object({ sessionId: maybe(text), configOptions: maybe(ConfigOptions), modes: maybe(Modes) });

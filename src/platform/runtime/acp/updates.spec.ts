@@ -240,11 +240,22 @@ describe('what it costs', () => {
     expect(told[0]).toMatchObject({ usage: { contextUsed: 5, contextWindow: 10 } });
   });
 
-  it('begins at the first figure where a conversation goes on, and is unknown in other money', () => {
+  // Guard: the first turn after a resume would be free, and its price would not count either.
+  it('is unknown in the first turn of a conversation that goes on, and in other money', () => {
     usage(7, 'EUR');
     usage(7);
     usage(8);
-    expect(costs()).toEqual([undefined, 0, 1]);
+    updates.beginTurn();
+    usage(8.5);
+    expect(costs()).toEqual([undefined, undefined, undefined, 0.5]);
+  });
+
+  it('is known in the first turn where the agent has said before what the conversation had cost', () => {
+    updates = new Updates(live, (event) => told.push(event));
+    usage(7);
+    updates.beginTurn();
+    usage(8);
+    expect(costs()).toEqual([undefined, 1]);
   });
 
   // Guard: costs of agents have a limit.

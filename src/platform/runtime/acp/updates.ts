@@ -52,7 +52,7 @@ export class Updates {
     for (const tool of this.#tools.open()) this.tell(tool.entry('final'), tool.bytes);
   }
 
-  /** A conversation that is new has cost nothing; what an old one had cost only the first figure tells. */
+  /** A conversation that is new has cost nothing. Of an old one nobody knows what it had cost before its first figure, nor what the turn of that costs. */
   costsFromZero(): void {
     this.#costBefore = 0;
   }
@@ -103,11 +103,9 @@ export class Updates {
       );
     }),
     usage_update: reads(UsageUpdate, ({ used, size, cost }) => {
-      if (cost?.currency === 'USD') {
-        this.#costBefore ??= cost.amount;
-        this.#cost = cost.amount;
-      }
-      const own = this.#cost === undefined ? {} : { costUsd: Math.max(0, this.#cost - this.#costBefore!) };
+      if (cost?.currency === 'USD') this.#cost = cost.amount;
+      const [now, before] = [this.#cost, this.#costBefore];
+      const own = now === undefined || before === undefined ? {} : { costUsd: Math.max(0, now - before) };
       this.tell({ type: 'usage', usage: { model: this.options.current('model'), contextUsed: used, contextWindow: size, ...own } });
     }),
     session_info_update: ({ title }, bytes) => {

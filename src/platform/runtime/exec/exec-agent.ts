@@ -14,7 +14,7 @@ export interface ExecTiming {
   readonly idlePollMs: number;
   /** A turn has ended when nothing has changed for so long; */
   readonly quietMs: number;
-  /** for longer when nothing has changed since it began: the agent may be thinking. */
+  /** for longer when nothing has changed since it began, as the agent may be thinking, and while nobody can look. */
   readonly patienceMs: number;
   /** For the script to confirm that a session is gone. */
   readonly confirmMs: number;
@@ -22,7 +22,9 @@ export interface ExecTiming {
 
 export const EXEC_TIMING: ExecTiming = { pollMs: 1_000, idlePollMs: 5_000, quietMs: 5_000, patienceMs: 30_000, confirmMs: 10_000 };
 export const WINDOW_LINES = 200;
-/** Says in the runtime's own data which start of its session it is. */
+/** Says in the runtime's own data whose session it is. */
+export const OWNER = 'SVC_SESSION_OWNER';
+/** Says there which start of its session it is. */
 export const GENERATION = 'SVC_SESSION_GENERATION';
 /** Of a script that is to tell once more what the session shows before it ends. */
 const LAST_LOOK_MS = 5_000;
@@ -60,6 +62,7 @@ export class ExecAgent implements RunningAgent {
   #stale: readonly string[] = [];
   /** Set once the script has been told it: until then, whatever runs under the name is to be ended. */
   #generation: string | undefined;
+  #owner = '';
 
   constructor(
     private readonly script: Script,
@@ -77,9 +80,10 @@ export class ExecAgent implements RunningAgent {
    * Notices what the session shows, and when it ends by itself. Scripts may still show what an earlier process of it has said: that is
    * no news. The script has been told the generation.
    */
-  watch(stale: string, generation: string | undefined): void {
+  watch(stale: string, generation: string | undefined, owner: string): void {
     this.#stale = linesOf(stale);
     this.#generation = generation;
+    this.#owner = owner;
     void this.#watch().catch((error: unknown) => this.#unwatched(error));
   }
 
@@ -95,7 +99,7 @@ export class ExecAgent implements RunningAgent {
     let accepted = false;
     try {
       if (!this.#over.signal.aborted) {
-        await this.#seen();
+        await this.#look();
         this.#part(`turn-${this.#turns}`);
         await this.#deliver(text);
         accepted = true;
@@ -195,20 +199,21 @@ export class ExecAgent implements RunningAgent {
       if (this.#over.signal.aborted) throw new PromptError('died', 'the session ended in the middle of a turn');
       const changed = await this.#look();
       const latest = await this.script.lastActivity();
-      if (changed || latest !== activity) {
+      if (changed === true || latest !== activity) {
         activity = latest;
         quietSince = this.clock.monotonic();
         moved = true;
       }
-      if (this.clock.monotonic() - quietSince < (moved || turn.cancelled ? quietMs : patienceMs)) continue;
+      const isSeen = moved && changed !== undefined;
+      if (this.clock.monotonic() - quietSince < (isSeen || turn.cancelled ? quietMs : patienceMs)) continue;
       // What has died is quiet, too: then the turn waits for the watch to find the same, or to find otherwise.
       if (!(await this.#gone())) return;
     }
   }
 
-  /** A look that fails says nothing: neither that something has changed nor that nothing has. */
-  async #look(timeoutMs?: number): Promise<boolean> {
-    return this.#seen(timeoutMs).catch(() => true);
+  /** A look that fails says nothing, neither that something has changed nor that nothing has: undefined. */
+  async #look(timeoutMs?: number): Promise<boolean | undefined> {
+    return this.#seen(timeoutMs).catch(() => undefined);
   }
 
   /** Whether anything has changed. Looks come one after the other. */
@@ -265,15 +270,13 @@ export class ExecAgent implements RunningAgent {
     this.events.end({ code: null, signal: null, cause: 'crashed', stderrTail });
   }
 
-  /**
-   * Whether the name is a later start's by now, which has ended this one: what runs there must not be stopped for it.
-   *
-   * @throws OperationFailed when there is no script to say it
-   */
+  /** Whether the name is a later start's by now, or another session's: what runs there stays. @throws OperationFailed when nobody can say it */
   async #isSucceeded(): Promise<boolean> {
     if (this.#generation === undefined) return false;
     const latest = await this.script.getMeta(GENERATION);
-    return latest !== '' && latest !== this.#generation;
+    if (latest !== '' && latest !== this.#generation) return true;
+    const owner = await this.script.getMeta(OWNER);
+    return owner !== '' && owner !== this.#owner;
   }
 
   async #gone(): Promise<boolean> {

@@ -314,11 +314,32 @@ describe('a session that a script runs', () => {
     const agent = await start();
     await flag('fail-is-running');
     await flag('fail-peek');
-    const turn = agent.prompt('one', () => undefined);
-    await expect(turn).rejects.toMatchObject({ message: 'peek: peek does not work' });
+    let accepted = 0;
+    // It was told the prompt, and ends the turn, though nobody could see it.
+    expect(await agent.prompt('one', () => accepted++)).toEqual({ stopReason: 'end_turn' });
+    expect(accepted).toBe(1);
     await rm(path.join(state, 'fail-is-running'));
     await rm(path.join(state, 'fail-peek'));
     expect(await agent.prompt('two', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('ends a turn of which nobody can see anything', async () => {
+    let looks = 0;
+    const clock = new AgentClock(async () => {
+      if (++looks === 60) await rm(path.join(state, 'fail-peek'));
+    });
+    const agent = await start({}, undefined, unwatched, clock);
+    await flag('fail-peek');
+    expect(await agent.prompt('one', () => undefined)).toEqual({ stopReason: 'end_turn' });
+    expect(await readdir(state)).toContain('fail-peek');
+  });
+
+  it('is given a prompt also when a look before it fails', async () => {
+    const agent = await start({}, undefined, unwatched);
+    await flag('fail-peek');
+    const turn = agent.prompt('one', () => void rm(path.join(state, 'fail-peek')));
+    expect(await turn).toEqual({ stopReason: 'end_turn' });
+    expect(listen(agent).text()).toContain('echo: one');
   });
 
   // Guard: a look that fails where nobody waits for it ends the whole worker.
@@ -474,6 +495,28 @@ describe('a start', () => {
     expect(['stopped', 'crashed']).toContain((await second.stop({ hard: true })).cause);
     expect(await third.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
     expect(await file('s1/meta-SVC_SESSION_GENERATION')).toBe('3');
+  });
+
+  it('is not ended by the session of another city that had the name before, and whose process has died', async () => {
+    const first = await start({}, undefined, unwatched);
+    await ended(Number(await file('s1/pid')));
+    const other = await start({ env: { ...spec().env, SVC_CITY: 'other' } }, undefined, unwatched);
+    const pid = Number(await file('s1/pid'));
+    expect(await first.stop({ hard: true })).toMatchObject({ cause: 'stopped' });
+    expect(await birthOf(pid)).toBeDefined();
+    expect(await other.prompt('still here', () => undefined)).toEqual({ stopReason: 'end_turn' });
+  });
+
+  it('ends what runs under the name that a release before gave it, unless that is of somebody else', async () => {
+    await start({}, undefined, unwatched);
+    const before = Number(await file('s1/pid'));
+    const others = { ...generation(2), name: 's1-2', formerName: 's1' };
+    const other = await start({ ...others, env: { ...spec().env, SVC_CITY: 'other' } }, undefined, unwatched);
+    expect(await birthOf(before)).toBeDefined();
+    await other.stop({ hard: true });
+    await start(others, undefined, unwatched);
+    expect(await birthOf(before)).toBeUndefined();
+    expect(Number(await file('s1-2/pid'))).not.toBe(before);
   });
 
   it('is not ended by its predecessor when there is no script for the moment in which that asks whose session it is', async () => {

@@ -1,14 +1,12 @@
 import path from 'node:path';
 import { Clock } from '../../time/clock.js';
 import { StartError, type AgentRuntime, type RunningAgent, type StartSpec } from '../port.js';
-import { EXEC_TIMING, ExecAgent, GENERATION, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
+import { EXEC_TIMING, ExecAgent, GENERATION, OWNER, WINDOW_LINES, type ExecTiming } from './exec-agent.js';
 import { isMissing, OperationFailed, Script, START_MS } from './script.js';
 
 const PROTOCOL = 0;
 /** They mark processes of the agent. A server that the script starts for many sessions must not be taken for one of them. */
 const MARKERS = ['SVC_DEPLOYMENT', 'SVC_CITY', 'SVC_SESSION_ID', 'SVC_GENERATION'] as const;
-/** Says in the runtime's own data whose session it is. */
-const OWNER = 'SVC_SESSION_OWNER';
 
 /**
  * Sessions that a script runs, wherever that is. `StartSpec.command` is the script, `name` has to be unique for all
@@ -26,15 +24,17 @@ export class ExecRuntime implements AgentRuntime {
   }
 
   async start(spec: StartSpec, signal: AbortSignal): Promise<RunningAgent> {
-    const script = new Script({ command: locate(spec), args: spec.args, env: withoutMarkers(spec.env), name: nameOf(spec) });
+    const known = { command: locate(spec), args: spec.args, env: withoutMarkers(spec.env) };
+    const script = new Script({ ...known, name: nameOf(spec) });
     const limit = AbortSignal.any([signal, AbortSignal.timeout(Math.min(spec.timeoutMs, START_MS))]);
     const capabilities = await handshake(script, limit, signal);
+    if (spec.formerName !== undefined) await this.#clear(new Script({ ...known, name: spec.formerName }), spec, signal, true);
     await this.#clear(script, spec, signal);
     const agent = new ExecAgent(script, capabilities, processNames(spec), isOneShot(spec), this.#timing, this.clock);
     try {
       const { code, stdout: stale } = await script.run('peek', { args: [String(WINDOW_LINES)], signal: limit });
       await this.#start(script, spec, limit, signal);
-      agent.watch(code === 0 ? stale : '', spec.env.SVC_GENERATION);
+      agent.watch(code === 0 ? stale : '', spec.env.SVC_GENERATION, ownerOf(spec));
       return agent;
     } catch (error) {
       await agent.stop({ hard: true }).catch((cause: unknown) => {
@@ -66,8 +66,11 @@ export class ExecRuntime implements AgentRuntime {
     if (limit.aborted) throw stopped(signal);
   }
 
-  /** What an earlier process left under the name is ended; a session of somebody else is not touched. */
-  async #clear(script: Script, spec: StartSpec, signal: AbortSignal): Promise<void> {
+  /**
+   * What an earlier process left under the name is ended; a session of somebody else is not touched. Under a name that is `shared` only
+   * what says that it is this session's is ended, and somebody else's stands in nobody's way.
+   */
+  async #clear(script: Script, spec: StartSpec, signal: AbortSignal, shared = false): Promise<void> {
     const running = await script.isRunning(signal);
     if (running === false) return;
     const owner = await script.getMeta(OWNER).catch((cause: unknown) => {
@@ -75,6 +78,7 @@ export class ExecRuntime implements AgentRuntime {
     });
     // A script that cannot tell may still know whose it is: that one is not taken for gone.
     if (running === undefined && owner === '') return;
+    if (shared && owner !== ownerOf(spec)) return;
     if (owner !== '' && owner !== ownerOf(spec)) throw new StartError('unsupported', `the script runs ${spec.name} for another session`);
     // Before it is gone: who watches it still may not take its successor for what is left of it. What comes of this is seen after the start.
     await script.run('set-meta', { args: [GENERATION], input: spec.env.SVC_GENERATION ?? '' });
