@@ -26,7 +26,7 @@ async function open(of: AuditStreams, caller: Principal): Promise<{ readonly end
   let ended = false;
   // It is fed nothing.
   const subscriber = { state: 'closed', write: () => true, end: () => (ended = true) } as unknown as Subscriber;
-  taker.take(subscriber);
+  taker.take(subscriber, false);
   return { ended: () => ended, close: () => taker.closed(subscriber) };
 }
 
