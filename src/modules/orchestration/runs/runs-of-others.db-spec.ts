@@ -329,6 +329,51 @@ describe('a closed step', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'canceled' });
   });
 
+  // Guards: who says ahead what a step ends as, which somebody else or the service closes, decides how its run goes on.
+  it('has no outcome that a session has said ahead, but of what it has under way', async () => {
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
+    const { a, b, c } = (await stepsOf(run)) as Record<'a' | 'b' | 'c', string>;
+    const ahead = (id: string, key: string): string =>
+      `bead ${id} is an open step of run ${run.id}: sessions say that it has passed or failed as they close it, or of what they have under way (${key})`;
+    for (const key of ['gc.outcome', 'gc.output_json', 'gc.failure_class'])
+      await refused(() => changes.update(as(a), { metadata: { [key]: 'fail' } }), ahead(a, key));
+    await refused(() => changes.update(as(b), { assignee: 'mayor', metadata: { 'gc.outcome': 'fail' } }), ahead(b, 'gc.outcome'));
+    await changes.update(as(a), { metadata: { notes: 'see there' } });
+    await begin(a, 'mayor');
+    for (const outcome of ['skipped', 'canceled'])
+      await refused(() => changes.update(as(a), { metadata: { 'gc.outcome': outcome } }), ahead(a, 'gc.outcome'));
+    await changes.update(as(a), { metadata: { 'gc.outcome': 'fail', 'gc.output_json': '{}' } });
+    await changes.update(as(a), { metadata: { 'gc.outcome': 'pass' } });
+    await changes.close(as(a), 'done');
+    // What it opens again it may say nothing of, but no other outcome.
+    await refused(() => changes.update(as(a), { status: 'open', metadata: { 'gc.outcome': 'fail' } }), ahead(a, 'gc.outcome'));
+    expect((await changes.update(as(a), { status: 'open', metadata: { 'gc.outcome': '' } })).bead.metadata).toMatchObject({
+      'gc.output_json': '{}',
+    });
+    // A person may, and the root is no step.
+    await changes.update(as(c, ANYBODY), { metadata: { 'gc.outcome': 'skipped' } });
+    await changes.update(as(run.id), { metadata: { 'gc.outcome': 'pass' } });
+  });
+
+  it.each(['a run that is for it', 'a convoy that it is'])('is not skipped ahead of its end by %s', async (by) => {
+    const outer = await runs.launch({ recipe: recipeOf(`formula = "behind"\n${V2}${STEPS}${CHECK}`), target: 'mayor' });
+    const { a, b } = (await stepsOf(outer)) as Record<'a' | 'b', string>;
+    if (by.startsWith('a convoy')) await changes.update(as(a, ANYBODY), { type: 'convoy' });
+    await refused(
+      () => changes.update(as(a), { metadata: { 'gc.outcome': 'skipped' } }),
+      `bead ${a} is an open step of run ${outer.id}: sessions say that it has passed or failed as they close it, or of what they have under way (gc.outcome)`,
+    );
+    if (by.startsWith('a convoy')) await changes.close(as(await h.create({ parent: a })), 'done');
+    else {
+      const graph = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: a, askedBy: ['mayor'] });
+      const steps = (await stepsOf(graph)) as Record<'a' | 'b', string>;
+      for (const id of [steps.a, steps.b]) await changes.close(as(id), 'done');
+    }
+    expect((await h.bead(a)).status).toBe('closed');
+    expect((await h.bead(b)).status).toBe('open');
+    expect(await runs.run(outer.id)).toMatchObject({ status: 'active' });
+  });
+
   // Guards: nor does anybody open it again to close it otherwise, but whose it is.
   it('is opened again by nobody else who has not closed it', async () => {
     const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
@@ -380,10 +425,11 @@ describe('a gate that its run has yet to come to', () => {
     const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
     const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
     await begin(a, 'mayor');
-    await refused(
-      () => changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'skipped' } }),
-      `bead ${a} is a step of run ${run.id}, which decides itself what is skipped: sessions end it as passed or failed`,
-    );
+    for (const outcome of ['skipped', 'canceled'])
+      await refused(
+        () => changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': outcome } }),
+        `bead ${a} is a step of run ${run.id}, which decides itself what is skipped: sessions end it as passed or failed`,
+      );
     await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
     expect(await h.bead(b)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
     await refused(
