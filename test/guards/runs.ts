@@ -163,6 +163,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     name: 'has no outcome that a session has said ahead',
   },
   {
+    guard: 'A session makes no convoy with a hold of a drain.',
+    file: 'src/modules/work/convoys/convoys.service.ts',
+    find: 'requireNoDrainHold(caller, body.labels ?? []);',
+    replace: 'requireNoDrainHold(caller, []);',
+    test: OTHERS,
+    name: 'makes no convoy with a hold of a drain',
+  },
+  {
     guard: 'No session opens a step again for which its run has skipped a gate or a check.',
     file: 'src/modules/work/work/held.ts',
     find: 'if (skipped !== undefined) return',

@@ -654,3 +654,12 @@ it('closes no convoy that another session has under way', async () => {
   await convoys.close(city, convoy, undefined, session('deacon'));
   expect((await h.bead(convoy)).status).toBe('closed');
 });
+
+// Guard: what no session may take away, none sets.
+it('makes no convoy with a hold of a drain', async () => {
+  const hold = 'hold:drain:al-900';
+  const make = (caller: Principal, labels: string[]) => convoys.create(fixture.city, { title: 'All', labels }, undefined, caller);
+  await refused(() => make(session('mayor'), ['seen', hold]), `only a drain holds beads for itself: sessions set no ${hold}`);
+  expect((await make(session('mayor'), ['hold:x'])).value.labels).toEqual(['hold:x']);
+  expect((await make(ANYBODY, [hold])).value.labels).toEqual([hold]);
+});
