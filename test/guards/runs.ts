@@ -163,6 +163,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     name: 'has no outcome that a session has said ahead',
   },
   {
+    guard: 'Nobody waits for who opens a step again that thousands outside of its run wait for.',
+    file: 'src/modules/work/work/edges.repository.ts',
+    find: 'where b.stream_id = ${streamId} and b.run_id = ${run} and exists (',
+    replace: 'where b.stream_id = ${streamId} and exists (',
+    test: OTHERS,
+    name: 'is looked for among the steps of the run',
+  },
+  {
     guard: 'A session makes no convoy with a hold of a drain.',
     file: 'src/modules/work/convoys/convoys.service.ts',
     find: 'requireNoDrainHold(caller, body.labels ?? []);',

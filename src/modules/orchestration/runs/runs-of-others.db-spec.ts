@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
@@ -11,6 +13,7 @@ import { ConvoysRepository } from '../../work/convoys/convoys.repository.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesRepository } from '../../work/dependencies/dependencies.repository.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
+import { EdgesRepository } from '../../work/work/edges.repository.js';
 import { hands } from '../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
@@ -437,6 +440,31 @@ describe('a gate that its run has yet to come to', () => {
       `run ${run.id} has skipped ${b}, which comes after ${a}, and takes up neither of them again`,
     );
     expect((await changes.reopen(as(a, ANYBODY))).bead.status).toBe('open');
+  });
+
+  // Guard: whoever has thousands wait for a step makes nobody wait who opens it again.
+  it('is looked for among the steps of the run, and not among all that waits for one of them', async () => {
+    const run = await runs.launch({
+      recipe: recipeOf(`formula = "behind"\n${V2}${STEPS}${CHECK}[[steps]]\nid = "c"\ntitle = "C"\n`),
+      target: 'mayor',
+    });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    const { streamId } = fixture.city;
+    await sql`insert into beads (stream_id, id, rig, title) select ${streamId}, 'al-x' || n, '', 'x' from generate_series(1, 1000) n`.execute(
+      fixture.db,
+    );
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, 'al-x' || n, ${a}, 'blocks' from generate_series(1, 1000) n`.execute(fixture.db);
+    await sql`analyze beads, bead_dependencies`.execute(fixture.db);
+    const found: (string | undefined)[] = [];
+    const look = async (db: unknown): Promise<void> => {
+      found.push(await new EdgesRepository().skippedBehind(db as Tx, streamId, run.id, a));
+    };
+    expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
+    await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
+    expect(found).toEqual([undefined, b]);
   });
 
   // Guard: what has not passed its gates is not completed.
