@@ -80,6 +80,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: RULES,
   },
   {
+    guard: 'A run one of whose scopes has a canceled member is not completed.',
+    file: `${CONTROL}/advance.ts`,
+    find: "(own ? worst(members)?.outcome : undefined) ?? 'skipped'",
+    replace: "own && members.some(({ outcome: had }) => had === 'fail') ? 'fail' : 'skipped'",
+    test: RULES,
+    name: 'a scope ends as the worst of its members has',
+  },
+  {
     guard: 'A condition about children counts no gates.',
     file: `${CONTROL}/advance.ts`,
     find: " && fact.step.kind !== 'gate');",

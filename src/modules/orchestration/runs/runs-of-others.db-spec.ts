@@ -3,6 +3,8 @@ import { sql } from 'kysely';
 import { ANYBODY, type Principal } from '../../../contract/principal.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
+import type { Tx } from '../../../platform/database/transactions.js';
+import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import { workFixture, type WorkFixture } from '../../../../test/support/work.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
@@ -11,6 +13,7 @@ import { ConvoysRepository } from '../../work/convoys/convoys.repository.js';
 import { ConvoysService } from '../../work/convoys/convoys.service.js';
 import { DependenciesRepository } from '../../work/dependencies/dependencies.repository.js';
 import { DependenciesService } from '../../work/dependencies/dependencies.service.js';
+import { EdgesRepository } from '../../work/work/edges.repository.js';
 import { hands } from '../sling/testing/slings.js';
 import { launches, recipeOf, type Launches } from './testing/launches.js';
 
@@ -329,6 +332,51 @@ describe('a closed step', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'canceled' });
   });
 
+  // Guards: who says ahead what a step ends as, which somebody else or the service closes, decides how its run goes on.
+  it('has no outcome that a session has said ahead, but of what it has under way', async () => {
+    const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
+    const { a, b, c } = (await stepsOf(run)) as Record<'a' | 'b' | 'c', string>;
+    const ahead = (id: string, key: string): string =>
+      `bead ${id} is an open step of run ${run.id}: sessions say that it has passed or failed as they close it, or of what they have under way (${key})`;
+    for (const key of ['gc.outcome', 'gc.output_json', 'gc.failure_class'])
+      await refused(() => changes.update(as(a), { metadata: { [key]: 'fail' } }), ahead(a, key));
+    await refused(() => changes.update(as(b), { assignee: 'mayor', metadata: { 'gc.outcome': 'fail' } }), ahead(b, 'gc.outcome'));
+    await changes.update(as(a), { metadata: { notes: 'see there' } });
+    await begin(a, 'mayor');
+    for (const outcome of ['skipped', 'canceled'])
+      await refused(() => changes.update(as(a), { metadata: { 'gc.outcome': outcome } }), ahead(a, 'gc.outcome'));
+    await changes.update(as(a), { metadata: { 'gc.outcome': 'fail', 'gc.output_json': '{}' } });
+    await changes.update(as(a), { metadata: { 'gc.outcome': 'pass' } });
+    await changes.close(as(a), 'done');
+    // What it opens again it may say nothing of, but no other outcome.
+    await refused(() => changes.update(as(a), { status: 'open', metadata: { 'gc.outcome': 'fail' } }), ahead(a, 'gc.outcome'));
+    expect((await changes.update(as(a), { status: 'open', metadata: { 'gc.outcome': '' } })).bead.metadata).toMatchObject({
+      'gc.output_json': '{}',
+    });
+    // A person may, and the root is no step.
+    await changes.update(as(c, ANYBODY), { metadata: { 'gc.outcome': 'skipped' } });
+    await changes.update(as(run.id), { metadata: { 'gc.outcome': 'pass' } });
+  });
+
+  it.each(['a run that is for it', 'a convoy that it is'])('is not skipped ahead of its end by %s', async (by) => {
+    const outer = await runs.launch({ recipe: recipeOf(`formula = "behind"\n${V2}${STEPS}${CHECK}`), target: 'mayor' });
+    const { a, b } = (await stepsOf(outer)) as Record<'a' | 'b', string>;
+    if (by.startsWith('a convoy')) await changes.update(as(a, ANYBODY), { type: 'convoy' });
+    await refused(
+      () => changes.update(as(a), { metadata: { 'gc.outcome': 'skipped' } }),
+      `bead ${a} is an open step of run ${outer.id}: sessions say that it has passed or failed as they close it, or of what they have under way (gc.outcome)`,
+    );
+    if (by.startsWith('a convoy')) await changes.close(as(await h.create({ parent: a })), 'done');
+    else {
+      const graph = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor', source: a, askedBy: ['mayor'] });
+      const steps = (await stepsOf(graph)) as Record<'a' | 'b', string>;
+      for (const id of [steps.a, steps.b]) await changes.close(as(id), 'done');
+    }
+    expect((await h.bead(a)).status).toBe('closed');
+    expect((await h.bead(b)).status).toBe('open');
+    expect(await runs.run(outer.id)).toMatchObject({ status: 'active' });
+  });
+
   // Guards: nor does anybody open it again to close it otherwise, but whose it is.
   it('is opened again by nobody else who has not closed it', async () => {
     const run = await runs.launch({ recipe: recipeOf(`${GRAPH}[[steps]]\nid = "c"\ntitle = "C"\n`), target: 'mayor' });
@@ -380,10 +428,11 @@ describe('a gate that its run has yet to come to', () => {
     const run = await runs.launch({ recipe: recipeOf(text), target: 'mayor' });
     const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
     await begin(a, 'mayor');
-    await refused(
-      () => changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'skipped' } }),
-      `bead ${a} is a step of run ${run.id}, which decides itself what is skipped: sessions end it as passed or failed`,
-    );
+    for (const outcome of ['skipped', 'canceled'])
+      await refused(
+        () => changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': outcome } }),
+        `bead ${a} is a step of run ${run.id}, which decides itself what is skipped: sessions end it as passed or failed`,
+      );
     await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
     expect(await h.bead(b)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
     await refused(
@@ -391,6 +440,31 @@ describe('a gate that its run has yet to come to', () => {
       `run ${run.id} has skipped ${b}, which comes after ${a}, and takes up neither of them again`,
     );
     expect((await changes.reopen(as(a, ANYBODY))).bead.status).toBe('open');
+  });
+
+  // Guard: whoever has thousands wait for a step makes nobody wait who opens it again.
+  it('is looked for among the steps of the run, and not among all that waits for one of them', async () => {
+    const run = await runs.launch({
+      recipe: recipeOf(`formula = "behind"\n${V2}${STEPS}${CHECK}[[steps]]\nid = "c"\ntitle = "C"\n`),
+      target: 'mayor',
+    });
+    const { a, b } = (await stepsOf(run)) as Record<'a' | 'b', string>;
+    const { streamId } = fixture.city;
+    await sql`insert into beads (stream_id, id, rig, title) select ${streamId}, 'al-x' || n, '', 'x' from generate_series(1, 1000) n`.execute(
+      fixture.db,
+    );
+    await sql`
+      insert into bead_dependencies (stream_id, issue_id, depends_on_id, type)
+      select ${streamId}, 'al-x' || n, ${a}, 'blocks' from generate_series(1, 1000) n`.execute(fixture.db);
+    await sql`analyze beads, bead_dependencies`.execute(fixture.db);
+    const found: (string | undefined)[] = [];
+    const look = async (db: unknown): Promise<void> => {
+      found.push(await new EdgesRepository().skippedBehind(db as Tx, streamId, run.id, a));
+    };
+    expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
+    await changes.update(as(a), { status: 'closed', metadata: { 'gc.outcome': 'fail' } });
+    expect(rowsRead(await plansOf(fixture.pool, look, 'only'), 'bead_dependencies')).toBeLessThan(50);
+    expect(found).toEqual([undefined, b]);
   });
 
   // Guard: what has not passed its gates is not completed.
@@ -607,4 +681,13 @@ it('closes no convoy that another session has under way', async () => {
   );
   await convoys.close(city, convoy, undefined, session('deacon'));
   expect((await h.bead(convoy)).status).toBe('closed');
+});
+
+// Guard: what no session may take away, none sets.
+it('makes no convoy with a hold of a drain', async () => {
+  const hold = 'hold:drain:al-900';
+  const make = (caller: Principal, labels: string[]) => convoys.create(fixture.city, { title: 'All', labels }, undefined, caller);
+  await refused(() => make(session('mayor'), ['seen', hold]), `only a drain holds beads for itself: sessions set no ${hold}`);
+  expect((await make(session('mayor'), ['hold:x'])).value.labels).toEqual(['hold:x']);
+  expect((await make(ANYBODY, [hold])).value.labels).toEqual([hold]);
 });

@@ -8,7 +8,7 @@ import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { idempotencyRef } from '../../tenancy/cities/idempotency-ref.js';
 import type { BeadRecord, NewBead, ReservedBead } from '../work/bead-record.js';
 import { closeIfCompleted } from '../work/convoy-closing.js';
-import { requireKindKept, requireMayBecome, requireOrderKept, whyNotEnded } from '../work/held.js';
+import { requireKindKept, requireMayBecome, requireNoDrainHold, requireOrderKept, whyNotEnded } from '../work/held.js';
 import type { Work } from '../work/work.js';
 import { WorkService, type Done } from '../work/work.service.js';
 import { circle } from './containment.js';
@@ -39,9 +39,10 @@ export class ConvoysService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** @throws ProblemError rig_not_found, bead_not_found for an item; idempotency_mismatch, idempotency_in_flight. */
+  /** @throws ProblemError rig_not_found, bead_not_found for an item; idempotency_mismatch, idempotency_in_flight; forbidden for a session that would set a hold of a drain. */
   create(city: CityScope, body: ConvoyCreateInputBody, key: string | undefined, caller: Principal): Promise<Done<ConvoyCreateOutputBody>> {
     return this.work.run(city, caller.actor, async (work) => {
+      requireNoDrainHold(caller, body.labels ?? []);
       const ref = idempotencyRef(caller, city.name, 'create-convoy', key, body);
       const answer = await this.idempotency.run(work.tx, ref, async () => {
         const items = await this.#beads(work, body.items);

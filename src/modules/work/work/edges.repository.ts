@@ -164,14 +164,22 @@ export class EdgesRepository {
     await sql`delete from bead_dependencies where stream_id = ${streamId} and depends_on_id = any(${[...ids]}::text[])`.execute(tx);
   }
 
-  /** Of a run that goes on, what comes after `id` and was skipped: a gate, or a step that the run decides. */
+  /**
+   * Of a run that goes on, what comes after `id` and was skipped: a gate, or a step that the run decides. What comes after `id` is looked for
+   * only where something was, and among the steps of the run: any number of others may depend on `id`.
+   */
   async skippedBehind(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
       with recursive after (id) as (
-        select d.issue_id from bead_dependencies d where d.stream_id = ${streamId} and d.depends_on_id = ${id} and d.blocking
+        select b.id from beads b cross join lateral (
+          select from bead_dependencies d
+          where d.stream_id = ${streamId} and d.issue_id = b.id and d.depends_on_id = ${id} and d.blocking limit 1) first
+        where b.stream_id = ${streamId} and b.run_id = ${run} and exists (
+          select from runs r join beads s on s.stream_id = r.stream_id and s.run_id = r.id
+          where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null and s.status = 'closed' and s.metadata ->> 'gc.outcome' = 'skipped')
         union
-        select d.issue_id from after a join beads b on b.stream_id = ${streamId} and b.id = a.id and b.run_id = ${run}
-          join bead_dependencies d on d.stream_id = b.stream_id and d.depends_on_id = b.id and d.blocking)
+        select b.id from after a join bead_dependencies d on d.stream_id = ${streamId} and d.depends_on_id = a.id and d.blocking
+          join beads b on b.stream_id = d.stream_id and b.id = d.issue_id and b.run_id = ${run})
       select b.id from runs r cross join after a join beads b on b.stream_id = r.stream_id and b.id = a.id
       where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null
         and b.run_id = r.id and b.status = 'closed' and b.metadata ->> 'gc.outcome' = 'skipped' and (b.issue_type = 'gate' or exists (

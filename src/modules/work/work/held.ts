@@ -109,8 +109,8 @@ export async function whyNotBecome(
   }
   const waits = status === 'open' ? undefined : notOnTurn(bead);
   if (waits !== undefined || status !== 'closed') return waits;
-  // What comes after it would be skipped as well, its gates and checks too, and the run completed.
-  if (run !== null && run !== id && endsAs(outcome) === 'skipped')
+  // What comes after it would be skipped as well, its gates and checks too, and the run completed, or called off for all who work in it.
+  if (run !== null && run !== id && isLeftOut(outcome))
     return `bead ${id} is a step of run ${run}, which decides itself what is skipped: sessions end it as passed or failed`;
   // Who has a bead may end it, whoever has begun and left a step of what was launched for it. A gate there goes on waiting.
   if (run !== id && bead.status === 'in_progress' && bead.assignee !== null) return undefined;
@@ -178,6 +178,9 @@ const isSaid = (key: string): boolean => key === OUTCOME || key === 'gc.output_j
 export const endsAs = (said: string | undefined): 'pass' | 'fail' | 'skipped' | 'canceled' =>
   said === 'fail' || said === 'skipped' || said === 'canceled' ? said : 'pass';
 
+/** What no session says of a step: that it is skipped, or canceled. */
+const isLeftOut = (said: string | undefined): boolean => !['pass', 'fail'].includes(endsAs(said));
+
 /** Of a run that goes on, a step that was closed with its outcome, and is not the session's. */
 async function isSaidByOther({ names }: SessionCaller, work: Work, { id, run_id: run, assignee, metadata }: BeadRecord): Promise<boolean> {
   if (run === null || run === id || metadata[OUTCOME] === undefined || (assignee !== null && names.includes(assignee))) return false;
@@ -185,8 +188,9 @@ async function isSaidByOther({ names }: SessionCaller, work: Work, { id, run_id:
 }
 
 /**
- * What a step was closed with decides how its run goes on: a session says it as it closes the step, and takes none over that is not its own, which it could open
- * again then. @throws ProblemError forbidden for a change of it later
+ * What a step is closed with decides how its run goes on: a session says it as it closes the step, or of what it has under way itself. It changes it neither later, nor
+ * ahead where somebody else closes the step, or the service does (a convoy that is complete, a run that is for it, a drain). Nor does it take over a closed one that is
+ * not its own, which it could open again then. @throws ProblemError forbidden
  */
 export async function requireSaidKept(
   { session }: Pick<Principal, 'session'>,
@@ -195,16 +199,30 @@ export async function requireSaidKept(
   after: BeadRecord,
 ): Promise<void> {
   const { id, run_id: run } = before;
-  if (session === undefined || run === null || run === id || before.status !== 'closed' || after.status !== 'closed') return;
+  if (session === undefined || run === null || run === id) return;
+  const isClosed = before.status === 'closed' && after.status === 'closed';
   const changed = Object.keys({ ...before.metadata, ...after.metadata }).find(
-    (key) => isSaid(key) && before.metadata[key] !== after.metadata[key],
+    (key) => isSaid(key) && before.metadata[key] !== after.metadata[key] && (isClosed || !maySayAhead(session, key, before, after)),
   );
   const reason = before.metadata.close_reason;
-  const step = `bead ${id} is a closed step of run ${run}${reason === undefined ? '' : ` (${reason})`}`;
+  const step = `bead ${id} is ${isClosed ? 'a closed' : 'an open'} step of run ${run}${isClosed && reason !== undefined ? ` (${reason})` : ''}`;
   if (changed !== undefined && (await work.goesOn(run)))
-    throw problem('forbidden', `${step}, of which sessions change no outcome (${changed})`);
-  if (before.assignee !== after.assignee && (await isSaidByOther(session, work, before)))
+    throw problem(
+      'forbidden',
+      isClosed
+        ? `${step}, of which sessions change no outcome (${changed})`
+        : `${step}: sessions say that it has passed or failed as they close it, or of what they have under way (${changed})`,
+    );
+  if (before.assignee !== after.assignee && isClosed && (await isSaidByOther(session, work, before)))
     throw problem('forbidden', `${step} that is not yours: sessions leave it with its outcome (${before.metadata[OUTCOME]})`);
+}
+
+/** As the step is closed, which asks by itself for what it ends as; of what the session has under way; or to say nothing any more of what it opens again. */
+function maySayAhead({ names }: SessionCaller, key: string, before: BeadRecord, after: BeadRecord): boolean {
+  if (after.status === 'closed') return true;
+  if (before.status === 'closed' && after.metadata[key] === undefined) return true;
+  if (after.status !== 'in_progress' || after.assignee === null || !names.includes(after.assignee)) return false;
+  return key !== OUTCOME || !isLeftOut(after.metadata[key]);
 }
 
 /**

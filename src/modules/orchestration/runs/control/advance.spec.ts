@@ -305,6 +305,36 @@ needs = ["s"]
     expect(run.next()).toEqual(['finish fail: f.s failed']);
   });
 
+  it('a scope ends as the worst of its members has', () => {
+    for (const [word, told] of [
+      ['canceled', ['close f.s: canceled, f.m was canceled', 'close f.z: skipped, f.m was canceled', 'finish canceled: f.s was canceled']],
+      ['skipped', ['close f.s: skipped, f.m was skipped', 'close f.z: skipped, f.m was skipped', 'finish pass: all steps are done']],
+    ] as const) {
+      const run = new Case(`
+[[steps]]
+id = "s"
+title = "S"
+metadata = { "gc.kind" = "scope" }
+[[steps]]
+id = "n"
+title = "N"
+metadata = { "gc.scope_ref" = "s" }
+[[steps]]
+id = "m"
+title = "M"
+metadata = { "gc.scope_ref" = "s" }
+[[steps]]
+id = "z"
+title = "Z"
+needs = ["s"]
+`);
+      run.end('f.m', { word });
+      expect(run.next()).toEqual([]);
+      run.end('f.n', { word: 'pass' });
+      expect(run.next()).toEqual(told);
+    }
+  });
+
   it('what an ended control has made ends with it', () => {
     const run = new Case(
       `[[steps]]\nid = "a"\ntitle = "A"\ncheck = { max_attempts = 2, check = { mode = "exec", path = "../assets/green.sh" } }

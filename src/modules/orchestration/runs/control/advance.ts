@@ -76,7 +76,7 @@ class Run {
       // A scope is over when all of its members are.
       if (own && blockers.some(({ outcome }) => outcome === undefined)) return;
       const members = this.#members.get(step.id) ?? [];
-      const outcome = own && members.some((member) => member.outcome === 'fail') ? 'fail' : 'skipped';
+      const outcome = (own ? worst(members)?.outcome : undefined) ?? 'skipped';
       node.cause = failed.cause ?? told(failed);
       return this.#close(node, outcome, node.cause);
     }
