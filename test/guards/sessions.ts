@@ -30,6 +30,7 @@ const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
 const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
 const CLAIMS_OF_SESSIONS = 'src/modules/sessions/session-store/claims-of-sessions.service.ts';
+const WORK_OF_ENDED = 'src/modules/runners/runners/work-of-ended.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -147,6 +148,30 @@ export const SESSIONS: readonly Guard[] = [
     replace: 'context.interactions.clear(changes, row, requestId));',
     test: 'src/modules/runners/runners/first-prompt.db-spec.ts',
     name: 'when that has gone by itself',
+  },
+  {
+    guard: 'The end of a session gives back so much of what it holds at once, and no more.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'const BEADS_AT_ONCE = 200;',
+    replace: 'const BEADS_AT_ONCE = 20_000;',
+    test: WORK_OF_ENDED,
+    name: 'is given back in steps where it is much',
+  },
+  {
+    guard: 'What is assigned to a session that has ended is given back, also where its end could not.',
+    file: 'src/modules/sessions/session-store/claims-of-sessions.repository.ts',
+    find: 'b.assignee = s.id and b.status <>',
+    replace: "b.assignee = s.id and b.status = 'in_progress' and b.status <>",
+    test: WORK_OF_ENDED,
+    name: 'is given back in steps where it is much',
+  },
+  {
+    guard: 'The record of a session stays until what it held is given back.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: ' and not ${HOLDS} returning pk),',
+    replace: ' and (${HOLDS} or true) returning pk),',
+    test: WORK_OF_ENDED,
+    name: 'its record stays until then',
   },
   {
     guard: 'The waits of a session end with it.',
