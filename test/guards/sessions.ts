@@ -174,6 +174,22 @@ export const SESSIONS: readonly Guard[] = [
     name: 'its record stays until then',
   },
   {
+    guard: 'Two configured names have two sessions, also where a template or a cut gives both the same runtime name.',
+    file: 'src/modules/sessions/session-names/session-names.ts',
+    find: 'if (!isShared) return name;',
+    replace: 'if (!isShared || identity.length > 0) return name;',
+    test: 'src/modules/sessions/session-names/session-names.spec.ts',
+    name: 'are those of one identity alone',
+  },
+  {
+    guard: 'A session that could not be made is told of once, and not in every look.',
+    file: 'src/modules/runners/pools/refused-starts.ts',
+    find: 'this.#known.set(key, why);',
+    replace: '',
+    test: 'src/modules/runners/pools/refused-starts.spec.ts',
+    name: 'is told of loudly once',
+  },
+  {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
     find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
