@@ -190,6 +190,14 @@ export const SESSIONS: readonly Guard[] = [
     name: 'is told of loudly once',
   },
   {
+    guard: 'A wake ends no wait of another session whose name its session has by now.',
+    file: 'src/modules/sessions/sessions/session-waits.repository.ts',
+    find: "and coalesce(b.metadata ->> 'registered_session', '') = ''",
+    replace: '',
+    test: WAIT_SPEC,
+    name: 'is ended by a wake of its own session',
+  },
+  {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
     find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
