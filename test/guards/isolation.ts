@@ -329,6 +329,22 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/descriptors.spec.ts',
   },
   {
+    guard: 'A command that has ended keeps no way out open.',
+    file: 'src/platform/isolation/network/walls.ts',
+    find: '        this.#users.delete(key);\n        this.#close(key);',
+    replace: '        this.#users.delete(key);',
+    test: 'src/platform/isolation/network/walls.spec.ts',
+    name: 'for as long as the last of it runs',
+  },
+  {
+    guard: 'A command takes no way out from another one that runs.',
+    file: 'src/platform/isolation/network/walls.ts',
+    find: 'if (left > 0) this.#users.set(key, left);',
+    replace: 'if (left > 1) this.#users.set(key, left);',
+    test: 'src/platform/isolation/network/walls.spec.ts',
+    name: 'for as long as the last of it runs',
+  },
+  {
     guard: 'A moment in which the host has no room for sockets is over for the next session.',
     file: 'src/platform/isolation/network/walls.ts',
     find: '      this.#folder = undefined;\n      throw error;\n',

@@ -30,6 +30,7 @@ const POOL_GUARDS = 'src/modules/runners/pools/pool-guards.db-spec.ts';
 const WAIT_DELIVERY = 'src/modules/runners/pools/wait-delivery.ts';
 const WAIT_SPEC = 'src/modules/runners/pools/wait-delivery.db-spec.ts';
 const CLAIMS_OF_SESSIONS = 'src/modules/sessions/session-store/claims-of-sessions.service.ts';
+const WORK_OF_ENDED = 'src/modules/runners/runners/work-of-ended.db-spec.ts';
 const EXECUTOR = 'src/modules/runners/pools/pool-executor.ts';
 const TELLING = 'src/modules/sessions/session-store/session-telling.db-spec.ts';
 const USAGE = 'src/modules/sessions/usage/usage.db-spec.ts';
@@ -149,6 +150,54 @@ export const SESSIONS: readonly Guard[] = [
     name: 'when that has gone by itself',
   },
   {
+    guard: 'The end of a session gives back so much of what it holds at once, and no more.',
+    file: CLAIMS_OF_SESSIONS,
+    find: 'const BEADS_AT_ONCE = 200;',
+    replace: 'const BEADS_AT_ONCE = 20_000;',
+    test: WORK_OF_ENDED,
+    name: 'is given back in steps where it is much',
+  },
+  {
+    guard: 'What is assigned to a session that has ended is given back, also where its end could not.',
+    file: 'src/modules/sessions/session-store/claims-of-sessions.repository.ts',
+    find: 'b.assignee = s.id and b.status <>',
+    replace: "b.assignee = s.id and b.status = 'in_progress' and b.status <>",
+    test: WORK_OF_ENDED,
+    name: 'is given back in steps where it is much',
+  },
+  {
+    guard: 'The record of a session stays until what it held is given back.',
+    file: 'src/modules/sessions/sessions/session-deletions.repository.ts',
+    find: ' and not ${HOLDS} returning pk),',
+    replace: ' and (${HOLDS} or true) returning pk),',
+    test: WORK_OF_ENDED,
+    name: 'its record stays until then',
+  },
+  {
+    guard: 'Two configured names have two sessions, also where a template or a cut gives both the same runtime name.',
+    file: 'src/modules/sessions/session-names/session-names.ts',
+    find: 'if (!isShared) return name;',
+    replace: 'if (!isShared || identity.length > 0) return name;',
+    test: 'src/modules/sessions/session-names/session-names.spec.ts',
+    name: 'are those of one identity alone',
+  },
+  {
+    guard: 'A session that could not be made is told of once, and not in every look.',
+    file: 'src/modules/runners/pools/refused-starts.ts',
+    find: 'this.#known.set(key, why);',
+    replace: '',
+    test: 'src/modules/runners/pools/refused-starts.spec.ts',
+    name: 'is told of loudly once',
+  },
+  {
+    guard: 'A wake ends no wait of another session whose name its session has by now.',
+    file: 'src/modules/sessions/sessions/session-waits.repository.ts',
+    find: "and coalesce(b.metadata ->> 'registered_session', '') = ''",
+    replace: '',
+    test: WAIT_SPEC,
+    name: 'is ended by a wake of its own session',
+  },
+  {
     guard: 'The waits of a session end with it.',
     file: CLAIMS_OF_SESSIONS,
     find: 'for (const wait of await work.findAll(ids)) await this.#endWait(work, wait.id, row.id);',
@@ -253,10 +302,34 @@ export const SESSIONS: readonly Guard[] = [
     name: 'counts a run that it finds empty itself',
   },
   {
+    guard: 'A session that sleeps over its work is woken for what somebody has changed since.',
+    file: SUPPLY,
+    find: ' && at <= since) {',
+    replace: ' && since > 0) {',
+    test: WORK_DEMAND_SPEC,
+    name: 'for what has changed or come since',
+  },
+  {
+    guard: 'A session is not told again of what it has changed itself.',
+    file: SUPPLY,
+    find: 'sleeps ? session.stateAt : session.activityAt);',
+    replace: 'sleeps ? session.stateAt : 0);',
+    test: WORK_DEMAND_SPEC,
+    name: 'tells an idle one again of what has come back',
+  },
+  {
+    guard: 'Members of a pool that was mended twice make no pause longer together.',
+    file: 'src/modules/sessions/session-store/empty-runs.service.ts',
+    find: "empty_for.filter((one) => one !== 'pool' || !told.has(row.template));",
+    replace: "empty_for.filter((one) => one !== 'pool' || told !== undefined);",
+    test: EMPTY_RUNS_SPEC,
+    name: 'make one run of all members that were mended more than once',
+  },
+  {
     guard: 'A run that came to nothing keeps nobody waiting whose configuration has changed.',
     file: 'src/modules/sessions/session-store/empty-runs.service.ts',
-    find: 'return rows.filter((row) => !isMended(row) || changes(row));',
-    replace: 'return rows.filter((row) => !isMended(row) || changes(row) || row.empty);',
+    find: 'if (!changes(row)) return [];',
+    replace: 'if (!changes(row) && !row.empty) return [];',
     test: EMPTY_RUNS_SPEC,
     name: 'count as long as the next one would be started from the same',
   },
@@ -867,10 +940,26 @@ export const SESSIONS: readonly Guard[] = [
     test: 'src/modules/sessions/usage/usage.db-spec.ts',
   },
   {
+    guard: 'A rig is not kept waiting by a look at the pools of its city.',
+    file: 'src/modules/sessions/rigs/rig-provisions.repository.ts',
+    find: 'pg_advisory_xact_lock(7, ${id})`;',
+    replace: 'pg_advisory_xact_lock(6, ${id})`;',
+    test: POOL_STATE,
+    name: 'keeps no rig waiting',
+  },
+  {
+    guard: 'A worker of the release before looks at no city at which one of this one looks.',
+    file: 'src/modules/runners/pools/pool-state.repository.ts',
+    find: 'select pg_try_advisory_xact_lock_shared(3, ${streamId}) and',
+    replace: 'select ${streamId}::int > 0 and',
+    test: POOL_STATE,
+    name: 'keeps no rig waiting',
+  },
+  {
     guard: 'Two workers do not count the sessions of a city at once.',
     file: 'src/modules/runners/pools/pool-state.repository.ts',
-    find: 'select pg_try_advisory_xact_lock(3, ${streamId}) as ok',
-    replace: 'select ${streamId}::int > 0 as ok',
+    find: 'and pg_try_advisory_xact_lock(6, ${streamId}) as ok',
+    replace: 'and ${streamId}::int > 0 as ok',
     test: POOLS,
     name: 'keeps the limit of a city when two look at once',
   },

@@ -17,7 +17,15 @@ interface Lock {
 }
 
 /** Advisory classes by their first key. */
-const ADVISORY: Readonly<Record<string, string>> = { 1: 'stream', 2: 'work', 3: 'pools', 4: 'directories', 5: 'names' };
+const ADVISORY: Readonly<Record<string, string>> = {
+  1: 'stream',
+  2: 'work',
+  3: 'pools',
+  4: 'directories',
+  5: 'names',
+  6: 'pools',
+  7: 'rigs',
+};
 /**
  * Of one request alone, or part of something that is always locked before: of a session, a conversation, the work of a city, a stream. What
  * is part of the work is only where the work is locked.

@@ -36,7 +36,7 @@ describe('a session whose configured name stands for another agent', () => {
     const offered = new Map([['front', [{ id: 'b-1', at: 1 }]]]);
     const next = { do: 'materialize', identity: 'front', why: 'work', bead: 'b-1' };
     expect(plan(lazy, { state: 'asleep' }, { offered })).toEqual([close, next]);
-    expect(plan(lazy, { state: 'asleep' }, { assigned: new Map([['front', ['b-1']]]) })).toEqual([close, next]);
+    expect(plan(lazy, { state: 'asleep' }, { assigned: offered })).toEqual([close, next]);
   });
 
   it('stays parked for as long as somebody wants that', () => {

@@ -33,7 +33,7 @@ describe('an agent that depends on another', () => {
   it.each([
     ['for its minimum', { agents: [agentOf('top', { min: 1 }, { needs: ['base'] }), base] }],
     ['because its named session always runs', { agents, named: [namedOf('chief', 'always', 'top')] }],
-    ['because its work is assigned', { agents, assigned: new Map([['top-1', ['b-1']]]) }],
+    ['because its work is assigned', { agents, assigned: new Map([['top-1', beads(1)]]) }],
     ['to go on after a stop of the city', { agents, sessions: [asleep({ reason: 'city-stop', origin: 'manual' })] }],
   ])('waits also %s', (_, more) => {
     expect(plan(more as Partial<PoolFacts>)).toEqual([created('base-1', 'dependency')]);
@@ -42,7 +42,7 @@ describe('an agent that depends on another', () => {
   it.each([
     ['for work that came while that one rests', { offered: new Map([['top', beads(1, NOW - 5_000)]]) }],
     ['for work of one of its members', { offered: new Map([['top-2', beads(1, NOW - 5_000)]]) }],
-    ['for work that was assigned', { assigned: new Map([['top-1', ['b-1']]]), assignedAt: new Map([['top-1', NOW - 5_000]]) }],
+    ['for work that was assigned', { assigned: new Map([['top-1', beads(1, NOW - 5_000)]]) }],
     ['to go on with work whose process was lost', { sessions: [asleep({ held: ['b-1'], reason: 'runner-lost', stateAt: NOW - 5_000 })] }],
     ['for one that runs since', { sessions: [sessionOf({ agent: 'top', agentName: 'top-1', messages: 1, stateAt: NOW - 5_000 })] }],
   ])('has that one started again at once %s, and not for what was there before', (_, more) => {

@@ -25,6 +25,7 @@ import { nudgeText } from './nudge-text.js';
 import type { PoolDecision, PoolSession } from './pool-facts.js';
 import { isAsPlanned, lockPlanned } from './pool-locks.js';
 import { PoolStateRepository } from './pool-state.repository.js';
+import { RefusedStarts } from './refused-starts.js';
 
 /** What the decisions of one pass are carried out with. */
 export interface Carrying {
@@ -44,6 +45,8 @@ const NUDGE_LIFETIME_MS = 3_600_000;
 /** Carries out decisions, each under the lock of its session's row and only while what it was decided from still holds. */
 @Injectable()
 export class PoolExecutor {
+  readonly #refused = new RefusedStarts();
+
   constructor(
     private readonly repository: PoolStateRepository,
     private readonly messages: MessageQueue,
@@ -167,9 +170,8 @@ export class PoolExecutor {
   }
 
   async #tellOfWork(changes: SessionChanges, row: SessionRow, beads: readonly string[]): Promise<void> {
-    const body = nudgeText(beads);
     await this.messages.enqueue(changes, row, {
-      body,
+      body: nudgeText(beads),
       source: 'nudge',
       sender: changes.actor,
       intent: 'follow_up',
@@ -211,14 +213,13 @@ export class PoolExecutor {
 
   async #tell({ changes, now, planned }: Carrying, what: 'stranded' | 'found' | 'reset-stalled', row: SessionRow): Promise<Carried> {
     const facts = changes.facts(row);
-    const at = new Date(now).toISOString();
     switch (what) {
       case 'found':
         await changes.patch(row, { metadata: without(row, 'stranded_at') });
         return 'done';
       case 'stranded': {
         const beads = planned.get(row.pk)!.held;
-        await changes.patch(row, { metadata: { ...row.metadata, stranded_at: at } });
+        await changes.patch(row, { metadata: { ...row.metadata, stranded_at: new Date(now).toISOString() } });
         const payload = { session_id: row.id, session_name: row.session_name, template: row.template, work_bead_ids: [...beads] };
         const message = `session ${row.id} holds work and cannot run: ${beads.slice(0, 10).join(', ')}`;
         changes.emit(event(SessionStranded, { ...facts, message, payload }));
@@ -246,7 +247,7 @@ export class PoolExecutor {
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error;
       await this.repository.rollback(changes.tx);
-      this.log.debug({ err: error, city: changes.city.name, decision }, 'a session could not be made');
+      this.#refused.tell(this.log, changes.city.name, decision, error);
       return 'changed';
     }
   }

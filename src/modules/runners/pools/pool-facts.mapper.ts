@@ -53,7 +53,6 @@ export function factsOf(loaded: Loaded): PoolFacts {
     sessions: loaded.sessions.map((row) => sessionOf(row, held.get(row.id) ?? [], loaded)),
     offered: offeredOf(loaded.offered),
     assigned: assignedOf(assigned),
-    assignedAt: assignedAtOf(assigned),
     scale: loaded.scale,
     ...loaded.ended,
   };
@@ -73,7 +72,6 @@ export function factsWithoutConfig(now: number, city: 'stopped' | 'gone', sessio
     sessions: sessions.map((row) => sessionOf(row, [], { fingerprint: () => undefined, startHash: () => undefined })),
     offered: new Map(),
     assigned: new Map(),
-    assignedAt: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
     idleRuns: new Map(),
@@ -146,16 +144,11 @@ function offeredOf(rows: readonly OfferedRow[]): Map<string, OfferedBead[]> {
  * Work that is assigned and that nobody has begun in a session of ours. Begun work with a lease is kept by somebody: when
  * that one is dead, the lease ends and the work is offered again.
  */
-function assignedOf(rows: readonly AssignedRow[]): Map<string, string[]> {
-  const assigned = new Map<string, string[]>();
-  for (const { assignee, id, begun, leased, session } of rows) if (!begun || (session === null && !leased)) push(assigned, assignee, id);
+function assignedOf(rows: readonly AssignedRow[]): Map<string, OfferedBead[]> {
+  const assigned = new Map<string, OfferedBead[]>();
+  for (const { assignee, id, at, begun, leased, session } of rows)
+    if (!begun || (session === null && !leased)) push(assigned, assignee, { id, at: at.getTime() });
   return assigned;
-}
-
-function assignedAtOf(rows: readonly AssignedRow[]): Map<string, number> {
-  const newest = new Map<string, number>();
-  for (const { assignee, at } of rows) newest.set(assignee, Math.max(newest.get(assignee) ?? -Infinity, at.getTime()));
-  return newest;
 }
 
 function sessionOf(row: PoolRow, held: readonly string[], now: Pick<Loaded, 'fingerprint' | 'startHash'>): PoolSession {

@@ -20,10 +20,8 @@ export interface PoolFacts {
   readonly sessions: readonly PoolSession[];
   /** What nobody has taken, oldest first, by route: an agent, a member of its pool, or a named session. */
   readonly offered: ReadonlyMap<string, readonly OfferedBead[]>;
-  /** Ids of open work that is assigned and can be begun, by the name that it is assigned to. */
-  readonly assigned: ReadonlyMap<string, readonly string[]>;
-  /** When the newest of it was changed last, or made. */
-  readonly assignedAt: ReadonlyMap<string, number>;
+  /** Open work that is assigned and can be begun, the most urgent first, by the name that it is assigned to. */
+  readonly assigned: ReadonlyMap<string, readonly OfferedBead[]>;
   /**
    * What the agents' `scale_check` said, by agent; undefined: nobody knows at the moment. No session is begun for such a one, and none taken
    * back; what has nothing to do goes as always, which no number of it would keep.

@@ -51,7 +51,7 @@ describe('a named session that sleeps and has work', () => {
   it.each([...SLEEP_REASONS, null])('is woken although it sleeps for %s, unless only a person can help', (reason) => {
     const sessions = [asleep(reason)];
     const expected = !PEOPLE.includes(reason ?? '');
-    expect(wakes({ sessions, assigned: new Map([['boss', ['b-1']]]) })).toBe(expected);
+    expect(wakes({ sessions, assigned: new Map([['boss', beads(1)]]) })).toBe(expected);
     expect(wakes({ sessions, offered: new Map([['boss', beads(1)]]) })).toBe(expected);
     expect(wakes({ sessions: [{ ...asleep(reason), held: ['b-1'] }] })).toBe(expected);
   });
@@ -66,9 +66,9 @@ describe('a session that could not be started', () => {
   const WAITING: readonly (readonly [string, Partial<PoolFacts>])[] = [
     [
       'work that is assigned to a member of a pool',
-      { sessions: [failed({ agentName: 'worker-4' })], assigned: new Map([['worker-4', ['b-1']]]) },
+      { sessions: [failed({ agentName: 'worker-4' })], assigned: new Map([['worker-4', beads(1)]]) },
     ],
-    ['work that is assigned to a session by hand', { sessions: [failed({ origin: 'manual' })], assigned: new Map([['al-4', ['b-1']]]) }],
+    ['work that is assigned to a session by hand', { sessions: [failed({ origin: 'manual' })], assigned: new Map([['al-4', beads(1)]]) }],
     ['work that is routed to a named one', { named, sessions: [failed(boss)], offered: new Map([['boss', beads(1)]]) }],
     ['messages', { sessions: [failed({ messages: 1 })] }],
     ['the city, always', { named: [namedOf('boss', 'always', 'worker')], sessions: [failed(boss)] }],
@@ -105,7 +105,7 @@ describe('a session that could not be started', () => {
     expect(plan({ named, sessions: [failed(boss)] })).toEqual([]);
     expect(plan({ sessions: [failed({ origin: 'manual' })] })).toEqual([]);
     const signIn = [failed({ ...boss, reason: 'auth-required' })];
-    expect(plan({ named, sessions: signIn, assigned: new Map([['boss', ['b-1']]]) })).toEqual([]);
+    expect(plan({ named, sessions: signIn, assigned: new Map([['boss', beads(1)]]) })).toEqual([]);
   });
 
   it('makes room when it is one of a pool and nothing waits for it', () => {
@@ -113,7 +113,7 @@ describe('a session that could not be started', () => {
   });
 
   it('does not keep the rest of its pool from work for ever', () => {
-    const assigned = new Map([['worker-4', ['b-9']]]);
+    const assigned = new Map([['worker-4', [{ id: 'b-9', at: NOW }]]]);
     const offered = new Map([['worker', beads(1)]]);
     const tried = failed({ agentName: 'worker-4', state: 'asleep', reason: null, stateAt: NOW, churns: 1 });
     expect(plan({ sessions: [tried], assigned, offered })).toMatchObject([{ do: 'create', name: 'worker-1' }]);

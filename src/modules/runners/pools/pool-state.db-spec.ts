@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { plansOf, rowsRead } from '../../../../test/support/plans.js';
 import type { Db } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
+import { RigProvisionsRepository } from '../../sessions/rigs/rig-provisions.repository.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
 import { poolFixture, type PoolFixture } from './testing/pool-fixture.js';
 import { PoolStateRepository } from './pool-state.repository.js';
@@ -47,5 +48,35 @@ describe('a session with a long conversation', () => {
     await said('message', 5_000);
     await said('wait', 500);
     expect([await read(isSent('none')), await read(isSent('x-7'))]).toEqual([0, 1]);
+  });
+});
+
+describe('a look at the pools of a city', () => {
+  it('keeps no rig waiting, but no worker of the release before beside it, whose looks and rigs have one lock alone', async () => {
+    const { db } = fixture;
+    const { streamId } = fixture.city;
+    const [pools, rigs] = [new PoolStateRepository(db), new RigProvisionsRepository(db)];
+    const beside = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+      db.transaction().execute(async (tx) => {
+        await sql`set local lock_timeout = '2s'`.execute(tx);
+        return work(tx as unknown as Tx);
+      });
+    const isFree = async (tx: Tx): Promise<boolean> =>
+      (await sql<{ free: boolean }>`select pg_try_advisory_xact_lock(3, ${streamId}) as free`.execute(tx)).rows[0]!.free;
+    await beside(async (tx) => {
+      expect(await pools.tryLock(tx, streamId)).toBe(true);
+      await beside((other) => rigs.lock(other, streamId));
+      expect(await beside((other) => pools.tryLock(other, streamId))).toBe(false);
+      expect(await beside(isFree)).toBe(false);
+    });
+    await beside(async (tx) => {
+      await rigs.lockByName(tx, 'alpha');
+      expect(await beside((other) => pools.tryLock(other, streamId))).toBe(true);
+      expect(await beside(isFree)).toBe(false);
+    });
+    await beside(async (tx) => {
+      expect(await isFree(tx)).toBe(true);
+      expect(await beside((other) => pools.tryLock(other, streamId))).toBe(false);
+    });
   });
 });

@@ -133,9 +133,11 @@ export class PoolStateRepository {
     return rows;
   }
 
-  /** The city's lock of this room until the transaction ends; false when somebody else has it. */
+  /** The city's lock of this room until the transaction ends; false when somebody else has it. The release before has 3 alone, also for rigs. */
   async tryLock(tx: Tx, streamId: number): Promise<boolean> {
-    const { rows } = await sql<{ ok: boolean }>`select pg_try_advisory_xact_lock(3, ${streamId}) as ok`.execute(tx);
+    const { rows } = await sql<{
+      ok: boolean;
+    }>`select pg_try_advisory_xact_lock_shared(3, ${streamId}) and pg_try_advisory_xact_lock(6, ${streamId}) as ok`.execute(tx);
     return rows[0]!.ok;
   }
 

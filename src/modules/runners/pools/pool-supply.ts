@@ -128,14 +128,16 @@ export class Supply {
     return state === 'active' && live && !inTurn && stop === null && messages === 0;
   }
 
-  /** Has a session take up work: wakes it, or tells it when it is idle. True when it is on its way to it. */
-  engage(session: PoolSession, beads: readonly string[], at: number | undefined): boolean {
+  /** Has a session take up work, the newest of it changed `at`: wakes it, or tells it when it is idle. True when it is on its way to it. */
+  engage(session: PoolSession, beads: readonly string[], at: number): boolean {
     if (this.decided.has(session.pk)) return false;
     const sleeps = session.state === 'asleep';
     if (!sleeps && (!this.isIdle(session) || session.asks || beads.length === 0)) return false;
     // It may have work from several sides, each of which is told for itself. What has put it to sleep was that it did nothing with it.
     const told = sleeps && session.reason !== 'idle-timeout' ? undefined : session.nudges[beads[0] ?? ''];
-    if (told !== undefined && this.facts.now - told < NUDGE_AGAIN_MS) {
+    // What has changed since, and since it did something itself, is news, whatever it was told before.
+    const since = Math.max(told ?? 0, sleeps ? session.stateAt : session.activityAt);
+    if (told !== undefined && this.facts.now - told < NUDGE_AGAIN_MS && at <= since) {
       this.times.push(told + NUDGE_AGAIN_MS);
       return false;
     }

@@ -1,7 +1,7 @@
 import { DRIFT_REASON, driftStep, type DriftFacts } from '../../sessions/launch/drift.js';
 import type { EmptyFor } from '../../sessions/session-store/empty-runs.js';
 import { endedByItself, endsOnlyByHand, FAILED_KEPT_MS, PRODUCTIVE_MS } from '../../sessions/session-store/session-rest.js';
-import type { PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
+import type { OfferedBead, PoolAgent, PoolDecision, PoolFacts, PoolNamed, PoolSession } from './pool-facts.js';
 import { share, type AgentSettings } from '../../sessions/session-store/settings.js';
 import { timerDecision, type Blocker } from './timer-decision.js';
 
@@ -17,7 +17,7 @@ export interface SessionContext {
   readonly agent: PoolAgent | undefined;
   readonly named: PoolNamed | undefined;
   /** Work that is assigned to the session by name. */
-  readonly assigned: readonly string[];
+  readonly assigned: readonly OfferedBead[];
   /** Agents that depend on its agent run or are about to. */
   readonly needed: boolean;
 }

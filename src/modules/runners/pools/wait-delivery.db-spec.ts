@@ -6,12 +6,14 @@ import type { AppConfig } from '../../../platform/config/config.js';
 import type { DueLooks } from '../../../platform/database/due-looks.js';
 import type { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
+import type { Tx } from '../../../platform/database/transactions.js';
 import type { Signals } from '../../../platform/streams/signals.js';
 import { Idempotency } from '../../../platform/idempotency/idempotency.js';
 import { IdempotencyRepository } from '../../../platform/idempotency/idempotency.repository.js';
 import { RosterRepository } from '../../configuration/roster/roster.repository.js';
 import { RosterService } from '../../configuration/roster/roster.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { SessionWaitsRepository } from '../../sessions/sessions/session-waits.repository.js';
 import { WaitsRepository } from '../../work/waits/waits.repository.js';
 import { WaitsService } from '../../work/waits/waits.service.js';
 import { PoolsReconciler } from './pools.reconciler.js';
@@ -308,6 +310,19 @@ describe('the wait of a session that has ended', () => {
     await fixture.close(session.pk);
     expect(await fixture.one.claims.hasOrphaned(fixture.city.streamId)).toBe(false);
     expect(await told(id)).toMatchObject({ state: 'pending' });
+  });
+
+  it('is ended by a wake of its own session, and by one of another that has its name only where it was registered for nobody', async () => {
+    await fixture.set(session.pk, { agent: 'worker', agent_name: 'worker', template: 'worker' });
+    const { id } = await wait('worker');
+    await sql`update beads set labels = array_append(labels, 'session:worker') where id = ${id}`.execute(fixture.db);
+    const next = await fixture.session('asleep');
+    await fixture.set(next.pk, { agent: 'worker', agent_name: 'worker', template: 'worker', slot: 1 });
+    const ends = async (pk: number) =>
+      new SessionWaitsRepository().liveWaits(fixture.db as unknown as Tx, (await fixture.row(pk)) as SessionRow);
+    expect([await ends(session.pk), await ends(next.pk)]).toEqual([[id], []]);
+    await sql`update beads set metadata = metadata - 'registered_session' where id = ${id}`.execute(fixture.db);
+    expect(await ends(next.pk)).toEqual([id]);
   });
 
   it('ends in steps where there are many', async () => {

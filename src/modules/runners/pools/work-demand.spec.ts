@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PoolFacts } from './pool-facts.js';
+import type { PoolDecision, PoolFacts } from './pool-facts.js';
 import { poolPlan } from './pool-plan.js';
 import { agentOf, namedOf, beads, factsWith, NOW, sessionOf, SETTINGS } from './testing/facts.js';
 import { offered, plan, starts } from './testing/plans.js';
@@ -44,7 +44,7 @@ describe('starts for work', () => {
   it('tells one that has work from two sides of each of them, once', () => {
     const named = [namedOf('front', 'on_demand', 'worker')];
     const idle = sessionOf({ pk: 7, origin: 'named', identity: 'front', agentName: 'front', alias: 'front', slot: null });
-    const work = { assigned: new Map([['front', ['b-2']]]), offered: offered(1, 'front') };
+    const work = { assigned: new Map([['front', beads(2).slice(1)]]), offered: offered(1, 'front') };
     const nudges = (told: Record<string, number>): readonly string[] =>
       plan({ named, ...work, sessions: [{ ...idle, nudges: told }] })
         .filter((d) => d.do === 'nudge')
@@ -56,7 +56,15 @@ describe('starts for work', () => {
   });
 
   it('lets one sleep that was told of work and did nothing with it, until it would be told again', () => {
-    const asleep = { pk: 7, state: 'asleep', reason: 'idle-timeout', agentName: 'worker', slot: null, origin: 'manual' } as const;
+    const asleep = {
+      pk: 7,
+      state: 'asleep',
+      stateAt: NOW - 30_000,
+      reason: 'idle-timeout',
+      agentName: 'worker',
+      slot: null,
+      origin: 'manual',
+    } as const;
     const woken = (more: object): boolean =>
       plan({ agents: [agentOf('worker', { max: 1 })], offered: offered(1), sessions: [sessionOf({ ...asleep, ...more })] }).some(
         (d) => d.do === 'wake',
@@ -65,6 +73,36 @@ describe('starts for work', () => {
     expect(woken({ nudges: { 'b-1': NOW - 600_000 } })).toBe(true);
     expect(woken({ nudges: { 'b-0': NOW - 300_000 } })).toBe(true);
     expect(woken({ nudges: { 'b-1': NOW - 300_000 }, reason: 'handover' })).toBe(true);
+  });
+
+  it('wakes one that fell asleep over its work for what has changed or come since, and for nothing that was there before', () => {
+    const session = sessionOf({
+      ...{ pk: 7, state: 'asleep', stateAt: NOW - 120_000, reason: 'idle-timeout', origin: 'named' },
+      ...{ identity: 'front', agentName: 'front', alias: 'front', slot: null, nudges: { 'b-1': NOW - 480_000 } },
+    });
+    const wakes = (work: Partial<PoolFacts>): readonly (readonly string[])[] =>
+      plan({ named: [namedOf('front', 'on_demand', 'worker')], sessions: [session], ...work }).flatMap((d) =>
+        d.do === 'wake' ? [d.beads!] : [],
+      );
+    const back = new Map([['front', beads(1, NOW - 1_000)]]);
+    const joined = new Map([['front', [...beads(1, NOW - 500_000), { id: 'b-2', at: NOW - 1_000 }]]]);
+    expect([wakes({ offered: back }), wakes({ assigned: back })]).toEqual([[['b-1']], [['b-1']]]);
+    expect([wakes({ offered: joined }), wakes({ assigned: joined })]).toEqual([[['b-2', 'b-1']], [['b-2', 'b-1']]]);
+    const before = new Map([['front', beads(1, NOW - 121_000)]]);
+    expect([wakes({ offered: before }), wakes({ assigned: before })]).toEqual([[], []]);
+  });
+
+  it('tells an idle one again of what has come back since its last turn, once, and of what came behind what it knows', () => {
+    const session = sessionOf({ pk: 7, origin: 'manual', alias: 'front', agentName: null, activityAt: NOW - 120_000 });
+    const nudges = (at: number, nudged: number, activityAt = session.activityAt): readonly PoolDecision[] =>
+      plan({ sessions: [{ ...session, activityAt, nudges: { 'b-1': nudged } }], assigned: new Map([['front', beads(1, at)]]) });
+    expect(nudges(NOW - 1_000, NOW - 480_000)).toEqual([{ do: 'nudge', pk: 7, beads: ['b-1'] }]);
+    expect(nudges(NOW - 2_000, NOW - 1_000)).toEqual([]);
+    // It has changed it itself.
+    expect(nudges(NOW - 2_000, NOW - 480_000, NOW - 1_000)).toEqual([]);
+    const behind = new Map([['front', [...beads(1), { id: 'b-2', at: NOW - 30_000 }]]]);
+    const knows = { ...session, activityAt: NOW - 1_000, nudges: { 'b-1': NOW - 50_000 } };
+    expect(plan({ sessions: [knows], assigned: behind })).toEqual([{ do: 'nudge', pk: 7, beads: ['b-2', 'b-1'] }]);
   });
 
   it.each([
@@ -172,10 +210,10 @@ describe('starts for work', () => {
 
   it('makes the member that work is assigned or routed to', () => {
     const member = { do: 'create', agent: 'worker', slot: 3, name: 'worker-3', why: 'work', bead: 'b-1' };
-    expect(plan({ assigned: new Map([['worker-3', ['b-1']]]) })).toEqual([member]);
+    expect(plan({ assigned: offered(1, 'worker-3') })).toEqual([member]);
     expect(plan({ offered: offered(1, 'worker-3') })).toEqual([member]);
     const single = { agents: [agentOf('worker', { max: 1 })] };
-    expect(plan({ ...single, assigned: new Map([['worker', ['b-1']]]) })).toEqual([{ ...member, slot: null, name: 'worker' }]);
-    expect(plan({ ...single, assigned: new Map([['somebody', ['b-1']]]) })).toEqual([]);
+    expect(plan({ ...single, assigned: offered(1, 'worker') })).toEqual([{ ...member, slot: null, name: 'worker' }]);
+    expect(plan({ ...single, assigned: offered(1, 'somebody') })).toEqual([]);
   });
 });

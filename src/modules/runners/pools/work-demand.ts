@@ -34,9 +34,9 @@ export class WorkDemand {
     for (const [name, beads] of this.facts.assigned) {
       if (beads.length === 0) continue;
       const session = this.facts.sessions.find((one) => this.#bears(one, name) && !this.supply.isReplaced(one));
-      const at = this.facts.assignedAt.get(name);
-      if (session !== undefined) this.supply.engage(session, beads, at);
-      else this.#bear(name, { bead: beads[0]!, at });
+      const at = newestAt(beads);
+      if (session !== undefined) this.supply.engage(session, newest(beads), at);
+      else this.#bear(name, { bead: beads[0]!.id, at });
     }
   }
 
@@ -94,7 +94,7 @@ export class WorkDemand {
       if (need <= 0 || !this.supply.isIdle(session) || !this.supply.isFree(session) || session.asks) continue;
       // Also one that has been told and took nothing: before it has gone, another one would do no better.
       need--;
-      this.supply.engage(session, newest(all), at);
+      this.supply.engage(session, newest(all), newestAt(all));
     }
     need -= left;
     if (workers.some((session) => this.supply.isLimited(session))) return;

@@ -1,6 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
+import { ClaimsOfSessions } from '../../sessions/session-store/claims-of-sessions.service.js';
+import { SessionChangesService } from '../../sessions/session-store/session-changes.service.js';
 import type { SessionRow } from '../../sessions/session-store/session-row.js';
+import { SessionDeletionsRepository } from '../../sessions/sessions/session-deletions.repository.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { RunnerProcess } from './testing/runner-process.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
@@ -74,6 +77,40 @@ describe('what a session holds', () => {
     await fixture.until(session.pk, state);
     const { rows } = await sql`select metadata ->> 'state' as state from beads where id = ${value.id}`.execute(fixture.db);
     expect(rows).toEqual([{ state: said }]);
+  });
+
+  it('is given back in steps where it is much, and its record stays until then', async () => {
+    const session = await runner.create(fixture.city, { wake_request: undefined as never });
+    const { value: first } = await runner.get(WorkService).run(fixture.city, 'test', (work) => work.create({ rig: '', title: 'work' }));
+    await sql`insert into beads (stream_id, id, title, assignee, status, metadata)
+      select stream_id, id || '-' || g, 'many', ${session.id}, case when g % 2 = 0 then 'open' else 'in_progress' end,
+        case when g % 2 = 0 then '{}' else jsonb_build_object('gc.session_id', ${session.id}::text) end
+      from beads, generate_series(1, 500) g where id = ${first.id}`.execute(fixture.db);
+    const left = async (): Promise<number> =>
+      (await sql<{ n: number }>`select count(*)::int as n from beads where assignee is not null`.execute(fixture.db)).rows[0]!.n;
+    const claims = runner.get(ClaimsOfSessions);
+    await runner.get(SessionChangesService).withWork(fixture.city, 'test', async (changes, work) => {
+      await claims.end(changes, work, session, 'closed');
+      await changes.close(session, 'operator', { set: { delete_pending: true } });
+    });
+    expect(await left()).toBe(300);
+    const deletions = new SessionDeletionsRepository(fixture.db);
+    expect(await deletions.delete(session.pk)).toBe(false);
+    const step = () => runner.get(WorkService).run(fixture.city, 'test', (work) => claims.releaseOrphaned(work, 200));
+    expect([(await step()).value, (await step()).value, (await step()).value]).toEqual([200, 100, 0]);
+    expect([await left(), await claims.hasOrphaned(fixture.city.streamId)]).toEqual([0, false]);
+    expect(await deletions.delete(session.pk)).toBe(true);
+  });
+
+  it('is not what another one has begun that is assigned to it', async () => {
+    const { session, bead } = await holder();
+    const other = await runner.create(fixture.city, { wake_request: undefined as never });
+    await sql`update beads set assignee = ${other.id} where id = ${bead}`.execute(fixture.db);
+    await stop(other.pk, 'close');
+    await fixture.until(other.pk, 'closed');
+    expect(await runner.get(ClaimsOfSessions).hasOrphaned(fixture.city.streamId)).toBe(false);
+    const { rows } = await sql`select status, metadata ->> 'gc.session_id' as holder from beads where id = ${bead}`.execute(fixture.db);
+    expect(rows).toEqual([{ status: 'in_progress', holder: session.id }]);
   });
 
   it.each(['kill', 'sleep'] as const)('stays with it after a %s: it goes on with that when it is woken', async (wish) => {

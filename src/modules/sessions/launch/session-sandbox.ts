@@ -11,6 +11,7 @@ import type { Users } from '../../../platform/isolation/users.js';
 import { StartError, type Sandbox } from '../../../platform/runtime/port.js';
 import { listProcesses, type ProcessTable } from '../../../platform/runtime/process-table.js';
 import type { WayOut } from '../../../platform/isolation/network/inside.js';
+import type { ProxyRules } from '../../../platform/isolation/network/proxy.js';
 import { NetworkWalls } from '../../../platform/isolation/network/walls.js';
 import type { CityConfig, NetworkRule } from '../../files/composition/city-config.js';
 import { errnoOf, isBelow } from '../../files/composition/trees/paths.js';
@@ -107,7 +108,10 @@ export class SessionSandboxes {
     if (users !== undefined) return this.#asLentUser(users, command, (sandbox) => work(sandbox, sockets));
     const own = await this.#folders(command.directories.city, path.join(COMMANDS, command.owner));
     const id = `${COMMANDS}/${command.owner}`;
-    return work(await this.#inside(command, own, rules && (await this.#wayOut({ id, places: command.places }, rules))), SOCKETS);
+    const around = async (wayOut: WayOut | undefined): Promise<T> => work(await this.#inside(command, own, wayOut), SOCKETS);
+    if (rules === undefined) return around(undefined);
+    const { api, wanted } = this.#wanted(rules);
+    return this.walls.during({ city: command.places.cityName, session: id }, wanted, (socket) => around({ api, socket }));
   }
 
   /**
@@ -154,10 +158,14 @@ export class SessionSandboxes {
   }
 
   async #wayOut({ id, places }: Pick<Session, 'id' | 'places'>, rules: readonly NetworkRule[]): Promise<WayOut> {
+    const { api, wanted } = this.#wanted(rules);
+    return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
+  }
+
+  #wanted(rules: readonly NetworkRule[]): { readonly api: URL | undefined; readonly wanted: ProxyRules } {
     const url = this.host.apiUrl();
     const api = url === undefined ? undefined : new URL(url);
-    const wanted = { rules: rules.filter((rule) => rule !== 'all'), api };
-    return { api, socket: await this.walls.of({ city: places.cityName, session: id }, wanted) };
+    return { api, wanted: { rules: rules.filter((rule) => rule !== 'all'), api } };
   }
 
   /** What an earlier process of the session has left here is ended: its user is the same. */

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { sql, type Kysely } from 'kysely';
+import { sql, type Kysely, type RawBuilder } from 'kysely';
 import { z } from 'zod';
 import { Db, type Database } from '../../../platform/database/database.js';
 import type { Tx } from '../../../platform/database/transactions.js';
@@ -40,8 +40,12 @@ interface Row extends Omit<Provision, 'manifest'> {
 
 const COLUMNS = sql`request_id as "requestId", name, digest, state, operation_id as "operationId", event_cursor as "eventCursor", dir,
   manifest, made, leftovers`;
-/** Advisory class of the one lock a city under which names are claimed; 1 is the stream's, 2 the work's. */
-const LOCK_CLASS = 3;
+/**
+ * Under the lock of 7 and the city names are claimed; 1 is the stream's, 2 the work's. The release before claims them under 3, which it has alone
+ * and this one with others.
+ */
+const lockOf = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+  sql`pg_advisory_xact_lock_shared(3, ${id}), pg_advisory_xact_lock(7, ${id})`;
 
 /** All SQL about rigs that are being made. */
 @Injectable()
@@ -50,11 +54,11 @@ export class RigProvisionsRepository {
 
   /** Whoever gives a name away, or takes it, holds this until the transaction ends. After every other lock but the stream's. */
   async lock(tx: Tx, streamId: number): Promise<void> {
-    await sql`select pg_advisory_xact_lock(${LOCK_CLASS}, ${streamId})`.execute(tx);
+    await sql`select ${lockOf(sql`${streamId}::int`)}`.execute(tx);
   }
 
   async lockByName(tx: Tx, stream: string): Promise<void> {
-    await sql`select pg_advisory_xact_lock(${LOCK_CLASS}, id) from event_streams where name = ${stream}`.execute(tx);
+    await sql`select ${lockOf(sql`id`)} from event_streams where name = ${stream}`.execute(tx);
   }
 
   async find(streamId: number, requestId: string, db: Kysely<Database> = this.db): Promise<Provision | undefined> {

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { CityConfig, NamedSessionConfig } from '../../files/composition/city-config.js';
 import { adHocName, checkAlias, namedSessionName, qualifiedAlias } from './session-names.js';
 
-const config = (session_template?: string): CityConfig =>
-  ({ workspace: { name: 'x', prefix: 'x', suspended_on_start: false, session_template } }) as unknown as CityConfig;
+const config = (session_template?: string, named_sessions: readonly NamedSessionConfig[] = []): CityConfig =>
+  ({ named_sessions, workspace: { name: 'x', prefix: 'x', suspended_on_start: false, session_template } }) as unknown as CityConfig;
 const named = (qualified_name: string): NamedSessionConfig => ({
   qualified_name,
   name: qualified_name.split('/').at(-1)!,
@@ -56,6 +56,18 @@ describe('runtime names', () => {
     ['mayor', 'a b/{{.Agent}}', 'a-b--mayor'],
   ])('%s by %s is %s', (identity, template, wanted) => {
     expect(namedSessionName(config(template), named(identity), 'town')).toBe(wanted);
+  });
+
+  it.each([
+    ['a template says', '{{.Name}}', ['web/watch', 'api/watch']],
+    ['they are cut', undefined, ['tests', 'docs'].map((part) => `customer-relations-web/implementation-reviewer-for-the-frontend-${part}`)],
+    ['a separator is written as another identity is', undefined, ['a/b', 'a--b']],
+  ])('are those of one identity alone, also where %s the same', (_, template, identities) => {
+    const all = identities.map(named);
+    const names = all.map((one) => namedSessionName(config(template, all), one, 'town'));
+    expect(new Set(names).size).toBe(2);
+    expect(names.every((name) => name.length <= 64 && /-[0-9a-f]{8}$/.test(name))).toBe(true);
+    expect(namedSessionName(config(template, all.slice(0, 1)), all[0]!, 'town')).not.toMatch(/-[0-9a-f]{8}$/);
   });
 
   it('are never longer than 64', () => {

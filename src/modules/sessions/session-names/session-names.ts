@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { problem } from '../../../contract/problems.js';
 import type { CityConfig, NamedSessionConfig } from '../../files/composition/city-config.js';
 import type { SESSION_NAME_VARIABLES, ValuesOf } from '../../files/composition/variables.js';
@@ -21,8 +22,18 @@ export function checkAlias(alias: string, prefixes: readonly string[]): void {
   if (dash > 0 && /^\d+$/.test(alias.slice(dash + 1)) && prefixes.includes(alias.slice(0, dash))) throw wrong('it looks like an id');
 }
 
-/** The runtime name of the session of a configured identity. */
+/** The runtime name of the session of a configured identity. Where others would have the same one it ends in what only this identity has. */
 export function namedSessionName(config: CityConfig, named: NamedSessionConfig, city: string): string {
+  const name = sharedName(config, named, city);
+  const identity = named.qualified_name;
+  const isShared = config.named_sessions.some((one) => one.qualified_name !== identity && sharedName(config, one, city) === name);
+  if (!isShared) return name;
+  const suffix = `-${createHash('sha256').update(identity).digest('hex').slice(0, 8)}`;
+  return name.slice(0, NAME_MAX - suffix.length) + suffix;
+}
+
+/** As the template has it, or the identity: either may be cut, and a template need not say whose it is. */
+function sharedName(config: CityConfig, named: NamedSessionConfig, city: string): string {
   const derived = fitted(named.qualified_name.replaceAll('/', '--').replaceAll('.', '__'));
   const template = config.workspace.session_template;
   if (template === undefined || template === '') return derived;

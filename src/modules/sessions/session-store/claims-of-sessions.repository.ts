@@ -9,6 +9,9 @@ function marked(streamId: number, key: string, value: RawBuilder<string>): RawBu
     and b.metadata ->> ${key} = ${value}`;
 }
 
+/** Begun by somebody else, it is no work of the session that it is assigned to. */
+const ITS_OWN = sql<boolean>`(b.status <> 'in_progress' or coalesce(b.metadata ->> 'gc.session_id', b.assignee) = b.assignee)`;
+
 const WAITER = sql`(b.metadata ->> 'registered_session') collate "C"`;
 /** Waits that are not over, as the index by their sessions has them. */
 const waits = (streamId: number): RawBuilder<unknown> => sql`
@@ -20,14 +23,14 @@ const waits = (streamId: number): RawBuilder<unknown> => sql`
 export class ClaimsOfSessionsRepository {
   constructor(private readonly db: Db) {}
 
-  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have. */
-  async held(streamId: number, session: string, db: Kysely<Database> = this.db): Promise<string[]> {
+  /** Begun work of a session, and work that is assigned to it by a name that no other session will ever have; all, without a limit. */
+  async held(streamId: number, session: string, limit: number | undefined, db: Kysely<Database> = this.db): Promise<string[]> {
     const id = sql<string>`${session}::text`;
     const { rows } = await sql<{ id: string }>`
       select b.id from beads b where b.stream_id = ${streamId} and b.status = 'in_progress' and ${marked(streamId, 'gc.session_id', id)}
       union
-      select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed'
-      order by 1`.execute(db);
+      select b.id from beads b where b.stream_id = ${streamId} and b.assignee = ${session} and b.status <> 'closed' and ${ITS_OWN}
+      order by 1 limit ${limit ?? null}`.execute(db);
     return rows.map((row) => row.id);
   }
 
@@ -63,13 +66,25 @@ export class ClaimsOfSessionsRepository {
     return rows.length > 0;
   }
 
-  /** Begun work of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. */
+  /**
+   * What `held` has of sessions that have ended, for running cities: their ids by session. A city has any number of those: each is looked up. Much
+   * may be assigned to few: from one to the next of them, without reading what each has.
+   */
   async orphaned(streamId: number, limit: number): Promise<{ id: string; session: string }[]> {
+    const ended = (id: RawBuilder<unknown>): RawBuilder<unknown> =>
+      sql`(select s.id from sessions s where s.stream_id = ${streamId} and s.id = ${id} and s.state = 'closed' limit 1)`;
+    const next = (than: RawBuilder<unknown>): RawBuilder<unknown> => sql`(select b.assignee as name from beads b
+      where b.stream_id = ${streamId} and b.assignee is not null and b.status <> 'closed' and b.assignee > ${than} order by b.assignee limit 1)`;
     const { rows } = await sql<{ id: string; session: string }>`
-      select b.id, s.id as session from beads b cross join lateral (
-        select s.id from sessions s where s.stream_id = ${streamId} and s.id = b.metadata ->> 'gc.session_id' and s.state = 'closed' limit 1) s
-      where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and b.metadata ? 'gc.session_id'
-      order by b.id limit ${limit}`.execute(this.db);
+      with recursive owners as (
+        ${next(sql`''`)} union all select n.name from owners o cross join lateral ${next(sql`o.name`)} n)
+      (select b.id, s.id as session from beads b cross join lateral ${ended(sql`b.metadata ->> 'gc.session_id'`)} s
+        where b.stream_id = ${streamId} and b.status = 'in_progress' and b.assignee is not null and b.metadata ? 'gc.session_id' limit ${limit})
+      union
+      (select b.id, s.id from owners o cross join lateral ${ended(sql`o.name`)} s cross join lateral (
+          select b.id from beads b
+          where b.stream_id = ${streamId} and b.assignee = s.id and b.status <> 'closed' and ${ITS_OWN} limit ${limit}) b limit ${limit})
+      order by id limit ${limit}`.execute(this.db);
     return rows;
   }
 

@@ -93,6 +93,21 @@ describe('runs that came to nothing', () => {
     ]);
   });
 
+  it('make one run of all members that were mended more than once, which no other change ends', async () => {
+    await ended('lazy', 3, 0, empty);
+    await sql`update sessions set tried_hash = 'v2 lazy '`.execute(fixture.db);
+    await ended('lazy', 3, 10, empty);
+    await sql`update sessions set tried_hash = 'v1 lazy ' where tried_hash is null`.execute(fixture.db);
+    await sql`update sessions set agent_name = 'lazy-' || right(id, 1)`.execute(fixture.db);
+    expect([await found('v3'), await found('v2')]).toEqual([{ lazy: 1 }, { lazy: 3 }]);
+    const rests = async (startsFrom: string) =>
+      (await service(startsFrom).rests(fixture.city.streamId, () => Promise.resolve(CONFIG))).get('lazy')?.ended_by;
+    expect([await rests('v3'), await rests('v2')]).toEqual([
+      ['time', 'work'],
+      ['time', 'work', 'configuration'],
+    ]);
+  });
+
   it('are for what they say, of the release before for work of their pool, and forgotten after an hour', async () => {
     await ended('own', 2, 0, { empty_run: 'x', empty_for: 'member,minimum' });
     await ended('before', 2, 0, { empty_run: 'x' });

@@ -28,22 +28,23 @@ export class EmptyRunsService {
   /** By what the city runs. */
   async of(db: Kysely<Database>, streamId: number, config: CityConfig): Promise<EndedRuns> {
     const rows = await this.repository.runs(db, streamId);
-    return endedRunsOf(this.#counted(rows, config).map(toRun));
+    return endedRunsOf(this.#counted(rows, config));
   }
 
   /** Those that rest for it now, by the names of agents and members. `config`, what the city runs, is asked where there are any. */
   async rests(streamId: number, config: () => Promise<CityConfig | undefined>): Promise<Map<string, SessionRest>> {
     const rows = await this.repository.runs(this.db, streamId);
     const known = rows.some(({ empty }) => empty) ? await config() : undefined;
-    return restsAfter(endedRunsOf(this.#counted(rows, known).map(toRun)), rows[0]?.now.getTime() ?? 0);
+    return restsAfter(endedRunsOf(this.#counted(rows, known)), rows[0]?.now.getTime() ?? 0);
   }
 
   /**
    * Without those that came to nothing and were started from something else than the next ones would be: that may be what was wrong. The newest
    * of a member counts all the same where the one before it was started from something else again: what members write may be part of that.
+   * For the work of their pool the newest of all members does, as in the look that finds it.
    */
-  #counted(rows: readonly EmptyRunRow[], config: CityConfig | undefined): readonly EmptyRunRow[] {
-    if (config === undefined) return rows;
+  #counted(rows: readonly EmptyRunRow[], config: CityConfig | undefined): readonly EndedRun[] {
+    if (config === undefined) return rows.map(toRun);
     const hashes = new Map<string, string | undefined>();
     const now = ({ template, options }: EmptyRunRow): string | undefined => {
       const key = JSON.stringify([template, options]);
@@ -60,7 +61,16 @@ export class EmptyRunsService {
       const [newest, before] = members.get(whoseOf(row))!;
       return row === newest && before !== undefined && before.tried_hash !== row.tried_hash;
     };
-    return rows.filter((row) => !isMended(row) || changes(row));
+    const told = new Set<string>();
+    return rows.flatMap((row) => {
+      const run = toRun(row);
+      if (!isMended(row)) return [run];
+      if (!changes(row)) return [];
+      const { empty: empty_for = [] } = run;
+      const empty = empty_for.filter((one) => one !== 'pool' || !told.has(row.template));
+      if (empty.includes('pool')) told.add(row.template);
+      return [{ ...run, empty, mended: true }];
+    });
   }
 }
 

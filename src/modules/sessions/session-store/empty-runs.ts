@@ -8,6 +8,8 @@ export interface EmptyRuns {
   readonly lastAt: number;
   /** How the last one has ended, as far as that is known. */
   readonly ended?: string | undefined;
+  /** The configuration has changed since all of them. */
+  readonly mended?: boolean | undefined;
 }
 
 /** Those of all its members. They are started together: `count` is the most that any of them has in a row. */
@@ -38,6 +40,8 @@ export interface EndedRun {
   readonly empty: readonly EmptyFor[] | undefined;
   /** How, as far as that is known. */
   readonly ended?: string | undefined;
+  /** The configuration has changed since. */
+  readonly mended?: boolean | undefined;
   readonly at: number;
 }
 
@@ -61,16 +65,16 @@ export function endedRunsOf(runs: readonly EndedRun[]): EndedRuns {
   const idle = new Map<string, IdleRuns>();
   const worked = new Set<string>();
   for (const run of runs) {
-    const { template, member, empty, ended, at } = run;
+    const { template, member, empty, ended, mended, at } = run;
     if (empty === undefined) {
       routes.end(template);
       if (member !== null) routes.end(member);
       worked.add(template);
       continue;
     }
-    for (const route of routesLeft(run)) routes.add(route, { lastAt: at, ended });
+    for (const route of routesLeft(run)) routes.add(route, { lastAt: at, ended, mended });
     if (empty.includes('minimum') && !worked.has(template))
-      idle.set(template, withIdleRun(idle.get(template), member, { lastAt: at, ended }));
+      idle.set(template, withIdleRun(idle.get(template), member, { lastAt: at, ended, mended }));
   }
   return { emptyRuns: routes.counts, idleRuns: idle };
 }
@@ -80,7 +84,8 @@ export function withIdleRun(runs: IdleRuns | undefined, member: string | null, r
   const its = member ?? '';
   const members = new Map(runs?.members ?? []).set(its, (runs?.members?.get(its) ?? 0) + 1);
   const { lastAt, ended } = runs === undefined || run.lastAt > runs.lastAt ? run : runs;
-  return { count: Math.max(...members.values()), lastAt, ended, members };
+  const mended = run.mended === true && (runs === undefined || runs.mended === true);
+  return { count: Math.max(...members.values()), lastAt, ended, mended, members };
 }
 
 /** Counts what comes in a row, from its end. */
@@ -95,7 +100,10 @@ class Rows {
   add(name: string, run: Omit<EmptyRuns, 'count'>): void {
     if (this.#over.has(name)) return;
     const known = this.counts.get(name);
-    this.counts.set(name, known === undefined ? { count: 1, ...run } : { ...known, count: known.count + 1 });
+    this.counts.set(
+      name,
+      known === undefined ? { count: 1, ...run } : { ...known, count: known.count + 1, mended: known.mended && run.mended },
+    );
   }
 }
 
@@ -113,7 +121,9 @@ export function restAfterEmptyRuns(runs: EmptyRuns, now: number, why = 'took non
   const which = runs.count === 1 ? 'its last run' : `its last ${runs.count} runs`;
   const how = WENT_WRONG.get(runs.ended ?? '');
   const detail = `${which} ${why}${how === undefined ? '' : `; ${runs.count === 1 ? 'it' : 'the last one'} ${how}`}`;
-  return { reason: 'empty-runs', ended_by: ['time', 'work', 'configuration'], until: new Date(until).toISOString(), detail };
+  // One that counts although the configuration has changed counts after the next change, too.
+  const endedBy: SessionRest['ended_by'] = runs.mended === true ? ['time', 'work'] : ['time', 'work', 'configuration'];
+  return { reason: 'empty-runs', ended_by: endedBy, until: new Date(until).toISOString(), detail };
 }
 
 /** All pauses, by the names of agents and members. */

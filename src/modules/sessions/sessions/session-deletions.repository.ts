@@ -4,6 +4,12 @@ import { Db } from '../../../platform/database/database.js';
 
 /** Entries that one statement removes: all of a long transcript would take longer than a statement may. */
 const STEP = 5_000;
+/** What it has held, as long as somebody will give that back: without its record nobody would know that its holder has ended. */
+const HOLDS = sql<boolean>`(exists (select from cities c where c.stream_id = sessions.stream_id) and (
+  exists (select from beads b where b.stream_id = sessions.stream_id and b.assignee = sessions.id and b.status not in ('closed', 'in_progress'))
+  or exists (select from beads b where b.stream_id = sessions.stream_id and b.status = 'in_progress' and b.assignee is not null and b.metadata <> '{}'
+    and bead_terms(b.stream_id, b.labels, b.metadata) @> bead_terms(sessions.stream_id, '{}', jsonb_build_object('gc.session_id', sessions.id))
+    and b.metadata ->> 'gc.session_id' = sessions.id)))`;
 /** What one turn takes of one session. */
 const STEPS = 10;
 
@@ -30,7 +36,7 @@ export class SessionDeletionsRepository {
     await sql`
       with gone as (
         delete from sessions where pk = ${pk} and state = 'closed' and delete_pending
-          and not exists (select from session_entries e where e.session_pk = ${pk} offset ${this.step}) returning pk),
+          and not exists (select from session_entries e where e.session_pk = ${pk} offset ${this.step}) and not ${HOLDS} returning pk),
       entries as (delete from session_entries e using gone g where e.session_pk = g.pk)
       insert into usage_cities as u (stream_id, removed_until)
       select t.stream_id, max(t.ended_at) from gone g join session_turns t on t.session_pk = g.pk where t.ended_at is not null group by t.stream_id

@@ -23,11 +23,13 @@ interface Wall {
 /** Lines a session: what an agent tries again and again tells an operator nothing new. */
 const MAX_LINES = 50;
 
-/** The ways out of the sandboxes of this process: one a session, as long as it is open. */
+/** The ways out of the sandboxes of this process: one a session, as long as it is open, and one for what commands of one owner run. */
 @Injectable()
 export class NetworkWalls implements OnApplicationBootstrap {
   #made = 0;
   readonly #walls = new Map<string, Promise<Wall>>();
+  /** How many have one at once of what is no session, by its key. */
+  readonly #users = new Map<string, number>();
   #folder: Promise<SocketFolder> | undefined;
 
   constructor(
@@ -61,7 +63,23 @@ export class NetworkWalls implements OnApplicationBootstrap {
     }
   }
 
-  /** Ends those of a city's sessions that are over; what begins with `@` is no session's and stays. */
+  /** A way out for as long as `work` takes. Several at once share it: it ends with the last. */
+  async during<T>(caller: Caller, wanted: ProxyRules, work: (socket: string) => Promise<T>): Promise<T> {
+    const key = keyOf(caller);
+    this.#users.set(key, (this.#users.get(key) ?? 0) + 1);
+    try {
+      return await work(await this.of(caller, wanted));
+    } finally {
+      const left = this.#users.get(key)! - 1;
+      if (left > 0) this.#users.set(key, left);
+      else {
+        this.#users.delete(key);
+        this.#close(key);
+      }
+    }
+  }
+
+  /** Ends those of a city's sessions that are over; what begins with `@` is no session's and ends by itself. */
   closeOthers(city: string, open: ReadonlySet<string>): void {
     for (const key of this.#walls.keys()) {
       const [of, session] = key.split('\0') as [string, string];

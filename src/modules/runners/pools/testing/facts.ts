@@ -93,7 +93,6 @@ export function factsWith(more: Partial<PoolFacts> = {}): PoolFacts {
     sessions: [],
     offered: new Map(),
     assigned: new Map(),
-    assignedAt: new Map(),
     scale: new Map(),
     emptyRuns: new Map(),
     idleRuns: new Map(),
