@@ -109,6 +109,14 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: RACES,
   },
   {
+    guard: 'A run that is decided as it is launched ends with that.',
+    file: `${RUNS}/launch/launch.service.ts`,
+    find: "if (typeof end === 'object') await this.endings.finalize(work, run, end);",
+    replace: 'void end;',
+    test: `${RUNS}/control/run-control.db-spec.ts`,
+    name: 'can be given to nobody',
+  },
+  {
     guard: 'A run is not done while one of its steps is open.',
     file: `${RUNS}/run-keeper.ts`,
     find: 'now.root_only || now.closed < now.steps',
@@ -317,7 +325,7 @@ export const RUN_GUARDS: readonly Guard[] = [
   },
   {
     guard: 'The end of a run that a session has launched closes nothing that is somebody else’s by then.',
-    file: 'src/modules/orchestration/runs/run-keeper.ts',
+    file: 'src/modules/orchestration/runs/run-endings.service.ts',
     find: 'if ((await whyLeft(work, run, [source])) === undefined)',
     replace: 'if ((await whyLeft(work, { asked_by: null }, [source])) === undefined)',
     test: SESSIONS,

@@ -9,14 +9,12 @@ import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
-import { RunEndings } from './run-endings.service.js';
-import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
-import { whyLeft, type RunOutcome, type RunRow } from './run-row.js';
+import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
+import type { RunOutcome, RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
 const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
-const GRAPH_DONE = 'workflow finalize: all steps closed';
 
 /**
  * What follows for runs from what happens to beads, in the same transaction: a run goes on, or ends, with the change that lets
@@ -114,7 +112,7 @@ export class RunKeeper implements OnModuleInit {
   async #decided(work: Work, run: RunRow): Promise<boolean> {
     if (run.compiler === 1) return false;
     const next = await this.control.goOn(work, run);
-    if (typeof next === 'object') await this.#finalize(work, run, next);
+    if (typeof next === 'object') await this.endings.finalize(work, run, next);
     return next !== false;
   }
 
@@ -141,7 +139,7 @@ export class RunKeeper implements OnModuleInit {
     }
     const now = await this.repository.find(work.tx, streamId, run.id);
     if (now === undefined || now.outcome !== null || now.root_only || now.closed < now.steps) return;
-    if (now.compiler === 2) await this.#finalize(work, now, await this.#verdict(work, now));
+    if (now.compiler === 2) await this.endings.finalize(work, now, await this.#verdict(work, now));
     else if (now.steps > 0) await this.#resolve(work, now, STEPS_CLOSED);
   }
 
@@ -173,20 +171,6 @@ export class RunKeeper implements OnModuleInit {
     const failed = await this.repository.failed(work.tx, work.city.streamId, run.id);
     if (failed === undefined) return { outcome: 'pass', reason: GRAPH_DONE };
     return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
-  }
-
-  /** A graph is done: its outcome, its root, and on success what it was launched for, unless the session that launched it may not end that by now. */
-  async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
-    const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
-    await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
-    if (outcome !== 'pass') return;
-    if (run.source_id === null) return;
-    const source = await work.find(run.source_id);
-    if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
-    if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    if ((await whyLeft(work, run, [source])) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
-    // It goes on by itself: who has it may give it back to the queue that does such work.
-    else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }
 
   /** What was attached to a bead ends with it; a gate that it is at keeps it, and one that it has yet to come to it has not passed. */
