@@ -131,8 +131,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A step of a run that has ended stays closed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (id !== run && (known === undefined || known.outcome === null)) return;',
-    replace: 'if (id !== run) return;',
+    find: 'if (id === run || (known !== undefined && known.outcome !== null))',
+    replace: 'if (id === run)',
     test: `${CONTROL}/run-control.db-spec.ts`,
   },
   {

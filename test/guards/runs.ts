@@ -139,12 +139,12 @@ export const RUN_GUARDS: readonly Guard[] = [
     name: 'is skipped with no step of his own',
   },
   {
-    guard: 'No session opens a step again for which its run has skipped a gate or a check.',
-    file: 'src/modules/work/work/held.ts',
-    find: 'if (skipped !== undefined) return',
-    replace: 'if (skipped === id) return',
-    test: 'src/modules/orchestration/runs/runs-of-others.db-spec.ts',
-    name: 'is skipped with no step of his own',
+    guard: 'No run is completed without what it has skipped for a step that was done after all.',
+    file: `${RUNS}/run-keeper.ts`,
+    find: 'if (skipped === undefined) return;',
+    replace: 'if (skipped !== id) return;',
+    test: KEEPER,
+    name: 'takes up a step that has failed again',
   },
   {
     guard: 'A run whose bead is done before a gate that it has yet to come to is not completed.',

@@ -198,6 +198,25 @@ describe('a graph', () => {
     expect(await h.bead(bead)).toMatchObject({ status: 'open' });
   });
 
+  it('takes up a step that has failed again only with what it has skipped for it', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor' });
+    const { a, b, c, d } = await stepsOf(run);
+    const open = (id: string) => h.change(id, { status: 'open' });
+    await close(a!, { 'gc.outcome': 'fail' });
+    await expect(open(a!)).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: expect.stringContaining(`run ${run.id} has skipped ${b}, which comes after ${a}`) as unknown,
+    });
+    await expect(open(b!)).rejects.toMatchObject({ problem: 'wrong_state' });
+    for (const id of [c!, b!, a!]) await open(id);
+    for (const id of [a!, b!]) await close(id, { 'gc.outcome': 'pass' });
+    // One that has passed is done anew, whatever was skipped by hand behind it.
+    await close(c!, { 'gc.outcome': 'skipped' });
+    await open(b!);
+    for (const id of [b!, d!]) await close(id, { 'gc.outcome': 'pass' });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed', closed: 4 });
+  });
+
   it('asks about none of many steps on its own when it skips them', async () => {
     const many = Array.from({ length: 200 }, (_, n) => `[[steps]]\nid = "n${n}"\ntitle = "N"\nneeds = ["a"]\n`).join('');
     const run = await runs.launch({ recipe: recipeOf(`${GRAPH.split('[[steps]]\nid = "b"')[0]}${many}`), target: 'mayor' });

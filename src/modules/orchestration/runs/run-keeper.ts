@@ -54,7 +54,7 @@ export class RunKeeper implements OnModuleInit {
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
     if (after.run_id === null || before.status === after.status) return;
     if (before.status === 'closed') {
-      await this.#requireGoingOn(work, after);
+      await this.#requireGoingOn(work, before);
       await this.control.reopened(work, after);
     }
     if (
@@ -66,11 +66,15 @@ export class RunKeeper implements OnModuleInit {
       work.emit(event(ExecutionStepStarted, { ...work.facts(after), payload: {} }));
   }
 
-  /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
-  async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+  /** What has ended stays so, with all of its steps; and a step that has not passed, as long as others are skipped for it. @throws ProblemError wrong_state */
+  async #requireGoingOn(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
     const known = await this.repository.find(work.tx, work.city.streamId, run!);
-    if (id !== run && (known === undefined || known.outcome === null)) return;
-    throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
+    if (id === run || (known !== undefined && known.outcome !== null))
+      throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
+    // It would stay skipped, and the run be completed without it.
+    const skipped = endsAs(metadata['gc.outcome']) === 'pass' ? undefined : await work.skippedBehind(run!, id);
+    if (skipped === undefined) return;
+    throw problem('wrong_state', `run ${run} has skipped ${skipped}, which comes after ${id}: a person opens that again before ${id}`);
   }
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {
