@@ -186,6 +186,22 @@ export const RUN_GUARDS: readonly Guard[] = [
     test: KEEPER,
   },
   {
+    guard: 'A tree whose bead was closed at its gate is not left to nobody.',
+    file: `${RUNS}/run-keeper.ts`,
+    find: "if (now?.outcome === null && now.gates === 0) await",
+    replace: "if (now?.outcome === null && now.gates < 0) await",
+    test: KEEPER,
+    name: 'once its gate is gone',
+  },
+  {
+    guard: 'A tree whose bead was closed goes on waiting for each gate that it is at.',
+    file: `${RUNS}/run-keeper.ts`,
+    find: 'now?.outcome === null && now.gates === 0',
+    replace: 'now?.outcome === null && now.gates >= 0',
+    test: KEEPER,
+    name: 'once its gate is gone',
+  },
+  {
     guard: 'Steps are counted where beads change.',
     file: 'db/migrations/0045_count_run_steps_together.ts',
     find: "sum(b.sign * (b.status = 'in_progress')::integer)::integer as active,",

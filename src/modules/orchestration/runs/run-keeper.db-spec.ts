@@ -124,9 +124,39 @@ describe('a tree', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
     await close(bead);
     expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    // Who has the bead again does what comes after the gate.
+    await h.change(bead, { status: 'open' });
     await close(gate!);
     expect(await runs.run(run.id)).toMatchObject({ status: 'active', gates: 0 });
     await close(b!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it.each(['opened', 'removed'])('ends without what nobody has any more, once its gate is gone: %s', async (how) => {
+    const bead = await h.create();
+    const two = `${GATED}[[steps]]\nid = "c"\ntitle = "C"\ngate = { type = "human", id = "second" }\n`;
+    const run = await runs.launch({ recipe: recipeOf(two), source: bead });
+    const { a, b, 'gate-b': first, 'gate-c': second } = await stepsOf(run);
+    await close(a!);
+    await close(bead);
+    await close(second!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    const events = await h.eventsOf(() => (how === 'opened' ? close(first!) : h.run((work) => work.remove(first!))));
+    expect(events).toContain(`molecule.resolved ${run.id}`);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'skipped', gates: 0 });
+    expect(await h.bead(b!)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    expect((await h.bead(run.id)).metadata).toMatchObject({ close_reason: 'molecule autoclose: source work bead closed' });
+  });
+
+  it('is completed by the gate that is the last of it, also where its bead is closed', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GATED), source: bead });
+    const { a, b, 'gate-b': gate } = await stepsOf(run);
+    await close(a!);
+    await close(b!);
+    await close(bead);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    await close(gate!);
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 

@@ -86,7 +86,9 @@ export class RunKeeper implements OnModuleInit {
     }
     const run = await this.repository.find(work.tx, work.city.streamId, removed.run_id);
     if (run === undefined || run.outcome !== null || removed.status === 'closed') return;
-    if (!(await this.#decided(work, run))) await this.#goOn(work, run, removed.parent);
+    if (await this.#decided(work, run)) return;
+    await this.#goOn(work, run, removed.parent);
+    if (removed.issue_type === 'gate') await this.#atNoGate(work, run);
   }
 
   /** Somebody has closed the root himself: the run is over, as he says. */
@@ -110,6 +112,7 @@ export class RunKeeper implements OnModuleInit {
       return;
     }
     await this.#goOn(work, run, step.parent);
+    if (step.issue_type === 'gate') await this.#atNoGate(work, run);
   }
 
   /** Goes on with a run that decides for itself; false for others. */
@@ -175,6 +178,13 @@ export class RunKeeper implements OnModuleInit {
     const failed = await this.repository.failed(work.tx, work.city.streamId, run.id);
     if (failed === undefined) return { outcome: 'pass', reason: GRAPH_DONE };
     return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
+  }
+
+  /** A tree whose bead was closed while it was at a gate ends once it is at none: nobody has the bead who would do the rest. */
+  async #atNoGate(work: Work, { id, compiler, source_id: source }: RunRow): Promise<void> {
+    if (compiler !== 1 || source === null || (await work.find(source))?.status !== 'closed') return;
+    const now = await this.repository.find(work.tx, work.city.streamId, id);
+    if (now?.outcome === null && now.gates === 0) await this.#resolve(work, now, SOURCE_CLOSED, 'skipped');
   }
 
   /** What was attached to a bead ends with it; a gate that it is at keeps it, and one that it has yet to come to it has not passed. */
