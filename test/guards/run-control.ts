@@ -150,6 +150,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     test: RULES,
   },
   {
+    guard: 'An item that no bead could hold fails its control, and not whoever closes the step.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (storableText(text) !== text) throw',
+    replace: 'if (storableText(text) === undefined) throw',
+    test: RULES,
+    name: 'items of',
+  },
+  {
     guard: 'Into how many items a step fans out is bounded.',
     file: `${CONTROL}/rounds.ts`,
     find: 'if (values.length > MAX_ITEMS) throw',

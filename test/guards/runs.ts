@@ -188,8 +188,8 @@ export const RUN_GUARDS: readonly Guard[] = [
   {
     guard: 'A tree whose bead was closed at its gate is not left to nobody.',
     file: `${RUNS}/run-keeper.ts`,
-    find: "if (now?.outcome === null && now.gates === 0) await",
-    replace: "if (now?.outcome === null && now.gates < 0) await",
+    find: 'if (now?.outcome === null && now.gates === 0) await',
+    replace: 'if (now?.outcome === null && now.gates < 0) await',
     test: KEEPER,
     name: 'once its gate is gone',
   },

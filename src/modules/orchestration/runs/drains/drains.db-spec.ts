@@ -19,7 +19,13 @@ describe('a drain', () => {
     const { id, status } = await d.launch(text, source, item);
     // Nobody is asked for what is left of it: it is over as it is launched, and says so.
     expect(status).toBe('failed');
-    expect(await d.runs.run(id)).toMatchObject({ status: 'failed', error_code: 'fail', error_message: 'f.all failed', steps: 2, closed: 2 });
+    expect(await d.runs.run(id)).toMatchObject({
+      status: 'failed',
+      error_code: 'fail',
+      error_message: 'f.all failed',
+      steps: 2,
+      closed: 2,
+    });
     expect(await d.steps(id)).toEqual({ all: 'fail', end: 'skipped' });
     const all = await d.rows();
     return { reason: all[0]!.reason, code: all[0]!.metadata['gc.failure_reason'], beads: all.length };
