@@ -139,8 +139,8 @@ export const RUN_CONTROL: readonly Guard[] = [
   {
     guard: 'A step of a run that has ended stays closed.',
     file: 'src/modules/orchestration/runs/run-keeper.ts',
-    find: 'if (id !== run && (known === undefined || known.outcome === null)) return;',
-    replace: 'if (id !== run) return;',
+    find: 'if (id === run || (known !== undefined && known.outcome !== null))',
+    replace: 'if (id === run)',
     test: `${CONTROL}/run-control.db-spec.ts`,
   },
   {
@@ -156,6 +156,14 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: 'if (found === undefined || found === null) throw',
     replace: 'if (value === undefined) throw',
     test: RULES,
+  },
+  {
+    guard: 'An item that no bead could hold fails its control, and not whoever closes the step.',
+    file: `${CONTROL}/rounds.ts`,
+    find: 'if (storableText(text) !== text) throw',
+    replace: 'if (storableText(text) === undefined) throw',
+    test: RULES,
+    name: 'items of',
   },
   {
     guard: 'Into how many items a step fans out is bounded.',

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { Work } from '../../work/work/work.js';
-import type { RunOutcome, RunRow } from './run-row.js';
+import type { Finish } from './control/facts.js';
+import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
+import { whyLeft, type RunOutcome, type RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
+
+export const GRAPH_DONE = 'workflow finalize: all steps closed';
 
 /** Runs in the transaction in which a run has ended, right after it. */
 export type EndedReaction = (work: Work, run: RunRow) => Promise<void>;
@@ -44,6 +48,20 @@ export class RunEndings {
     if (rootToo) await this.#closeRoot(work, run, outcome, reason);
     for (const react of this.#ended) await react(work, ended);
     return closed + Number(rootToo);
+  }
+
+  /** A graph is done: its outcome, its root, and on success what it was launched for, unless the session that launched it may not end that by now. */
+  async finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
+    const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
+    await this.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
+    if (outcome !== 'pass') return;
+    if (run.source_id === null) return;
+    const source = await work.find(run.source_id);
+    if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
+    if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
+    if ((await whyLeft(work, run, [source])) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
+    // It goes on by itself: who has it may give it back to the queue that does such work.
+    else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
   }
 
   async #closeRoot(work: Work, run: RunRow, outcome: RunOutcome, reason: string): Promise<void> {

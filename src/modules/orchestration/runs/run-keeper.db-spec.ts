@@ -124,9 +124,39 @@ describe('a tree', () => {
     expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
     await close(bead);
     expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    // Who has the bead again does what comes after the gate.
+    await h.change(bead, { status: 'open' });
     await close(gate!);
     expect(await runs.run(run.id)).toMatchObject({ status: 'active', gates: 0 });
     await close(b!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
+  });
+
+  it.each(['opened', 'removed'])('ends without what nobody has any more, once its gate is gone: %s', async (how) => {
+    const bead = await h.create();
+    const two = `${GATED}[[steps]]\nid = "c"\ntitle = "C"\ngate = { type = "human", id = "second" }\n`;
+    const run = await runs.launch({ recipe: recipeOf(two), source: bead });
+    const { a, b, 'gate-b': first, 'gate-c': second } = await stepsOf(run);
+    await close(a!);
+    await close(bead);
+    await close(second!);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting', gates: 1 });
+    const events = await h.eventsOf(() => (how === 'opened' ? close(first!) : h.run((work) => work.remove(first!))));
+    expect(events).toContain(`molecule.resolved ${run.id}`);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'skipped', gates: 0 });
+    expect(await h.bead(b!)).toMatchObject({ status: 'closed', metadata: { 'gc.outcome': 'skipped' } });
+    expect((await h.bead(run.id)).metadata).toMatchObject({ close_reason: 'molecule autoclose: source work bead closed' });
+  });
+
+  it('is completed by the gate that is the last of it, also where its bead is closed', async () => {
+    const bead = await h.create();
+    const run = await runs.launch({ recipe: recipeOf(GATED), source: bead });
+    const { a, b, 'gate-b': gate } = await stepsOf(run);
+    await close(a!);
+    await close(b!);
+    await close(bead);
+    expect(await runs.run(run.id)).toMatchObject({ status: 'waiting' });
+    await close(gate!);
     expect(await runs.run(run.id)).toMatchObject({ status: 'completed' });
   });
 
@@ -196,6 +226,25 @@ describe('a graph', () => {
     await close(d!);
     expect(await runs.run(run.id)).toMatchObject({ status: 'failed', error_code: 'fail', error_message: 'no disk' });
     expect(await h.bead(bead)).toMatchObject({ status: 'open' });
+  });
+
+  it('takes up a step that has failed again only with what it has skipped for it', async () => {
+    const run = await runs.launch({ recipe: recipeOf(GRAPH), target: 'mayor' });
+    const { a, b, c, d } = await stepsOf(run);
+    const open = (id: string) => h.change(id, { status: 'open' });
+    await close(a!, { 'gc.outcome': 'fail' });
+    await expect(open(a!)).rejects.toMatchObject({
+      problem: 'wrong_state',
+      detail: expect.stringContaining(`run ${run.id} has skipped ${b}, which comes after ${a}`) as unknown,
+    });
+    await expect(open(b!)).rejects.toMatchObject({ problem: 'wrong_state' });
+    for (const id of [c!, b!, a!]) await open(id);
+    for (const id of [a!, b!]) await close(id, { 'gc.outcome': 'pass' });
+    // One that has passed is done anew, whatever was skipped by hand behind it.
+    await close(c!, { 'gc.outcome': 'skipped' });
+    await open(b!);
+    for (const id of [b!, d!]) await close(id, { 'gc.outcome': 'pass' });
+    expect(await runs.run(run.id)).toMatchObject({ status: 'completed', closed: 4 });
   });
 
   it('asks about none of many steps on its own when it skips them', async () => {

@@ -9,14 +9,12 @@ import type { Work } from '../../work/work/work.js';
 import { WorkService } from '../../work/work/work.service.js';
 import type { Finish } from './control/facts.js';
 import { RunControl } from './control/run-control.js';
-import { RunEndings } from './run-endings.service.js';
-import { EXECUTED_BY, ROUTE } from './launch/launch-plan.js';
-import { whyLeft, type RunOutcome, type RunRow } from './run-row.js';
+import { GRAPH_DONE, RunEndings } from './run-endings.service.js';
+import type { RunOutcome, RunRow } from './run-row.js';
 import { RunsRepository } from './runs.repository.js';
 
 const STEPS_CLOSED = 'molecule autoclose: all step children closed';
 const SOURCE_CLOSED = 'molecule autoclose: source work bead closed';
-const GRAPH_DONE = 'workflow finalize: all steps closed';
 
 /**
  * What follows for runs from what happens to beads, in the same transaction: a run goes on, or ends, with the change that lets
@@ -56,7 +54,7 @@ export class RunKeeper implements OnModuleInit {
   async #changed(work: Work, before: BeadRecord, after: BeadRecord): Promise<void> {
     if (after.run_id === null || before.status === after.status) return;
     if (before.status === 'closed') {
-      await this.#requireGoingOn(work, after);
+      await this.#requireGoingOn(work, before);
       await this.control.reopened(work, after);
     }
     if (
@@ -68,11 +66,15 @@ export class RunKeeper implements OnModuleInit {
       work.emit(event(ExecutionStepStarted, { ...work.facts(after), payload: {} }));
   }
 
-  /** What has ended stays so, with all of its steps. @throws ProblemError wrong_state */
-  async #requireGoingOn(work: Work, { id, run_id: run }: BeadRecord): Promise<void> {
+  /** What has ended stays so, with all of its steps; and a step that has not passed, as long as others are skipped for it. @throws ProblemError wrong_state */
+  async #requireGoingOn(work: Work, { id, run_id: run, metadata }: BeadRecord): Promise<void> {
     const known = await this.repository.find(work.tx, work.city.streamId, run!);
-    if (id !== run && (known === undefined || known.outcome === null)) return;
-    throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
+    if (id === run || (known !== undefined && known.outcome !== null))
+      throw problem('wrong_state', `bead ${id} is ${id === run ? 'the root' : 'a step'} of a run that has ended; launch its formula again`);
+    // It would stay skipped, and the run be completed without it.
+    const skipped = endsAs(metadata['gc.outcome']) === 'pass' ? undefined : await work.skippedBehind(run!, id);
+    if (skipped === undefined) return;
+    throw problem('wrong_state', `run ${run} has skipped ${skipped}, which comes after ${id}: a person opens that again before ${id}`);
   }
 
   async #removed(work: Work, removed: BeadRecord): Promise<void> {
@@ -84,7 +86,9 @@ export class RunKeeper implements OnModuleInit {
     }
     const run = await this.repository.find(work.tx, work.city.streamId, removed.run_id);
     if (run === undefined || run.outcome !== null || removed.status === 'closed') return;
-    if (!(await this.#decided(work, run))) await this.#goOn(work, run, removed.parent);
+    if (await this.#decided(work, run)) return;
+    await this.#goOn(work, run, removed.parent);
+    if (removed.issue_type === 'gate') await this.#atNoGate(work, run);
   }
 
   /** Somebody has closed the root himself: the run is over, as he says. */
@@ -108,13 +112,14 @@ export class RunKeeper implements OnModuleInit {
       return;
     }
     await this.#goOn(work, run, step.parent);
+    if (step.issue_type === 'gate') await this.#atNoGate(work, run);
   }
 
   /** Goes on with a run that decides for itself; false for others. */
   async #decided(work: Work, run: RunRow): Promise<boolean> {
     if (run.compiler === 1) return false;
     const next = await this.control.goOn(work, run);
-    if (typeof next === 'object') await this.#finalize(work, run, next);
+    if (typeof next === 'object') await this.endings.finalize(work, run, next);
     return next !== false;
   }
 
@@ -141,7 +146,7 @@ export class RunKeeper implements OnModuleInit {
     }
     const now = await this.repository.find(work.tx, streamId, run.id);
     if (now === undefined || now.outcome !== null || now.root_only || now.closed < now.steps) return;
-    if (now.compiler === 2) await this.#finalize(work, now, await this.#verdict(work, now));
+    if (now.compiler === 2) await this.endings.finalize(work, now, await this.#verdict(work, now));
     else if (now.steps > 0) await this.#resolve(work, now, STEPS_CLOSED);
   }
 
@@ -175,18 +180,11 @@ export class RunKeeper implements OnModuleInit {
     return { outcome: 'fail', reason: failed.reason ?? `step ${failed.id} has failed: ${failed.title}` };
   }
 
-  /** A graph is done: its outcome, its root, and on success what it was launched for, unless the session that launched it may not end that by now. */
-  async #finalize(work: Work, run: RunRow, { outcome, reason }: Pick<Finish, 'outcome' | 'reason'>): Promise<void> {
-    const said = outcome === 'pass' ? {} : { code: outcome, message: reason };
-    await this.endings.end(work, run, { outcome, reason: GRAPH_DONE, ...said });
-    if (outcome !== 'pass') return;
-    if (run.source_id === null) return;
-    const source = await work.find(run.source_id);
-    if (source === undefined || source.status === 'closed' || source.issue_type === 'convoy') return;
-    if ((await this.repository.liveOf(work.tx, work.city.streamId, source.id)).length > 0) return;
-    if ((await whyLeft(work, run, [source])) === undefined) await work.close(source.id, `workflow ${run.id} passed`);
-    // It goes on by itself: who has it may give it back to the queue that does such work.
-    else await work.update(source.id, { metadata: { [ROUTE]: source.metadata[ROUTE] || source.metadata[EXECUTED_BY] || '' } });
+  /** A tree whose bead was closed while it was at a gate ends once it is at none: nobody has the bead who would do the rest. */
+  async #atNoGate(work: Work, { id, compiler, source_id: source }: RunRow): Promise<void> {
+    if (compiler !== 1 || source === null || (await work.find(source))?.status !== 'closed') return;
+    const now = await this.repository.find(work.tx, work.city.streamId, id);
+    if (now?.outcome === null && now.gates === 0) await this.#resolve(work, now, SOURCE_CLOSED, 'skipped');
   }
 
   /** What was attached to a bead ends with it; a gate that it is at keeps it, and one that it has yet to come to it has not passed. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Tx } from '../../../platform/database/transactions.js';
-import { DECIDED, keys, RECORD } from './bead-columns.js';
+import { keys, RECORD } from './bead-columns.js';
 import type { BeadRecord, Edge } from './bead-record.js';
 
 export interface PutEdges {
@@ -165,8 +165,8 @@ export class EdgesRepository {
   }
 
   /**
-   * Of a run that goes on, what comes after `id` and was skipped: a gate, or a step that the run decides. What comes after `id` is looked for
-   * only where something was, and among the steps of the run: any number of others may depend on `id`.
+   * Of a run that goes on, a step that comes after `id` and was skipped. What comes after `id` is looked for only where something was, and among the
+   * steps of the run: any number of others may depend on `id`.
    */
   async skippedBehind(tx: Tx, streamId: number, run: string, id: string): Promise<string | undefined> {
     const { rows } = await sql<{ id: string }>`
@@ -182,8 +182,7 @@ export class EdgesRepository {
           join beads b on b.stream_id = d.stream_id and b.id = d.issue_id and b.run_id = ${run})
       select b.id from runs r cross join after a join beads b on b.stream_id = r.stream_id and b.id = a.id
       where r.stream_id = ${streamId} and r.id = ${run} and r.outcome is null
-        and b.run_id = r.id and b.status = 'closed' and b.metadata ->> 'gc.outcome' = 'skipped' and (b.issue_type = 'gate' or exists (
-          select from run_steps s where s.stream_id = b.stream_id and s.bead_id = b.id and ${DECIDED}))
+        and b.run_id = r.id and b.status = 'closed' and b.metadata ->> 'gc.outcome' = 'skipped'
       order by b.id limit 1`.execute(tx);
     return rows[0]?.id;
   }

@@ -99,9 +99,6 @@ export async function whyNotBecome(
   if (bead.status === 'closed') {
     if (await isSaidByOther(session, work, bead))
       return `bead ${id} is a closed step of run ${run} that is not yours: sessions leave it with its outcome (${bead.metadata[OUTCOME]})`;
-    // It would be skipped for good, and the run completed without it.
-    const skipped = run === null || run === id ? undefined : await work.skippedBehind(run, id);
-    if (skipped !== undefined) return `run ${run} has skipped ${skipped}, which comes after ${id}, and takes up neither of them again`;
     const held = await work.heldBehind(id, session.names);
     if (held === undefined) return undefined;
     const is = held.gate ? 'a gate that its run waits at' : `being worked on by ${held.assignee}`;

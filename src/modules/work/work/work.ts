@@ -336,7 +336,7 @@ export class Work {
     return this.repository.heldBehind(this.tx, this.city.streamId, id, names);
   }
 
-  /** A gate of `run`, or a step that it decides, which was skipped for `id`. */
+  /** A step of `run`, which goes on, that comes after `id` and was skipped. */
   skippedBehind(run: string, id: string): Promise<string | undefined> {
     return this.repository.edges.skippedBehind(this.tx, this.city.streamId, run, id);
   }

@@ -159,6 +159,10 @@ describe('what follows in a run', () => {
       '{"files":{"x":1}}',
       ['close f.a-fanout: fail, f.a handed on no list as output.files (control_quarantined)', 'finish fail: f.a-fanout failed'],
     ],
+    ...['\\u0000', '\\ud800'].map((escape): [string, string[]] => [
+      `{"files":[{"path":"x"},{"path":"a${escape}b"}]}`,
+      ['close f.a-fanout: fail, item 2 has characters that cannot be stored (control_quarantined)', 'finish fail: f.a-fanout failed'],
+    ]),
     ['{"files":[{}]}', ['close f.a-fanout: fail, item 1 has no path (control_quarantined)', 'finish fail: f.a-fanout failed']],
     [
       JSON.stringify({ files: Array.from({ length: MAX_ITEMS + 1 }, () => ({ path: 'x' })) }),

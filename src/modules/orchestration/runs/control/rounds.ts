@@ -1,3 +1,4 @@
+import { storableText } from '../../../../contract/storable.js';
 import { lengthOf } from '../../formulas/compile/fragments.js';
 import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
 import { withLocals } from '../../formulas/compile/placeholders.js';
@@ -19,7 +20,7 @@ export const MAX_EDGES = 50_000;
 /** Items of one fan-out. */
 export const MAX_ITEMS = 200;
 
-/** A field that the author asks for and an item has not. */
+/** A field that the author asks for and an item has not, or not as a bead could have it. */
 export class NoSuchField extends Error {}
 
 /** What a step of its own becomes in one attempt: the step itself, for whoever does it. */
@@ -117,7 +118,10 @@ function ofItem(value: unknown, index: number): Locals {
     if (name !== 'item' && !name.startsWith('item.')) return undefined;
     const found = at(value, name.split('.').slice(1));
     if (found === undefined || found === null) throw new NoSuchField(`item ${index} has no ${name.slice('item.'.length)}`);
-    return typeof found === 'string' ? found : JSON.stringify(found);
+    const text = typeof found === 'string' ? found : JSON.stringify(found);
+    // An output is JSON in a text: what its escapes stand for has been checked by nobody.
+    if (storableText(text) !== text) throw new NoSuchField(`item ${index} has characters that cannot be stored`);
+    return text;
   };
 }
 

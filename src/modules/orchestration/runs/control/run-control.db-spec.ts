@@ -177,11 +177,21 @@ metadata = { "gc.run_target" = "mayor" }
     expect(await runs.run(id)).toMatchObject({ status: 'completed', steps: 4 });
   });
 
-  it('fails a control whose items have no place in beads, and writes none of them', async () => {
-    const { id } = await runs.launch({ recipe: recipeOf(HEAD + LIST, {}, { look: LOOK }), target: 'polecat' });
-    await end('a', { 'gc.output_json': JSON.stringify({ files: ['x', 'y'.repeat(501)] }) });
-    expect(await steps()).toEqual({ a: 'done', 'a-fanout': 'fail' });
-    expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a-fanout failed' });
+  it.each(['y'.repeat(501), 'a\0b', '\ud800'])(
+    'fails a control whose items have no place in beads, and writes none of them: %#',
+    async (item) => {
+      const { id } = await runs.launch({ recipe: recipeOf(HEAD + LIST, {}, { look: LOOK }), target: 'polecat' });
+      await end('a', { 'gc.output_json': JSON.stringify({ files: ['x', item] }) });
+      expect(await steps()).toEqual({ a: 'done', 'a-fanout': 'fail' });
+      expect(await runs.run(id)).toMatchObject({ status: 'failed', error_message: 'f.a-fanout failed' });
+    },
+  );
+
+  it('has failed as it is launched where its only step can be given to nobody', async () => {
+    const recipe = recipeOf(`${HEAD}[[steps]]\nid = "a"\ntitle = "A"\nretry = { max_attempts = 2 }\n`);
+    const run = await runs.launch({ recipe, by: 'order' });
+    expect(run).toMatchObject({ status: 'failed', steps: 1, closed: 1, error_message: 'f.a failed' });
+    expect((await rows())[0]).toMatchObject({ id: run.id, status: 'closed', metadata: { 'gc.outcome': 'fail' } });
   });
 
   it('opens a gate when its condition holds', async () => {

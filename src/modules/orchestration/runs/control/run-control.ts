@@ -38,13 +38,13 @@ export class RunControl {
     private readonly signals: Signals,
   ) {}
 
-  /** Begins a run: keeps its steps when it has something to decide, and makes the rounds that are due at once. */
-  async begin(work: Work, run: RunRow, recipe: Recipe, beads: readonly BeadRecord[]): Promise<void> {
-    if (!decides(recipe)) return;
+  /** Begins a run: keeps its steps when it has something to decide, and makes the rounds that are due at once. Answers as `goOn`. */
+  async begin(work: Work, run: RunRow, recipe: Recipe, beads: readonly BeadRecord[]): Promise<Finish | boolean> {
+    if (!decides(recipe)) return false;
     const byRef = new Map(beads.map(({ id, ref }) => [ref, id]));
     const steps = recipe.steps.slice(1).map((step) => ({ bead: byRef.get(step.id)!, step }));
     await this.repository.add(work.tx, work.city.streamId, run.id, steps);
-    await this.goOn(work, run);
+    return this.goOn(work, run);
   }
 
   /**

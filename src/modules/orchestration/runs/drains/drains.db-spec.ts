@@ -16,7 +16,17 @@ describe('a drain', () => {
     source: string,
     item = ITEM,
   ): Promise<{ reason: string | null; code: string | undefined; beads: number }> => {
-    await d.launch(text, source, item);
+    const { id, status } = await d.launch(text, source, item);
+    // Nobody is asked for what is left of it: it is over as it is launched, and says so.
+    expect(status).toBe('failed');
+    expect(await d.runs.run(id)).toMatchObject({
+      status: 'failed',
+      error_code: 'fail',
+      error_message: 'f.all failed',
+      steps: 2,
+      closed: 2,
+    });
+    expect(await d.steps(id)).toEqual({ all: 'fail', end: 'skipped' });
     const all = await d.rows();
     return { reason: all[0]!.reason, code: all[0]!.metadata['gc.failure_reason'], beads: all.length };
   };
@@ -147,6 +157,22 @@ describe('a drain', () => {
     });
     await d.launch(drain(), convoy);
     expect(await d.steps()).toEqual({ all: 'pass', end: 'ready' });
+  });
+
+  it('ends its run as that is launched where it has nothing to take, and is all that there is', async () => {
+    const alone = drain().split('[[steps]]\nid = "end"')[0]!;
+    const { convoy, members } = await d.convoyOf(1);
+    await d.work(async (work) => {
+      await work.update(convoy, { addLabels: ['owned'] });
+      await work.close(members[0]!);
+    });
+    const run = await d.launch(alone, convoy);
+    expect(run).toMatchObject({ status: 'completed', steps: 1, closed: 1 });
+    // Made and closed by one transaction: one event has both.
+    const told = (await d.fixture.events()).filter(({ type, subject }) => type.startsWith('bead.') && subject === run.id);
+    expect(told).toMatchObject([{ type: 'bead.created', payload: { bead: { status: 'closed' } } }]);
+    // Nothing is live that the next launch would be answered with.
+    await expect(d.launch(alone, convoy)).resolves.toMatchObject({ status: 'completed', created: true });
   });
 
   it('has no one bead to name where a member is a convoy', async () => {

@@ -177,7 +177,9 @@ export class LaunchService {
       work.emit(event(ExecutionWorkAssociated, { ...work.facts(root!), subject: source?.id ?? run.id, run_id: run.id, payload: {} }));
       work.emitOf(plan.beads, rows, tellSteps);
     }
-    await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);
+    const end = await this.control.begin(work, run, { ...recipe, steps: plan.steps }, steps);
+    // Decided as it begins: nothing that happens later would end it.
+    if (typeof end === 'object') await this.endings.finalize(work, run, end);
     return recipe.compiler === 1 ? run : (await this.repository.find(work.tx, streamId, run.id))!;
   }
 
