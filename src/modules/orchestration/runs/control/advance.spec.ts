@@ -5,7 +5,7 @@ import { advance } from './advance.js';
 import type { Act, Ended, StepFact } from './facts.js';
 import { attemptOf, outcomeOf } from './outcome.js';
 import { MAX_ITEMS } from './rounds.js';
-import { holds, type Asked } from './until.js';
+import { holds, type Asked, type Status, type Tally } from './until.js';
 
 const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
 const EXPANSION = `formula = "e"
@@ -358,11 +358,12 @@ describe('an outcome', () => {
 });
 
 describe('a condition', () => {
+  const tally = (...all: Status[]): Tally => ({ all: all.length, of: (status) => all.filter((each) => each === status).length });
   const asked: Asked = {
     status: 'completed',
     output: '{"score":8.5,"a":{"b":["x"]},"word":"9"}',
-    children: () => ['completed', 'failed'],
-    steps: ['completed', 'completed', 'pending'],
+    children: () => tally('completed', 'failed'),
+    steps: () => tally('completed', 'completed', 'pending'),
   };
   const children = { subject: 'children', of: 'x', status: 'completed', operator: '>=', value: 2 } as const;
 
