@@ -247,7 +247,12 @@ export class Flattening {
     if (step.loop?.until !== undefined) {
       const path = pathOf(step, frame);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
-      return { kind: 'loop', until: this.#aboutSteps(step.loop.until, step, inner, frame.rounds), max: step.loop.max!, body: fragmentOf(inner) };
+      return {
+        kind: 'loop',
+        until: this.#aboutSteps(step.loop.until, step, inner, frame.rounds),
+        max: step.loop.max!,
+        body: fragmentOf(inner),
+      };
     }
     if (step.check === undefined) return undefined;
     const { path, timeout, max_attempts } = step.check;
