@@ -31,6 +31,8 @@ class Run {
   readonly #nodes = new Map<string, Node>();
   /** The steps that a control has made, by control. */
   readonly #made = new Map<string, Node[]>();
+  /** How many of them are open. */
+  readonly #open = new Map<string, number>();
   readonly #members = new Map<string, Node[]>();
   /** The steps that wait for one. */
   readonly #after = new Map<string, Node[]>();
@@ -58,6 +60,7 @@ class Run {
       const node: Node = { fact, place, needs: needs.get(step.id) ?? [], outcome, output: ended?.output };
       this.#nodes.set(step.id, node);
       if (of !== undefined) append(this.#made, of, node);
+      if (of !== undefined && outcome === undefined) this.#open.set(of, (this.#open.get(of) ?? 0) + 1);
       if (step.scope !== undefined && !cleansUp(node)) append(this.#members, step.scope.ref, node);
     }
     for (const node of this.#nodes.values()) for (const id of node.needs) append(this.#after, id, node);
@@ -294,8 +297,8 @@ class Run {
   ): void {
     node.outcome = outcome;
     node.output = output;
-    const { of, step } = node.fact;
-    const about = [...(this.#after.get(step.id) ?? []), this.#nodes.get(of ?? ''), this.#nodes.get(step.scope?.ref ?? '')];
+    const { step } = node.fact;
+    const about = [...(this.#after.get(step.id) ?? []), this.#makerOf(node), this.#nodes.get(step.scope?.ref ?? '')];
     for (const other of about) if (other !== undefined) this.#turns.mark(other.place);
     this.#acts.push({
       do: 'close',
@@ -306,6 +309,15 @@ class Run {
       ...(output === undefined ? {} : { output }),
       ...(failure === undefined ? {} : { failure }),
     });
+  }
+
+  /** The control that has made a step which ends, once nothing of it is open; units of a drain end before it. */
+  #makerOf({ fact: { of } }: Node): Node | undefined {
+    if (of === undefined) return undefined;
+    const open = (this.#open.get(of) ?? 0) - 1;
+    this.#open.set(of, open);
+    const maker = this.#nodes.get(of);
+    return open <= 0 || maker?.fact.step.kind === 'drain' ? maker : undefined;
   }
 
   #finish(): void {
