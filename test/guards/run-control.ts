@@ -134,7 +134,7 @@ export const RUN_CONTROL: readonly Guard[] = [
     find: 'return counting.findLast(({ fact }) => ',
     replace: 'return counting.findLast(({ fact }) => fact.step.id !== "" || ',
     test: CONDITIONS,
-    name: 'also when it has children',
+    name: 'also when it waits for one that fans out',
   },
   {
     guard: 'What a fan-out is of speaks for the round that ends with it.',

@@ -73,6 +73,11 @@ describe('the condition of a loop', () => {
   it.each([
     ['fans out', `${more}on_complete = { for_each = "output.files", bond = "e", vars = { path = "{item}" } }\n`, []],
     ['has children', `${more}[[body.children]]\nid = "c"\ntitle = "C"\n`, ['b.l.iter1.c']],
+    [
+      'waits for one that fans out',
+      `${more}needs = ["a"]\n[[body]]\nid = "a"\ntitle = "A"\non_complete = { for_each = "output.files", bond = "e", vars = { path = "{item}" } }\n`,
+      ['a'],
+    ],
     ['stands before what it waits for', `${more}needs = ["a"]\n[[body]]\nid = "a"\ntitle = "A"\n`, ['a']],
     ['is tidied up after', `${more}[[body]]\nid = "t"\ntitle = "T"\nneeds = ["b"]\nmetadata = { "gc.kind" = "cleanup" }\n`, ['t']],
     [
@@ -83,7 +88,7 @@ describe('the condition of a loop', () => {
   ])('asks the step that ends a round, also when it %s', (_what, body, others) => {
     const run = new Case(loop(body));
     run.all();
-    for (const id of others) run.end(`f.l.iter1.${id}`, { output: '{"done":false}' });
+    for (const id of others) run.end(`f.l.iter1.${id}`, { output: '{"done":false,"files":[]}' });
     run.end('f.l.iter1.b', { output: '{"done":true,"files":[]}' });
     expect(run.all()).toContain(DONE);
     expect(run.facts[0]!.ended!.output).toBe('{"done":true,"files":[]}');
