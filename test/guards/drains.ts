@@ -91,8 +91,8 @@ export const DRAIN_GUARDS: readonly Guard[] = [
   {
     guard: 'What steps have handed on is read only where it may decide something.',
     file: 'src/modules/orchestration/runs/control/control.repository.ts',
-    find: 'this.#outputs(tx, streamId, askedFor(rows));',
-    replace: 'this.#outputs(tx, streamId, [...askedFor(rows), ...rows.map(({ bead }) => bead)]);',
+    find: 'this.#outputs(tx, streamId, askedFor(rows, edges));',
+    replace: 'this.#outputs(tx, streamId, [...askedFor(rows, edges), ...rows.map(({ bead }) => bead)]);',
     test: 'src/modules/orchestration/runs/control/run-control.db-spec.ts',
     name: 'reads of what steps have handed on',
   },

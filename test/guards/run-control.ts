@@ -7,6 +7,7 @@ const CHECKS_TEST = 'src/modules/orchestration/runs/checks/checks.db-spec.ts';
 const LIMITS = 'src/modules/orchestration/runs/limits/limits.db-spec.ts';
 const CORPUS = 'src/modules/orchestration/formulas/compile/corpus.spec.ts';
 const RULES = `${CONTROL}/advance.spec.ts`;
+const CONDITIONS = `${CONTROL}/conditions.spec.ts`;
 const ROUNDS = `${CONTROL}/rounds.spec.ts`;
 
 /** What follows in a run. */
@@ -89,10 +90,67 @@ export const RUN_CONTROL: readonly Guard[] = [
   },
   {
     guard: 'A condition about children counts no gates.',
-    file: `${CONTROL}/advance.ts`,
-    find: " && fact.step.kind !== 'gate');",
-    replace: ');',
+    file: `${CONTROL}/standing.ts`,
+    find: "fact.step.kind !== 'gate' && (",
+    replace: '(',
     test: RULES,
+    name: 'the gate of a child',
+  },
+  {
+    guard: 'A condition about children counts no attempts of theirs.',
+    file: `${CONTROL}/standing.ts`,
+    find: 'fact.of === beside ||',
+    replace: 'fact.of !== of || fact.of === beside ||',
+    test: CONDITIONS,
+    name: 'counts children as they are written',
+  },
+  {
+    guard: 'A condition counts steps as they are written.',
+    file: `${CONTROL}/standing.ts`,
+    find: "step.kind !== 'gate' && step.kind !== 'fanout'",
+    replace: "step.kind !== 'scope'",
+    test: CONDITIONS,
+    name: 'counts steps as they are written',
+  },
+  {
+    guard: 'A condition counts what stands beside its gate, and no attempts and rounds.',
+    file: `${CONTROL}/standing.ts`,
+    find: 'node.fact.of === of && node.fact.round === round && ',
+    replace: '(node.fact.of === of || of === undefined) && (node.fact.round === round || of === undefined) && ',
+    test: CONDITIONS,
+    name: 'counts steps as they are written',
+  },
+  {
+    guard: 'However many gates ask, steps are counted once.',
+    file: `${CONTROL}/standing.ts`,
+    find: 'known.set(key, tally);',
+    replace: '',
+    test: CONDITIONS,
+    name: 'for each gate',
+  },
+  {
+    guard: 'When a step ends only what it may concern is looked at again.',
+    file: `${CONTROL}/advance.ts`,
+    find: 'for (const other of about) if',
+    replace: 'for (const other of [...about, ...this.#nodes.values()]) if',
+    test: CONDITIONS,
+    name: 'that a failure skips',
+  },
+  {
+    guard: 'A round is told by the step that ends it, whatever was written last.',
+    file: `${CONTROL}/nodes.ts`,
+    find: 'return counting.findLast(({ fact }) => ',
+    replace: 'return counting.findLast(({ fact }) => fact.step.id !== "" || ',
+    test: CONDITIONS,
+    name: 'also when it waits for one that fans out',
+  },
+  {
+    guard: 'What a fan-out is of speaks for the round that ends with it.',
+    file: `${CONTROL}/nodes.ts`,
+    find: 'if (source !== undefined) return made.find(',
+    replace: 'if (source === "") return made.find(',
+    test: CONDITIONS,
+    name: 'also when it fans out',
   },
   {
     guard: 'A step is never done when what it needs has failed.',

@@ -159,13 +159,16 @@ function rootOf(formula: Formula, { v2, steps, words }: { v2: boolean; steps: nu
   };
 }
 
-/** The steps in an order in which they can be done; fragments are looked at as well. */
-function sorted(fragment: Fragment, issues: Issues, at: { top: Where; needs: ReadonlyMap<string, Where> }): readonly RecipeStep[] {
-  for (const { control } of fragment.steps)
-    if (control !== undefined && 'body' in control && control.body !== undefined) sorted(control.body, issues, at);
+/** The steps in an order in which they can be done, and so are those that a run repeats. */
+function sorted({ steps, edges: own }: Fragment, issues: Issues, at: { top: Where; needs: ReadonlyMap<string, Where> }): RecipeStep[] {
+  const inner = ({ control }: RecipeStep): Pick<RecipeStep, 'control'> =>
+    control === undefined || !('body' in control) || control.body === undefined
+      ? {}
+      : { control: { ...control, body: { ...control.body, steps: sorted(control.body, issues, at) } } };
+  const fragment = { steps: steps.map((step) => ({ ...step, ...inner(step) })), edges: own };
   const edges = withParents(fragment);
   const ordered = inOrder(fragment.steps, edges);
-  if (!('cycle' in ordered)) return inOrder(fragment.steps, fragment.edges) as readonly RecipeStep[];
+  if (!('cycle' in ordered)) return [...(inOrder(fragment.steps, own) as readonly RecipeStep[])];
   // Looked at backwards, those go that only come after the circle.
   const left = new Set(ordered.cycle);
   const back = inOrder(

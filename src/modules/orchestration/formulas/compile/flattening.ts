@@ -5,6 +5,7 @@ import { LIMITS } from './limits.js';
 import { cleaningRules } from './metadata.js';
 import { bareStep } from './read-advice.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from './recipe.js';
+import type { Until } from './until.js';
 import type { Weaving } from './weaving.js';
 import type { Rounds, Words } from './words.js';
 
@@ -72,6 +73,7 @@ export class Flattening {
           `"${id.slice(0, LIMITS.id)}" is no id: a placeholder is left in it, or it is longer than ${LIMITS.fullId} characters`,
         );
       frame.ids.set(id, full);
+      if ((step.children.length > 0 && step.check === undefined) || step.onComplete !== undefined) this.#parents.add(full);
       if (step.metadata['gc.kind'] === 'scope') frame.scopes.add(id);
       budget.spend('steps');
       if (step.check === undefined) this.#name(step.children, full, frame);
@@ -80,6 +82,9 @@ export class Flattening {
 
   /** Where steps say what they wait for, by their full ids. */
   readonly needs = new Map<string, Where>();
+
+  /** Full ids of steps that have children, or get some. */
+  readonly #parents = new Set<string>();
 
   /** Whether two steps had one id, so that who waits for whom is not known. */
   doubled = false;
@@ -204,19 +209,35 @@ export class Flattening {
         type,
         id: name,
         ...(timeout_ms === undefined ? {} : { timeout_ms }),
-        ...(until === undefined ? {} : { until: this.#aboutSteps(until, step, frame) }),
+        ...(until === undefined ? {} : { until: this.#aboutSteps(until, step, frame, frame.rounds) }),
       },
     });
     return full;
   }
 
-  /** A condition with the full id of the step that it is about. */
-  #aboutSteps(until: NonNullable<NonNullable<Step['gate']>['until']>, step: Step, frame: Frame): typeof until {
+  /** A condition with the full id of the step that it is about, and with the values of variables. */
+  #aboutSteps(until: Until, step: Step, frame: Frame, rounds: Rounds): Until {
+    if (until.subject === 'output') return { ...until, value: this.words.of(until.value, step.where, 'loop.until', true, rounds) };
     if (until.subject !== 'children') return until;
-    const of = this.weaving.standsFor(until.of).flatMap((id) => frame.ids.get(id) ?? frame.outer?.ids.get(id) ?? [])[0];
-    if (of === undefined)
-      this.weaving.formulas.issues.error(step.where, `its condition asks for children of "${until.of}", which is no step`);
+    const of = this.#above(until.of, frame) ?? (frame.outer && this.#above(until.of, frame.outer));
+    if (of === undefined || !this.#parents.has(of))
+      this.weaving.formulas.issues.error(
+        step.where,
+        `its condition asks for children of "${until.of}", which ${of === undefined ? 'is no step' : 'has none'}`,
+      );
     return { ...until, of: of ?? until.of };
+  }
+
+  /** The full id below which the children of a step stand, also of one that its rounds, or an expansion, have replaced. */
+  #above(id: string, frame: Frame): string | undefined {
+    if (!this.weaving.became.has(id)) return frame.ids.get(id);
+    for (const [made, full] of frame.ids)
+      if (made.startsWith(`${id}.`)) {
+        const above = full.slice(0, full.length - made.length + id.length);
+        this.#parents.add(above);
+        return above;
+      }
+    return undefined;
   }
 
   #control(step: Step, full: string, frame: Frame): Control | undefined {
@@ -226,7 +247,12 @@ export class Flattening {
     if (step.loop?.until !== undefined) {
       const path = pathOf(step, frame);
       const inner = this.#fragment(step.loop.body, path, 'iteration', frame, full);
-      return { kind: 'loop', until: this.#aboutSteps(step.loop.until, step, inner), max: step.loop.max!, body: fragmentOf(inner) };
+      return {
+        kind: 'loop',
+        until: this.#aboutSteps(step.loop.until, step, inner, frame.rounds),
+        max: step.loop.max!,
+        body: fragmentOf(inner),
+      };
     }
     if (step.check === undefined) return undefined;
     const { path, timeout, max_attempts } = step.check;

@@ -41,7 +41,7 @@ export function withParents({ steps, edges }: Fragment): RecipeEdge[] {
 }
 
 /** The smallest number first. */
-class Heap {
+export class Heap {
   readonly #items: number[] = [];
 
   constructor(items: readonly number[]) {

@@ -122,6 +122,9 @@ function namesAt(table: Table, key: string): { where: Where; name: string }[] {
   );
 }
 
+/** A gate stands beside the steps of a run: none of them is the one that `step` means. */
+const NO_ROUND = 'asks for the last step of a round, and a gate is in none: ask for steps.complete or children(<step>)';
+
 function composeOf(table: Table | undefined, issues: Issues): Compose {
   const tables = (key: string): Table[] => table?.tables(key) ?? [];
   const required = (from: Table, key: string): string => {
@@ -145,9 +148,9 @@ function composeOf(table: Table | undefined, issues: Issues): Compose {
     gate: tables('gate').flatMap((from) => {
       const before = required(from, 'before');
       const until = untilOf(required(from, 'condition'));
-      if (typeof until !== 'string') return [{ where: whereOf(from), before, until }];
-      issues.error(inside(whereOf(from), 'condition'), until);
-      return [];
+      const fault = typeof until === 'string' ? until : 'of' in until || until.subject === 'complete' ? undefined : NO_ROUND;
+      if (fault !== undefined) issues.error(inside(whereOf(from), 'condition'), fault);
+      return typeof until === 'string' ? [] : [{ where: whereOf(from), before, until }];
     }),
     aspects: table === undefined ? [] : namesAt(table, 'aspects'),
     bondPoints: tables('bond_points').map((from) => {

@@ -38,7 +38,10 @@ export function copies(steps: readonly Step[], copying: Copying, budget: Budget)
   const ref = (id: string): string => (ids.has(id) ? `${prefix}${text(id)}` : text(id));
   const values = (record: Readonly<Record<string, string>>): Record<string, string> =>
     Object.fromEntries(Object.entries(record).map(([key, value]) => [key, key === 'gc.scope_ref' ? ref(value) : text(value)]));
-  const until = (condition: Until): Until => (condition.subject === 'children' ? { ...condition, of: ref(condition.of) } : condition);
+  const until = (condition: Until): Until => {
+    if (condition.subject === 'output') return { ...condition, value: text(condition.value) };
+    return condition.subject === 'children' ? { ...condition, of: ref(condition.of) } : condition;
+  };
 
   const copy = (step: Step, inBody: boolean): Step => {
     const { gate, loop, check, onComplete, condition, timeout, waitsFor } = step;

@@ -1,88 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { compile } from '../../formulas/compile/compile.js';
-import { libraryOf } from '../../formulas/compile/testing/case.js';
-import { advance } from './advance.js';
-import type { Act, Ended, StepFact } from './facts.js';
 import { attemptOf, outcomeOf } from './outcome.js';
 import { MAX_ITEMS } from './rounds.js';
-import { holds, type Asked } from './until.js';
-
-const HEAD = 'formula = "f"\n[requires]\nformula_compiler = ">=2.0.0"\n';
-const EXPANSION = `formula = "e"
-type = "expansion"
-[requires]
-formula_compiler = ">=2.0.0"
-[vars]
-path = { required = true }
-[[template]]
-id = "{target}.look"
-title = "Look at {path}"
-`;
-
-/** The run of a formula, as it is launched and as it goes on. */
-class Case {
-  facts: StepFact[];
-  edges;
-
-  constructor(steps: string, more: Readonly<Record<string, string>> = {}) {
-    const files = { 'formulas/f.toml': HEAD + steps, 'formulas/e.toml': EXPANSION, 'assets/green.sh': 'true', ...more };
-    const { recipe, issues } = compile('f', libraryOf(files), { vars: {}, injected: {}, strict: true, compiler: '2.0.0' });
-    expect(issues).toEqual([]);
-    this.facts = recipe!.steps.slice(1).map((step) => ({ step, started: false }));
-    this.edges = [...recipe!.edges];
-  }
-
-  end(id: string, ended: Ended): void {
-    this.#change(id, { ended });
-  }
-
-  /** Does what follows, and tells it a line each. */
-  next(): string[] {
-    const acts = advance({ steps: this.facts, edges: this.edges });
-    for (const act of acts) {
-      if (act.do === 'close') this.end(act.step, { word: act.outcome, ...(act.output === undefined ? {} : { output: act.output }) });
-      if (act.do !== 'add') continue;
-      this.facts.push(...act.fragment.steps.map(({ step, round }) => ({ step, round, of: act.control, started: false })));
-      this.edges.push(...act.fragment.edges);
-    }
-    return acts.map(line);
-  }
-
-  verdict(id: string, round: number, passed: boolean, more: { broken?: true } = {}): void {
-    this.#change(id, { verdict: { round, passed, reason: 'not green', ...more } });
-  }
-
-  asks(id: string, round: number): void {
-    this.#change(id, { asked: round });
-  }
-
-  takes(id: string, members: readonly string[]): void {
-    this.#change(id, { units: members.map((member, index) => ({ n: index + 1, member })) });
-  }
-
-  #change(id: string, change: Partial<StepFact>): void {
-    const index = this.facts.findIndex(({ step }) => step.id === id);
-    this.facts[index] = { ...this.facts[index]!, ...change };
-  }
-}
-
-function how({ disposition, failure }: Extract<Act, { do: 'close' }>): string {
-  const words = [disposition, failure].filter((word) => word !== undefined);
-  return words.length === 0 ? '' : ` (${words.join(', ')})`;
-}
-
-function line(act: Act): string {
-  switch (act.do) {
-    case 'close':
-      return `close ${act.step}: ${act.outcome}, ${act.reason}${how(act)}`;
-    case 'add':
-      return `add ${act.fragment.steps.map(({ step }) => `${step.id} "${step.title}"`).join(', ')}`;
-    case 'finish':
-      return `finish ${act.outcome}: ${act.reason}`;
-    default:
-      return `${act.do} ${act.control}`;
-  }
-}
+import { Case } from './testing/case.js';
+import { holds, type Asked, type Status, type Tally } from './until.js';
 
 describe('what follows in a run', () => {
   it('a retry makes an attempt at a time, and hands on what the last one did', () => {
@@ -392,11 +312,12 @@ describe('an outcome', () => {
 });
 
 describe('a condition', () => {
+  const tally = (...all: Status[]): Tally => ({ all: all.length, of: (status) => all.filter((each) => each === status).length });
   const asked: Asked = {
     status: 'completed',
     output: '{"score":8.5,"a":{"b":["x"]},"word":"9"}',
-    children: () => ['completed', 'failed'],
-    steps: ['completed', 'completed', 'pending'],
+    children: () => tally('completed', 'failed'),
+    steps: () => tally('completed', 'completed', 'pending'),
   };
   const children = { subject: 'children', of: 'x', status: 'completed', operator: '>=', value: 2 } as const;
 

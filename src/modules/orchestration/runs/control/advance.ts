@@ -1,12 +1,15 @@
 import { lengthOf } from '../../formulas/compile/fragments.js';
 import { TooMuch } from '../../formulas/compile/limits.js';
 import type { Control } from '../../formulas/compile/recipe.js';
+import type { Until } from '../../formulas/compile/until.js';
 import type { Act, Outcome, Rounds, RunFacts, UnitFact } from './facts.js';
-import { append, cleansUp, STATUS, told, worst, type Node } from './nodes.js';
+import { append, cleansUp, handsOn, lastOf, told, worst, type Node } from './nodes.js';
 import { attemptOf, at, outcomeOf, parsed } from './outcome.js';
 import { attempt, items, iteration, MAX_CHARACTERS, MAX_STEPS, NoSuchField } from './rounds.js';
+import { Standing } from './standing.js';
+import { Turns } from './turns.js';
 import { unitId, unitsOf, type DrainControl } from './units.js';
-import { holds, type Asked, type Status } from './until.js';
+import { holds } from './until.js';
 
 /** What keeps a unit from being begun, as reports say it. */
 const PREVIOUS = 'previous_item_failed';
@@ -28,7 +31,15 @@ class Run {
   readonly #nodes = new Map<string, Node>();
   /** The steps that a control has made, by control. */
   readonly #made = new Map<string, Node[]>();
+  /** How many of them are open. */
+  readonly #open = new Map<string, number>();
   readonly #members = new Map<string, Node[]>();
+  /** The steps that wait for one. */
+  readonly #after = new Map<string, Node[]>();
+  readonly #turns: Turns;
+  readonly #standing = new Standing(this.#nodes, this.#made);
+  /** Gates that only their conditions keep closed. */
+  readonly #gates = new Map<Node, Until>();
   readonly #acts: Act[] = [];
   /** Controls that have got a round just now: what it brings is not there yet. */
   readonly #waiting = new Set<string>();
@@ -44,25 +55,38 @@ class Run {
     for (const { from, to } of facts.edges) append(needs, to, from);
     for (const fact of facts.steps) {
       const { step, of, ended } = fact;
+      const place = this.#nodes.get(step.id)?.place ?? this.#nodes.size;
       const outcome = ended === undefined ? undefined : outcomeOf(ended);
-      const node: Node = { fact, needs: needs.get(step.id) ?? [], outcome, output: ended?.output };
+      const node: Node = { fact, place, needs: needs.get(step.id) ?? [], outcome, output: ended?.output };
       this.#nodes.set(step.id, node);
       if (of !== undefined) append(this.#made, of, node);
+      if (of !== undefined && outcome === undefined) this.#open.set(of, (this.#open.get(of) ?? 0) + 1);
       if (step.scope !== undefined && !cleansUp(node)) append(this.#members, step.scope.ref, node);
     }
+    for (const node of this.#nodes.values()) for (const id of node.needs) append(this.#after, id, node);
+    this.#turns = new Turns(this.#nodes.size);
   }
 
   acts(): Act[] {
     // Whatever has ended a control, such as a limit or a person: nothing that it has made is done any more.
     for (const node of this.#nodes.values())
       if (node.outcome !== undefined) for (const made of this.#made.get(node.fact.step.id) ?? []) this.#skip(made, told(node));
+    const all = [...this.#nodes.values()];
     // Steps come after what they wait for, so nearly everything is told by the first look.
-    for (let known = -1; known !== this.#acts.length;) {
-      known = this.#acts.length;
-      for (const node of this.#nodes.values()) if (node.outcome === undefined) this.#look(node);
-    }
-    if ([...this.#nodes.values()].every(({ outcome }) => outcome !== undefined)) this.#finish();
+    do {
+      for (let place = this.#turns.take(); place !== undefined; place = this.#turns.take())
+        if (all[place]!.outcome === undefined) this.#look(all[place]!);
+    } while (this.#opens());
+    if (all.every(({ outcome }) => outcome !== undefined)) this.#finish();
     return this.#acts;
+  }
+
+  /** Opens the gates whose conditions hold once nothing else follows. */
+  #opens(): boolean {
+    const asked = this.#standing.ofGates();
+    const open = [...this.#gates].flatMap(([gate, until]) => (gate.outcome === undefined && holds(until, asked(gate)) ? [gate] : []));
+    for (const gate of open) this.#close(gate, 'pass', 'its condition holds');
+    return open.length > 0;
   }
 
   #look(node: Node): void {
@@ -107,8 +131,7 @@ class Run {
     if (this.#waiting.has(id)) return;
     switch (control.kind) {
       case 'gate':
-        if (control.until !== undefined && holds(control.until, this.#asked(undefined, this.#around(node))))
-          this.#close(node, 'pass', 'its condition holds');
+        if (control.until !== undefined) this.#gates.set(node, control.until);
         return;
       case 'retry':
         return this.#retry(node, control);
@@ -154,7 +177,7 @@ class Run {
     if (bad === undefined && verdict!.broken === true)
       return this.#close(node, 'fail', verdict!.reason, { disposition: 'controller_error' });
     if (bad === undefined && verdict!.passed)
-      return this.#close(node, 'pass', `iteration ${round} passed its check`, { output: made.at(-1)!.output });
+      return this.#close(node, 'pass', `iteration ${round} passed its check`, { output: handsOn(made)?.output });
     const reason = bad === undefined ? verdict!.reason : told(bad);
     if (bad?.outcome === 'canceled') return this.#close(node, 'canceled', reason);
     // What failed for good is not tried again.
@@ -166,10 +189,11 @@ class Run {
     const { round, made } = this.#lastRound(node);
     if (made.length === 0) return this.#add(node, 1, iteration(body, 1));
     if (made.some(({ outcome }) => outcome === undefined)) return;
-    const last = made.at(-1)!;
+    const output = handsOn(made)?.output;
     const bad = worst(made);
     const about = 'of' in until ? { ...until, of: until.of.replaceAll('{iteration}', String(round)) } : until;
-    if (holds(about, this.#asked(last, made))) return this.#close(node, 'pass', `it held after round ${round}`, { output: last.output });
+    if (holds(about, this.#standing.ofRound(node, made, lastOf(made)!, output)))
+      return this.#close(node, 'pass', `it held after round ${round}`, { output });
     if (bad?.outcome === 'canceled' || bad?.fact.ended?.failure === 'hard') return this.#close(node, bad.outcome!, told(bad));
     if (round >= max) return this.#close(node, 'fail', `it did not hold after ${max} rounds`, { disposition: 'hard_fail' });
     this.#add(node, round + 1, iteration(body, round + 1));
@@ -273,6 +297,9 @@ class Run {
   ): void {
     node.outcome = outcome;
     node.output = output;
+    const { step } = node.fact;
+    const about = [...(this.#after.get(step.id) ?? []), this.#makerOf(node), this.#nodes.get(step.scope?.ref ?? '')];
+    for (const other of about) if (other !== undefined) this.#turns.mark(other.place);
     this.#acts.push({
       do: 'close',
       step: node.fact.step.id,
@@ -284,31 +311,13 @@ class Run {
     });
   }
 
-  #asked(step: Node | undefined, steps: readonly Node[]): Asked {
-    return {
-      status: step === undefined ? 'pending' : this.#status(step),
-      output: step?.output,
-      steps: steps.map((each) => this.#status(each)),
-      children: (of) => this.#children(of).map((each) => this.#status(each)),
-    };
-  }
-
-  /** The run that a step belongs to: a unit of a drain is as much as a run. */
-  #around({ fact: { of, round } }: Node): Node[] {
-    const all = [...this.#nodes.values()];
-    if (of === undefined || this.#nodes.get(of)?.fact.step.control?.kind !== 'drain') return all;
-    return all.filter(({ fact }) => fact.step.id.startsWith(`${unitId(of, round!)}.`));
-  }
-
-  /** What stands below a step, and what it fans out into; neither its attempts nor gates are children. */
-  #children(of: string): Node[] {
-    return [...this.#nodes.values()].filter(({ fact }) => fact.step.id.startsWith(`${of}.`) && fact.of !== of && fact.step.kind !== 'gate');
-  }
-
-  #status({ outcome, fact, needs }: Node): Status {
-    if (outcome !== undefined) return STATUS[outcome];
-    if (fact.started) return 'active';
-    return needs.some((id) => this.#nodes.get(id)?.outcome === undefined) ? 'blocked' : 'pending';
+  /** The control that has made a step which ends, once nothing of it is open; units of a drain end before it. */
+  #makerOf({ fact: { of } }: Node): Node | undefined {
+    if (of === undefined) return undefined;
+    const open = (this.#open.get(of) ?? 0) - 1;
+    this.#open.set(of, open);
+    const maker = this.#nodes.get(of);
+    return open <= 0 || maker?.fact.step.kind === 'drain' ? maker : undefined;
   }
 
   #finish(): void {

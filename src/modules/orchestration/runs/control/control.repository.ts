@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Tx } from '../../../../platform/database/transactions.js';
 import type { RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
 import type { Outcome, RunFacts, UnitFact, Verdict } from './facts.js';
-import { append } from './nodes.js';
+import { append, handsOn } from './nodes.js';
 
 /** A step of a run that decides, and the bead that stands for it. */
 export interface StoredStep {
@@ -88,7 +88,8 @@ export class RunControlRepository {
         left join run_checks c on c.stream_id = s.stream_id and c.bead_id = s.bead_id
       where s.stream_id = ${streamId} and s.run_id = ${run} order by b.created_at, length(b.id), b.id`.execute(tx);
     if (rows.length === 0) return undefined;
-    const outputs = await this.#outputs(tx, streamId, askedFor(rows));
+    const edges = await this.#edges(tx, streamId, run);
+    const outputs = await this.#outputs(tx, streamId, askedFor(rows, edges));
     const units = rows.some(({ step }) => step.control?.kind === 'drain') ? await this.#units(tx, streamId, run) : undefined;
     return {
       beads: new Map(rows.map(({ bead, step }) => [step.id, bead])),
@@ -101,7 +102,7 @@ export class RunControlRepository {
         ...(units?.has(bead) === true ? { units: units.get(bead)! } : {}),
         ...(status === 'closed' ? { ended: said({ word, failure, reason, output: outputs.get(bead) ?? null }) } : {}),
       })),
-      edges: await this.#edges(tx, streamId, run),
+      edges,
     };
   }
 
@@ -137,16 +138,34 @@ export class RunControlRepository {
   }
 }
 
+interface AskedRow {
+  readonly bead: string;
+  readonly step: RecipeStep;
+  readonly made_by: string | null;
+  readonly round: number | null;
+  readonly status: string;
+}
+
 /**
- * Beads whose outputs may decide something: the last that each open control has made, and what an open fan-out is of. Each step may have
- * handed on 16 KiB, and all steps are looked at whenever one ends.
+ * Beads whose outputs may decide something: what the newest round of each open control hands on, and what an open fan-out is of. Each step
+ * may have handed on 16 KiB, and all steps are looked at whenever one ends.
  */
-function askedFor(rows: readonly { bead: string; step: RecipeStep; made_by: string | null; status: string }[]): string[] {
+function askedFor(rows: readonly AskedRow[], edges: readonly RecipeEdge[]): string[] {
   const open = rows.filter(({ step, status }) => step.control !== undefined && status !== 'closed');
   if (open.length === 0) return [];
   const beads = new Map(rows.map(({ bead, step }) => [step.id, bead]));
-  const lastOf = new Map(rows.flatMap(({ bead, made_by: by }) => (by === null ? [] : [[by, bead] as const])));
-  return open.flatMap(({ step: { id, control } }) => (control!.kind === 'fanout' ? beads.get(control!.of) : lastOf.get(id)) ?? []);
+  const needs = new Map<string, string[]>();
+  for (const { from, to } of edges) append(needs, to, from);
+  const made = new Map<string, AskedRow[]>();
+  for (const row of rows) if (row.made_by !== null) append(made, row.made_by, row);
+  return open.flatMap(({ step: { id, control } }) => {
+    if (control!.kind === 'fanout') return beads.get(control!.of) ?? [];
+    if (control!.kind === 'drain') return [];
+    const all = made.get(id) ?? [];
+    const newest = all.reduce((most, { round }) => Math.max(most, round!), 0);
+    const placed = all.flatMap(({ step, round }) => (round === newest ? [{ fact: { step }, needs: needs.get(step.id) ?? [] }] : []));
+    return beads.get(handsOn(placed)?.fact.step.id ?? '') ?? [];
+  });
 }
 
 /** Only what is there: an empty text says nothing. */

@@ -4,6 +4,8 @@ import type { Status } from './until.js';
 /** A step while it is looked at: what is decided about it is known to what is decided next. */
 export interface Node {
   readonly fact: StepFact;
+  /** Among all steps of the run. */
+  readonly place: number;
   readonly needs: readonly string[];
   outcome: Outcome | undefined;
   /** What it hands on. */
@@ -30,8 +32,36 @@ export function told({ fact, outcome }: Node): string {
 }
 
 /** Done whatever became of the rest, and outside the verdict. */
-export function cleansUp({ fact: { step } }: { readonly fact: StepFact }): boolean {
+export function cleansUp({ fact: { step } }: Placed): boolean {
   return step.kind === 'cleanup' || step.scope?.role === 'teardown';
+}
+
+/** A step, and what it waits for. */
+interface Placed {
+  readonly fact: Pick<StepFact, 'step'>;
+  readonly needs: readonly string[];
+}
+
+/** The step that `step` means after a round: the last one that none of the others waits for, whatever was written last. */
+export function lastOf<T extends Placed>(made: readonly T[]): T | undefined {
+  const counting = made.filter((each) => !cleansUp(each));
+  const waitedFor = new Set(counting.flatMap(({ fact, needs }) => needs.filter((id) => id !== fannedOut(fact))));
+  // A fan-out speaks where what it is of would speak.
+  return counting.findLast(({ fact }) => !waitedFor.has(fannedOut(fact) ?? fact.step.id) && !waitedFor.has(fact.step.id)) ?? made.at(-1);
+}
+
+/** The step whose output a round hands on: a fan-out and a scope have none of their own. */
+export function handsOn<T extends Placed>(made: readonly T[]): T | undefined {
+  const last = lastOf(made);
+  if (last === undefined) return undefined;
+  const { step } = last.fact;
+  const source = fannedOut(last.fact);
+  if (source !== undefined) return made.find(({ fact }) => fact.step.id === source);
+  return step.kind === 'scope' ? handsOn(made.filter((each) => each !== last && each.fact.step.scope?.ref === step.id)) : last;
+}
+
+function fannedOut({ step: { control } }: Pick<StepFact, 'step'>): string | undefined {
+  return control?.kind === 'fanout' ? control.of : undefined;
 }
 
 export function append<K, T>(lists: Map<K, T[]>, key: K, value: T): void {

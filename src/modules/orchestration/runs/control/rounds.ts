@@ -3,6 +3,7 @@ import { lengthOf } from '../../formulas/compile/fragments.js';
 import { LIMITS, TooMuch } from '../../formulas/compile/limits.js';
 import { withLocals } from '../../formulas/compile/placeholders.js';
 import type { Control, Fragment, RecipeEdge, RecipeStep } from '../../formulas/compile/recipe.js';
+import type { Until } from '../../formulas/compile/until.js';
 import type { Rounds } from './facts.js';
 import { at } from './outcome.js';
 
@@ -156,6 +157,7 @@ function control(given: Control, text: (value: string) => string, inside: (inner
   }
 }
 
-function about<T extends { readonly subject: string }>(until: T, text: (value: string) => string): T {
-  return 'of' in until ? { ...until, of: text(String(until.of)) } : until;
+function about(until: Until, text: (value: string) => string): Until {
+  if (until.subject === 'output') return { ...until, value: text(until.value) };
+  return until.subject === 'children' ? { ...until, of: text(until.of) } : until;
 }

@@ -205,6 +205,16 @@ metadata = { "gc.run_target" = "mayor" }
     expect(await runs.run(id)).toMatchObject({ status: 'completed' });
   });
 
+  it('asks the step that fans out for what a round hands on', async () => {
+    const loop = LIST.replace('[[steps]]', '[[steps.loop.body]]');
+    const steps = `[[steps]]\nid = "l"\ntitle = "L"\n[steps.loop]\nuntil = "step.output.done == true"\nmax = 2\n${loop}`;
+    const { id } = await runs.launch({ recipe: recipeOf(HEAD + steps, {}, { look: LOOK }), target: 'polecat' });
+    await end('l.iter1.a', { 'gc.output_json': '{"done":true,"files":["x"]}' });
+    await end('l.iter1.a.item.1.look');
+    expect(await runs.run(id)).toMatchObject({ status: 'completed' });
+    expect((await rows()).find(({ ref }) => ref === 'f.l')!.metadata['gc.output_json']).toBe('{"done":true,"files":["x"]}');
+  });
+
   it('makes a round once, though two say at once that the last one is over', async () => {
     const { id } = await launch(
       '[[steps]]\nid = "a"\ntitle = "A"\nloop = { until = "steps.complete >= 3", max = 2, body = [{ id = "b", title = "B" }, { id = "c", title = "C" }] }\n',

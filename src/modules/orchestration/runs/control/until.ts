@@ -9,9 +9,15 @@ export interface Asked {
   readonly status: Status;
   readonly output: string | undefined;
   /** Those of `children(<step>)`. */
-  readonly children: (of: string) => readonly Status[];
+  readonly children: (of: string) => Tally;
   /** Those of `steps.complete`. */
-  readonly steps: readonly Status[];
+  readonly steps: () => Tally;
+}
+
+/** How many steps there are, and how many of them stand so. */
+export interface Tally {
+  readonly all: number;
+  readonly of: (status: Status) => number;
 }
 
 export function holds(until: Until, asked: Asked): boolean {
@@ -24,11 +30,11 @@ export function holds(until: Until, asked: Asked): boolean {
       return value !== undefined && compares(value, until.operator, until.value);
     }
     case 'complete':
-      return compares(asked.steps.filter((status) => status === 'completed').length, until.operator, String(until.value));
+      return compares(asked.steps().of('completed'), until.operator, String(until.value));
     case 'children': {
-      const all = asked.children(until.of);
-      const fitting = all.filter((status) => status === until.status).length;
-      if (until.quantifier === 'all') return all.length > 0 && fitting === all.length;
+      const { all, of } = asked.children(until.of);
+      const fitting = of(until.status as Status);
+      if (until.quantifier === 'all') return all > 0 && fitting === all;
       return until.quantifier === 'any' ? fitting > 0 : compares(fitting, until.operator, String(until.value));
     }
   }
