@@ -683,4 +683,28 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/git/git-credentials.spec.ts',
     name: 'that ssh refuses',
   },
+  {
+    guard: 'The end of an earlier start, of which its worker hears late, does not end what runs for the session since.',
+    file: 'src/platform/isolation/users.ts',
+    find: 'runsAgain(await listProcesses(), user, start)',
+    replace: 'runsAgain([], user, start)',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'outlive the end of an earlier start',
+  },
+  {
+    guard: 'What a session has left does not stay because it says that it belongs to a later start.',
+    file: 'src/platform/isolation/users.ts',
+    find: '?.user?.() === process.getuid?.()',
+    replace: '?.user?.() !== undefined',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'outlive the end of an earlier start',
+  },
+  {
+    guard: 'What has no parent any more was not begun by the service.',
+    file: 'src/platform/isolation/users.ts',
+    find: 'entry.parent !== 1 &&',
+    replace: 'entry.parent !== -1 &&',
+    test: 'src/platform/isolation/users.spec.ts',
+    name: 'outlive the end of an earlier start',
+  },
 ];
