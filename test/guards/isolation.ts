@@ -707,4 +707,20 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/users.spec.ts',
     name: 'outlive the end of an earlier start',
   },
+  {
+    guard: 'What runs as one that another process has lent is not left over.',
+    file: 'src/platform/isolation/lent-user.ts',
+    find: '    if (taken === undefined) continue;\n    ended.push(user);\n',
+    replace: '    ended.push(user);\n    if (taken === undefined) continue;\n',
+    test: 'src/platform/isolation/lent-user.spec.ts',
+    name: 'is ended with what a process',
+  },
+  {
+    guard: 'What a process that was killed had run as one that it had lent is ended.',
+    file: 'src/platform/isolation/lent-user.ts',
+    find: 'if (!running.has(user) || lent.has(user)) continue;',
+    replace: 'if (running.has(user) || lent.has(user)) continue;',
+    test: 'src/platform/isolation/lent-user.spec.ts',
+    name: 'is ended with what a process',
+  },
 ];
