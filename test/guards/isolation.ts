@@ -723,4 +723,12 @@ export const ISOLATION: readonly Guard[] = [
     test: 'src/platform/isolation/lent-user.spec.ts',
     name: 'is ended with what a process',
   },
+  {
+    guard: 'A worker that starts ends what one that was killed has left of those that it had lent.',
+    file: 'src/platform/isolation/isolation.ts',
+    find: 'if (users !== undefined && runsAgents) void',
+    replace: 'if (users !== undefined && !runsAgents) void',
+    test: 'src/platform/isolation/isolation.spec.ts',
+    name: 'ends what one that was killed',
+  },
 ];
