@@ -88,16 +88,20 @@ describe('starts that take as long as their city likes', () => {
     const runner = await fixture.runner('r1', { timings: { startsAtOnce: 4, slowStartMs: 1e9 } });
     for (let n = 0; n < 5; n++) await runner.create(fixture.city);
     await eventually(() => starting(runner) >= 3);
-    await fixture.until((await runner.create(other)).pk, 'active');
+    await runner.runner.look();
     expect(starting(runner)).toBe(3);
+    await fixture.until((await runner.create(other)).pk, 'active');
   });
 
   // Guard: enough cities have all places, and one start where there are few.
   it('keep those of other cities waiting no longer than they may be at work', async () => {
-    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 1, slowStartMs: 100 } });
+    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 1, slowStartMs: 0 } });
     await runner.create(fixture.city);
     await eventually(() => starting(runner) === 1);
-    for (let n = 0; n < 2; n++) await fixture.until((await runner.create(other)).pk, 'active');
+    const { pk } = await runner.create(other);
+    await runner.runner.look();
+    expect(runner.runner.sessions.has(pk)).toBe(true);
+    await fixture.until(pk, 'active');
     expect(starting(runner)).toBe(1);
   });
 });
