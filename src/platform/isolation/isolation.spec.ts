@@ -42,7 +42,7 @@ describe('isolation that the operator asks for', () => {
     await writeFile(path.join(data, 'host.toml'), USERS_OF_HOST);
     const { first, count } = USER_NUMBERS.sessions;
     const left = spawn('sleep', ['600'], { uid: first + count - 100, stdio: 'ignore' });
-    const ended = once(left, 'exit');
+    const ended = once(left, 'exit', { signal: AbortSignal.timeout(20_000) });
     const isolation = isolationOf(data, 'users');
     try {
       await once(left, 'spawn');
