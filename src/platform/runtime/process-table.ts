@@ -204,7 +204,8 @@ function startOf(path: string): string {
   const file = openSync(path, 'r');
   try {
     let length = 0;
-    for (let more = 1; more > 0 && length < scratch.length; length += more) more = readSync(file, scratch, length, scratch.length - length, null);
+    for (let more = 1; more > 0 && length < scratch.length; length += more)
+      more = readSync(file, scratch, length, scratch.length - length, null);
     return scratch.toString('utf8', 0, length);
   } finally {
     closeSync(file);
