@@ -402,8 +402,8 @@ export const PLATFORM: readonly Guard[] = [
   {
     guard: 'A process looks for leftovers, and not for itself.',
     file: 'src/platform/runtime/process-table.ts',
-    find: 'if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];',
-    replace: 'if (env === undefined || !wanted.some(([variable, value]) => env.get(variable) === value)) return [];',
+    find: 'if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return undefined;',
+    replace: 'if (env === undefined || !wanted.some(([variable, value]) => env.get(variable) === value)) return undefined;',
     test: PROCESSES,
   },
   {

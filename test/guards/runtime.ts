@@ -535,4 +535,28 @@ export const RUNTIME: readonly Guard[] = [
     test: 'src/platform/runtime/preparation/prepared-start.spec.ts',
     name: 'cannot be ended says so',
   },
+  {
+    guard: 'Of what a process calls its environment only the beginning is read.',
+    file: 'src/platform/runtime/process-table.ts',
+    find: 'const MAX_ENVIRONMENT = 256 * 1024;',
+    replace: 'const MAX_ENVIRONMENT = 1024 * 1024;',
+    test: 'src/platform/runtime/processes.spec.ts',
+    name: 'has of an environment the beginning',
+  },
+  {
+    guard: 'A look at all processes of a host lets others have their turn.',
+    file: 'src/platform/runtime/process-table.ts',
+    find: 'if (performance.now() - since < TURN_MS) continue;',
+    replace: 'if (performance.now() - since < 1e6 * TURN_MS) continue;',
+    test: 'src/platform/runtime/processes.spec.ts',
+    name: 'is looked through in turns',
+  },
+  {
+    guard: 'What tells whose a process is stands first in its environment.',
+    file: 'src/modules/sessions/launch/environment.ts',
+    find: '{ ...said, ...agentEnvironment(',
+    replace: '{ ...agentEnvironment(',
+    test: 'src/modules/sessions/launch/environment.spec.ts',
+    name: 'has first what we say',
+  },
 ];

@@ -1335,4 +1335,20 @@ export const SESSIONS: readonly Guard[] = [
     test: 'src/modules/sessions/agents/agent-members.spec.ts',
     name: 'without going over them',
   },
+  {
+    guard: 'Starts of one city do not have all places of a worker.',
+    file: 'src/modules/runners/runners/placement.ts',
+    find: 'perCity: Math.ceil(places * 0.75) };',
+    replace: 'perCity: places };',
+    test: 'src/modules/runners/runners/stuck-starts.db-spec.ts',
+    name: 'leave places',
+  },
+  {
+    guard: 'Starts that wait for something do not keep other cities from starting.',
+    file: 'src/modules/runners/runners/runner.service.ts',
+    find: "1 - (starting - this.#count('slow'));",
+    replace: '1 - starting;',
+    test: 'src/modules/runners/runners/stuck-starts.db-spec.ts',
+    name: 'keep those of other cities',
+  },
 ];

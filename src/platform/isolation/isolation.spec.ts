@@ -1,7 +1,10 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { USER_NUMBERS, USERS_OF_HOST } from '../../../test/support/user-numbers.js';
 import { isolationOf } from './testing/isolation.js';
 
 let data: string;
@@ -30,6 +33,24 @@ describe('isolation that the operator asks for', () => {
         `[users]\ncities = { first = ${first}, count = ${count} }\nsessions = { first = 70000, count = 9 }\n`,
       );
       await expect(isolationOf(data, 'auto').found()).rejects.toThrow(/host\.toml: users\.cities/);
+    }
+  });
+});
+
+(process.getuid?.() === 0 ? describe : describe.skip)('a worker that starts where users are the walls (skipped: not root)', () => {
+  it('ends what one that was killed has left of those that it had lent', async () => {
+    await writeFile(path.join(data, 'host.toml'), USERS_OF_HOST);
+    const { first, count } = USER_NUMBERS.sessions;
+    const left = spawn('sleep', ['600'], { uid: first + count - 100, stdio: 'ignore' });
+    const ended = once(left, 'exit', { signal: AbortSignal.timeout(20_000) });
+    const isolation = isolationOf(data, 'users');
+    try {
+      await once(left, 'spawn');
+      await isolation.onApplicationBootstrap();
+      expect(await ended).toEqual([null, 'SIGKILL']);
+    } finally {
+      left.kill('SIGKILL');
+      isolation.onApplicationShutdown();
     }
   });
 });

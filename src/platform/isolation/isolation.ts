@@ -7,7 +7,7 @@ import type { Sandbox } from '../runtime/port.js';
 import { Bubblewrap } from './bubblewrap.js';
 import { CityWay } from './city-way.js';
 import { hostFileOf, readHostFile, type HostRules } from './host-file.js';
-import { asLentUser, type LentWork } from './lent-user.js';
+import { asLentUser, endLeft, type LentWork } from './lent-user.js';
 import { UNLIMITED, type LimitsBy } from './limits-by.js';
 import type { Mount } from './mounts.js';
 import { insideOf, type WayOut } from './network/inside.js';
@@ -42,7 +42,7 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
 
   /** A host that cannot give what its operator wants does not start. */
   async onApplicationBootstrap(): Promise<void> {
-    const { kind, why } = await this.found();
+    const { kind, why, users } = await this.found();
     const runsAgents = this.config.role !== 'api' && this.config.runnerCapacity > 0;
     const what = runsAgents ? 'agents are' : 'git is';
     const limits = await this.limitsBy();
@@ -54,6 +54,17 @@ export class Isolation implements OnApplicationBootstrap, OnApplicationShutdown 
         { isolation: kind, why: why ?? 'SVC_RUNNER_ISOLATION=none' },
         `${what} NOT isolated: ${runsAgents ? 'they' : 'it'} can do what this service can`,
       );
+    // Nobody waits for it: whoever is lent one of them ends first what is left.
+    if (users !== undefined && runsAgents) void this.#endLeft(users);
+  }
+
+  async #endLeft(users: Users): Promise<void> {
+    try {
+      const ended = await endLeft(users, (folder) => this.#isFull(folder));
+      if (ended.length > 0) this.log.warn({ users: ended }, 'what a process that was killed had run outside of sessions was ended');
+    } catch (error) {
+      this.log.warn({ err: error }, 'what a process that was killed has left outside of sessions could not be ended');
+    }
   }
 
   onApplicationShutdown(): void {

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chownSync, existsSync, writeFileSync } from 'node:fs';
 import { access, chown, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -6,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/sse.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
 import { UnconfirmedDead } from '../runtime/port.js';
-import { asLentUser } from './lent-user.js';
+import { asLentUser, endLeft } from './lent-user.js';
 import type { Users } from './users.js';
 
 /** The first two that are lent. */
@@ -24,6 +26,9 @@ afterEach(() => rm(below, { recursive: true, force: true }));
 class Stuck {
   readonly locked = new Set<number>();
   readonly stuck = new Set<number>();
+  /** Those that another process has. */
+  readonly others = new Set<number>();
+  readonly ended: number[] = [];
   readonly notes = new Map<number, string>();
   #freed = Promise.withResolvers<void>();
   #tries = new Map<number, number>();
@@ -31,6 +36,7 @@ class Stuck {
   readonly users = {
     lentTo: () => [FIRST, SECOND],
     lock: async (user: number) => {
+      if (this.others.has(user)) return undefined;
       this.locked.add(user);
       return {
         noted: this.notes.get(user) ?? '',
@@ -49,6 +55,7 @@ class Stuck {
 
   /** It is told at once, and whoever tries it once more waits. */
   async #end(user: number): Promise<void> {
+    this.ended.push(user);
     if (!this.stuck.has(user)) return;
     const tries = (this.#tries.get(user) ?? 0) + 1;
     this.#tries.set(user, tries);
@@ -118,5 +125,26 @@ class Stuck {
     await eventually(() => host.locked.size === 0);
     expect([await lentTo(host), (await stat(folder)).uid]).toEqual([FIRST, 0]);
     await expect(access(home)).rejects.toThrow('ENOENT');
+  });
+
+  // Guard: what has thrown its variables away would run on until the same number is lent again.
+  it('is ended with what a process that was killed has left, and not where another one has it', async () => {
+    const host = new Stuck();
+    host.others.add(SECOND);
+    const left = path.join('/var/tmp', path.basename(below));
+    await writeFile(left, '');
+    await chown(left, FIRST, FIRST);
+    const nobody = USER_NUMBERS.sessions.first + 3;
+    const users = { ...host.users, lentTo: () => [FIRST, SECOND, nobody] } as unknown as Users;
+    const running = [FIRST, SECOND].map((uid) => spawn('sleep', ['600'], { uid, stdio: 'ignore' }));
+    try {
+      await Promise.all(running.map((each) => once(each, 'spawn')));
+      expect(await endLeft(users, () => undefined)).toEqual([FIRST]);
+      expect([host.ended, [...host.locked], existsSync(left)]).toEqual([[FIRST], [], false]);
+      // One that this process has is no leftover.
+      expect(await asLentUser(host.users, { folders: [], below }, () => endLeft(users, () => undefined))).toEqual([]);
+    } finally {
+      for (const each of running) each.kill('SIGKILL');
+    }
   });
 });

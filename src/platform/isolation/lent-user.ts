@@ -3,6 +3,7 @@ import { homedir, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HostBusy, UnconfirmedDead, type Sandbox } from '../runtime/port.js';
+import { listProcesses } from '../runtime/process-table.js';
 import { removeTree } from '../runtime/preparation/remove-tree.js';
 import { copyTree, type CopyLimits } from './copied-tree.js';
 import type { HostLock } from './host-lock.js';
@@ -103,21 +104,45 @@ async function lend(users: Users, what: LentFor, full: (folder: string) => void)
   for (let pause = AGAIN_MS.first; performance.now() < until; pause = Math.min(2 * pause, AGAIN_MS.most)) {
     for (const user of users.lentTo(what)) {
       if (lent.has(user) || performance.now() > until) continue;
-      lent.add(user);
-      const lock = await users.lock(user).catch((error: unknown) => {
-        lent.delete(user);
-        throw error;
-      });
-      const giveBack = async (): Promise<void> => {
-        await lock?.release();
-        lent.delete(user);
-      };
-      if (lock === undefined) await giveBack();
-      else if (await isFree(users, { user, lock, giveBack }, full)) return { user, lock, giveBack };
+      const taken = await take(users, user);
+      if (taken !== undefined && (await isFree(users, taken, full))) return taken;
     }
     await sleep(pause);
   }
   throw new HostBusy('too much is run outside of sessions at once; try again');
+}
+
+/** Undefined when another process of the host has it. */
+async function take(users: Users, user: number): Promise<Lent | undefined> {
+  lent.add(user);
+  const lock = await users.lock(user).catch((error: unknown) => {
+    lent.delete(user);
+    throw error;
+  });
+  const giveBack = async (): Promise<void> => {
+    await lock?.release();
+    lent.delete(user);
+  };
+  if (lock !== undefined) return { user, lock, giveBack };
+  await giveBack();
+  return undefined;
+}
+
+/**
+ * Ends, and removes, what processes that were killed have left of what ran as those whom they had lent, which would go on until that number is lent
+ * again. Answers of whom; what another process of the host has goes on.
+ */
+export async function endLeft(users: Users, full: (folder: string) => void): Promise<number[]> {
+  const running = new Set((await listProcesses()).map((entry) => entry.user?.()));
+  const ended: number[] = [];
+  for (const user of new Set((['host', 'commands', 'services'] as const).flatMap((what) => users.lentTo(what)))) {
+    if (!running.has(user) || lent.has(user)) continue;
+    const taken = await take(users, user);
+    if (taken === undefined) continue;
+    ended.push(user);
+    if (await isFree(users, taken, full)) await taken.giveBack();
+  }
+  return ended;
 }
 
 /**

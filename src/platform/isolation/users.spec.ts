@@ -3,7 +3,9 @@ import { chmod, chown, mkdir, mkdtemp, realpath, rm, stat, writeFile } from 'nod
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../../test/support/sse.js';
 import { USER_NUMBERS } from '../../../test/support/user-numbers.js';
+import { listProcesses } from '../runtime/process-table.js';
 import { spawnAgent } from '../runtime/spawn.js';
 import { answered, Users } from './users.js';
 
@@ -102,6 +104,33 @@ async function said(line: string, env: Record<string, string> = {}, id = PORT): 
       neighbour.kill('SIGKILL');
     }
     expect(() => users.end(0)).toThrow('0 is no user of a session');
+  });
+
+  // Guard: a worker that was paused hears of the end of its session when another one has started that anew.
+  it('outlive the end of an earlier start of their session, unless they only say that they are later', async () => {
+    const markers = (generation: string) => ({ SVC_DEPLOYMENT: 'd', SVC_CITY: 'port', SVC_SESSION_ID: 'po-1', SVC_GENERATION: generation });
+    const start = async (generation: string, line: string) => {
+      const sandbox = users.sandbox(PORT, OWN);
+      const env = { PATH: '/usr/bin:/bin', ...markers(generation) };
+      return { sandbox, agent: await spawnAgent({ command: 'sh', args: ['-c', line], cwd: '/', env, sandbox }) };
+    };
+    // The first one has no parent any more, the second one has one that runs as its user.
+    const forged = 'SVC_GENERATION=9 setsid sleep 86395 & setsid sh -c "SVC_GENERATION=9 sleep 86395; :" &';
+    const first = await start('1', forged);
+    await first.agent.exited;
+    const left = async (): Promise<number> => (await listProcesses()).filter((entry) => entry.user?.() === PORT.user).length;
+    await eventually(async () => (await left()) === 3);
+    await first.sandbox.end!();
+    expect(await left()).toBe(0);
+    const second = await start('2', 'exec sleep 86394');
+    try {
+      await eventually(async () => (await left()) === 1);
+      await first.sandbox.end!();
+      expect([await left(), second.agent.hasExited]).toEqual([1, false]);
+    } finally {
+      await second.sandbox.end!();
+    }
+    expect(await left()).toBe(0);
   });
 
   it('are told by what they run as where they are lent to a city, and not by their variables', async () => {

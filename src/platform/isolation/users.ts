@@ -4,7 +4,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { StartError, UnconfirmedDead, type Program, type Sandbox } from '../runtime/port.js';
-import { listProcesses, type TableEntry } from '../runtime/process-table.js';
+import { listProcesses, markersOf, type Markers, type TableEntry } from '../runtime/process-table.js';
 import { isProgram, programsNamed } from '../runtime/programs.js';
 import { GIVE_NAMES } from './given-names.js';
 import type { HostRules, Range } from './host-file.js';
@@ -51,7 +51,7 @@ export interface Own {
  * all hosts, and what an earlier session has left is never somebody else's.
  */
 export class Users {
-  readonly #endings = new Map<number, Promise<void>>();
+  readonly #endings = new Map<string, Promise<void>>();
 
   private constructor(
     private readonly tools: Tools,
@@ -142,34 +142,40 @@ export class Users {
     return this.end(this.#numberOf('sessions', session));
   }
 
+  /** Its end leaves alone what a later start of the same session has begun, of which it may hear late. */
   sandbox(identity: Identity, own: Own): Sandbox {
+    let started: Markers | undefined;
     return {
       enter: async (program) => {
+        started ??= markersOf(program.env);
         const inside = { ...program, command: await runnable(program, identity), env: at(own, program.env) };
         const made = await this.groups?.make();
         return { ...this.#wrapped(inside, identity, made?.file ?? ''), ...sayStarved(made, this.limits.memory) };
       },
-      end: () => this.end(identity.user),
+      end: () => this.end(identity.user, started),
     };
   }
 
   /**
    * Ends all that runs as a session's user, at once and whatever has become of its environment and its group.
    *
+   * @param start of which it is to be the end: where the session runs again since, all of that start was ended before
    * @throws UnconfirmedDead
    */
-  end(user: number): Promise<void> {
+  end(user: number, start?: Markers): Promise<void> {
     if (!this.isSession(user)) throw new RangeError(`${user} is no user of a session`);
-    const running = this.#endings.get(user);
+    const key = `${user} ${start?.generation ?? ''}`;
+    const running = this.#endings.get(key);
     if (running !== undefined) return running;
-    const ending = this.#end(user).finally(() => this.#endings.delete(user));
-    this.#endings.set(user, ending);
+    const ending = this.#end(user, start).finally(() => this.#endings.delete(key));
+    this.#endings.set(key, ending);
     return ending;
   }
 
-  async #end(user: number): Promise<void> {
+  async #end(user: number, start: Markers | undefined): Promise<void> {
     const limit = performance.now() + CONFIRM_MS;
     for (;;) {
+      if (start !== undefined && runsAgain(await listProcesses(), user, start)) return;
       await this.#killAll(user);
       const left = (await listProcesses()).filter((entry) => entry.user?.() === user);
       if (left.length === 0) return;
@@ -217,6 +223,21 @@ export class Users {
       },
     };
   }
+}
+
+/**
+ * Whether the session of a start has been started anew. Variables alone do not say so, which the session can give to whatever it runs: a
+ * process of the service has begun it, and lives. What the session has left is taken over by the first process.
+ */
+function runsAgain(table: readonly TableEntry[], user: number, { deployment, city, session, generation }: Markers): boolean {
+  const isLater = (entry: TableEntry): boolean => {
+    if (entry.user?.() !== user) return false;
+    const found = markersOf(Object.fromEntries(entry.environment() ?? []));
+    if (found?.deployment !== deployment || found.city !== city || found.session !== session) return false;
+    if (!(Number(found.generation) > Number(generation))) return false;
+    return entry.parent !== 1 && table.find(({ pid }) => pid === entry.parent)?.user?.() === process.getuid?.();
+  };
+  return table.some(isLater);
 }
 
 /** Another process of the host that begins with this user ends what runs as it, now and then only a part of it: then once more. */

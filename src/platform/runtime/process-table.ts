@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { closeSync, openSync, readdirSync, readFileSync, readSync } from 'node:fs';
+import { setImmediate as othersTurn, setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
 /** Looks at the processes of this machine by number, knowing that numbers are used again. Zombies are not listed. */
@@ -54,6 +54,14 @@ export function markersOf(env: Readonly<Record<string, string | undefined>>): Ma
   return { deployment, city, session, generation };
 }
 
+/**
+ * Bytes of an environment that are looked at. A process may name any part of its memory to be that, of any size, and what is read is read while
+ * nothing else goes on. Whoever makes it longer has thrown away what stands behind: what the service says stands first (`environmentOf`).
+ */
+const MAX_ENVIRONMENT = 256 * 1024;
+/** Milliseconds of a look until others have their turn: there may be as many processes as the host allows. */
+const TURN_MS = 10;
+
 /** Where to look: this machine, unless a test has something to hide. */
 export type ProcessTable = () => Promise<readonly TableEntry[]>;
 
@@ -72,18 +80,28 @@ export async function findProcesses(
     const value = markers[member as keyof Markers];
     return value === undefined ? [] : [[variable, value] as const];
   });
-  return (await table()).flatMap((entry) => {
-    if (entry.pid === process.pid) return [];
+  const matching = (entry: TableEntry): FoundProcess | undefined => {
+    if (entry.pid === process.pid) return undefined;
     const { pid, parent, group, birth } = entry;
     const before = known.get(pid);
-    if (before?.birth === birth) return [before];
+    if (before?.birth === birth) return before;
     const env = entry.environment();
-    if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return [];
+    if (env === undefined || !wanted.every(([variable, value]) => env.get(variable) === value)) return undefined;
     const [city, session, generation] = [env.get(VARIABLES.city), env.get(VARIABLES.session), env.get(VARIABLES.generation)];
     const found = { pid, parent, group, birth, city, session, generation };
     known.set(pid, found);
-    return [found];
-  });
+    return found;
+  };
+  const all: FoundProcess[] = [];
+  let since = performance.now();
+  for (const entry of await table()) {
+    const found = matching(entry);
+    if (found !== undefined) all.push(found);
+    if (performance.now() - since < TURN_MS) continue;
+    await othersTurn();
+    since = performance.now();
+  }
+  return all;
 }
 
 /** Undefined when there is no such process, or only its zombie, or nobody can look just now: whoever has begun it still has to end it. */
@@ -146,7 +164,7 @@ function readEntry(pid: number): TableEntry | undefined {
     group: Number(group),
     // Ticks since boot, which alone would be the same again after the next boot.
     birth: `${bootId()}/${fields[19]}`,
-    environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`)) }).map,
+    environment: () => (environment ??= { map: parseEnvironment(read(`/proc/${pid}/environ`, startOf)) }).map,
     user: () => real('Uid'),
     userGroup: () => real('Gid'),
   };
@@ -177,6 +195,20 @@ export function read(path: string, open: (path: string) => string = (file) => re
   } catch (error) {
     if (WANTS.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
     return undefined;
+  }
+}
+
+const scratch = Buffer.allocUnsafeSlow(MAX_ENVIRONMENT);
+
+function startOf(path: string): string {
+  const file = openSync(path, 'r');
+  try {
+    let length = 0;
+    for (let more = 1; more > 0 && length < scratch.length; length += more)
+      more = readSync(file, scratch, length, scratch.length - length, null);
+    return scratch.toString('utf8', 0, length);
+  } finally {
+    closeSync(file);
   }
 }
 

@@ -41,6 +41,40 @@ describe('the table of processes', () => {
     for (const code of ['ENOENT', 'ESRCH', 'EACCES']) expect(read('/proc/1/stat', fails(code))).toBeUndefined();
   });
 
+  // Guard: a process may say that its environment is of any size.
+  it('has of an environment the beginning, however long that is', async () => {
+    const [markers, filler] = [uniqueMarkers(), 'x'.repeat(100_000)];
+    const many = Object.fromEntries(Array.from({ length: 8 }, (_, n) => [`FILLER_${n}`, filler]));
+    const agent = await spawnAgent({ command: 'sleep', args: ['600'], cwd: '/tmp', env: { PATH, ...markers, ...many } });
+    try {
+      await eventually(async () => (await findProcesses(markersOf(markers)!)).length === 1);
+      const entry = (await listProcesses()).find(({ pid }) => pid === agent.pid)!;
+      const read = [...entry.environment()!].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+      expect(read).toBeGreaterThan(100_000);
+      if (process.platform === 'linux') expect(read).toBeLessThan(300_000);
+    } finally {
+      await agent.end({ hard: true });
+    }
+  });
+
+  // Guard: as many processes as the host allows, each with as much to read.
+  it('is looked through in turns, between which others have theirs', async () => {
+    const slow = (pid: number): TableEntry => {
+      const environment = (): ReadonlyMap<string, string> => {
+        for (const until = performance.now() + 20; performance.now() < until;);
+        return new Map();
+      };
+      return { pid, parent: 1, group: pid, birth: 'now', environment };
+    };
+    let turns = 0;
+    let over = false;
+    const turn = (): void => void (over || (turns++, setImmediate(turn)));
+    const looking = findProcesses({ deployment: 'd' }, async () => [slow(-1), slow(-2), slow(-3)]).finally(() => (over = true));
+    setImmediate(turn);
+    expect(await looking).toEqual([]);
+    expect(turns).toBeGreaterThan(1);
+  });
+
   it('is read once for all who ask before it is read, and again for whoever asks later', async () => {
     const [first, ...same] = await Promise.all(Array.from({ length: 100 }, () => listProcesses()));
     expect(same.every((table) => table === first)).toBe(true);

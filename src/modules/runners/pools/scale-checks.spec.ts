@@ -4,7 +4,7 @@ import type { AppConfig } from '../../../platform/config/config.js';
 import { Lifecycle } from '../../../platform/health/lifecycle.js';
 import { AppLogger, createLogger } from '../../../platform/logging/logger.js';
 import type { CityCommand, CityCommands, CommandEnd } from '../../sessions/launch/city-commands.js';
-import { ScaleChecks, type ScaleCheck } from './scale-checks.js';
+import { askerOf, ScaleChecks, type ScaleCheck } from './scale-checks.js';
 
 const log = new AppLogger(createLogger('silent'));
 const stops: (() => Promise<void>)[] = [];
@@ -27,8 +27,8 @@ class Commands {
   }
 
   /** The oldest one that has not ended. */
-  end(said: string, how: CommandEnd['how'] = 'exited'): void {
-    this.#ends.shift()!({ code: how === 'exited' ? 0 : null, how, output: '', said });
+  end(said: string, how: CommandEnd['how'] = 'exited', more: Partial<CommandEnd> = {}): void {
+    this.#ends.shift()!({ code: how === 'exited' ? 0 : null, how, output: '', said, ...more });
   }
 }
 
@@ -36,7 +36,12 @@ const made = (runnerCapacity = 1): { commands: Commands; scales: ScaleChecks; ne
   const commands = new Commands();
   const lifecycle = new Lifecycle(log);
   stops.push(() => lifecycle.stop());
-  const scales = new ScaleChecks({ runnerCapacity } as AppConfig, commands as unknown as CityCommands, log, lifecycle);
+  const scales = new ScaleChecks(
+    { runnerCapacity, processId: 'host-1-a' } as AppConfig,
+    commands as unknown as CityCommands,
+    log,
+    lifecycle,
+  );
   const news: string[] = [];
   scales.onNews(({ name }) => news.push(name));
   return { commands, scales, news };
@@ -155,6 +160,27 @@ describe('scale_check', () => {
     commands.end('4');
     await eventually(() => Promise.resolve(news.length === 2));
     expect(ask()?.get('worker')).toBe(4);
+  });
+
+  // Guard: a worker that was paused, or had no memory, would have nobody wanted.
+  it('that somebody has ended has not said that none is wanted, and is asked again', async () => {
+    const { commands, scales, news } = made();
+    scales.busyMs = 0;
+    scales.answers(city('alpha'), [check('worker')], HOUR);
+    commands.end('', 'failed', { killed: true, error: 'ended by SIGTERM' });
+    await eventually(() => Promise.resolve(commands.asked.length === 2 || news.length > 0));
+    expect(news).toEqual([]);
+    commands.end('2');
+    await eventually(() => Promise.resolve(news.length === 1));
+    expect(scales.answers(city('alpha'), [check('worker')], HOUR)).toEqual(new Map([['worker', 2]]));
+  });
+
+  // Guard: nobody else knows whose it is.
+  it('has a mark that names who has asked', () => {
+    const { commands, scales } = made();
+    scales.answers(city('alpha'), [check('worker')], HOUR);
+    expect(askerOf(`${commands.asked[0]!.id}.1`)).toBe('host-1-a');
+    for (const other of ['1', 'of-12.1', `scale-${crypto.randomUUID()}.1`]) expect(askerOf(other)).toBeUndefined();
   });
 
   it('that cannot begin is left alone when nobody asks any more', async () => {

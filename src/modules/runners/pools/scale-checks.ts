@@ -21,6 +21,13 @@ type City = CityCommand['city'];
 
 const LIMIT_MS = 10_000;
 const MAX_DEMAND = 10_000;
+const NAME = /^scale-[\da-f-]{36}@(.+)\.\d+$/;
+
+/** The process whose command carries this mark as its generation; undefined of anything else. No row tells of a command as long as it runs. */
+export function askerOf(generation: string): string | undefined {
+  return NAME.exec(generation)?.[1];
+}
+
 /** Commands of this process at once, and of a city: they may take as long as the limit. */
 const CITY = { alone: 4, beside: 2 };
 export const SCALE_CHECKS = 8;
@@ -48,7 +55,7 @@ class Answer {
 /**
  * Runs the commands with which agents say how many more sessions they need, one number, as whatever a city's files have run: behind
  * its walls. Nobody waits for them: what they have said last counts until they say something else, or have not been heard for long. A
- * command that fails or says anything but a number asks for none; what one that could not begin would have said nobody knows.
+ * command that fails or says anything but a number asks for none; what one would have said that could not begin, or that somebody has ended, nobody knows.
  */
 @Injectable()
 export class ScaleChecks {
@@ -151,14 +158,14 @@ export class ScaleChecks {
     else this.#turns.wait(party, granted);
   }
 
-  /** What could not begin has said nothing. It waits for no look at its city, which goes on without it, as long as there are any. */
+  /** What could not begin, or was ended, has said nothing. It waits for no look at its city, which goes on without it, as long as there are any. */
   #askSoon(city: City, answer: Answer, freshMs: number, error: string | undefined): void {
     const { agent } = answer.check;
     if (!answer.isTold && performance.now() - (answer.awaitedAt ?? Infinity) >= this.limitMs) {
       answer.isTold = true;
       this.log.warn(
         { city: city.name, agent, error },
-        'scale_check cannot begin on this host; this worker begins no session for it until it can',
+        'scale_check cannot begin on this host, or does not come to its end; this worker begins no session for it until it can',
       );
     }
     answer.asking = true;
@@ -178,15 +185,15 @@ export class ScaleChecks {
       line: command,
       file,
       owner: `scale:${agent}`,
-      id: `scale-${randomUUID()}`,
+      id: `scale-${randomUUID()}@${this.config.processId}`,
       attempt: 1,
       env: {},
       said: { SVC_AGENT: agent },
       timeoutMs: this.limitMs,
     };
     try {
-      const { how, said = '', error } = await this.commands.run(asked, this.#stop.signal);
-      if (how === 'busy') return { busy: error };
+      const { how, said = '', error, killed } = await this.commands.run(asked, this.#stop.signal);
+      if (how === 'busy' || killed) return { busy: error };
       const number = said.trim();
       if (how === 'exited' && /^\d{1,9}$/.test(number)) return Math.min(Number(number), MAX_DEMAND);
       if (how !== 'aborted') this.log.warn({ city: city.name, agent, how, error }, 'scale_check did not say a number; it counts as none');

@@ -366,6 +366,23 @@ describe('leftovers', () => {
     expect(stray).toBeDefined();
   });
 
+  // Guard: each worker would end what it asks, and what its neighbours ask, every ten seconds.
+  it('are not what a process which is alive asks of a city', async () => {
+    await sql`insert into processes (id, role, hostname, version, heartbeat_at, stopped_at) values
+      ('alive', 'worker', 'h', '1', now() + interval '1 hour', null), ('dead', 'worker', 'h', '1', now() - interval '11 seconds', null),
+      ('stopped', 'worker', 'h', '1', now(), now())`.execute(fixture.db);
+    const asking = ['alive', 'dead', 'stopped', 'unknown'];
+    for (const [n, process] of asking.entries()) {
+      const id = `0000000${n}-0000-4000-8000-000000000000`;
+      const env = { SVC_SESSION_ID: '', SVC_CITY: 'alpha', SVC_GENERATION: `scale-${id}@${process}.1` };
+      const spec = { command: 'x', args: [], cwd: '/', timeoutMs: 1, env };
+      await fixture.host.runtimes('asks').of('acp')!.start(spec, new AbortController().signal);
+    }
+    expect(alive('')).toHaveLength(4);
+    expect(await a.get(OrphanReaper).end({ host: hostname(), boot: null })).toBe(3);
+    expect(alive('')).toEqual([expect.stringContaining('@alive.1')]);
+  });
+
   it('are not what a live runner has that registered before the host was renamed', async () => {
     const { pk, id } = await a.create(fixture.city);
     await fixture.until(pk, 'active');

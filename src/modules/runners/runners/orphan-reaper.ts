@@ -4,6 +4,7 @@ import { PREPARES, Transactions, type Tx } from '../../../platform/database/tran
 import { Isolation } from '../../../platform/isolation/isolation.js';
 import { AppLogger } from '../../../platform/logging/logger.js';
 import { UnconfirmedDead } from '../../../platform/runtime/port.js';
+import { askerOf } from '../pools/scale-checks.js';
 import { HostProcesses, type FoundProcess, type ProcessMarkers } from './ports.js';
 import type { Machine } from './runner.repository.js';
 import { SessionWorkRepository } from './session-work.repository.js';
@@ -36,11 +37,13 @@ export class OrphanReaper {
     if (found.length === 0) return 0;
     const sessions = found.flatMap(({ session }) => session ?? []);
     const held = await this.repository.held(this.db, [...new Set(sessions)]);
+    const askers = found.flatMap(({ generation }) => askerOf(generation ?? '') ?? []);
+    const alive = askers.length === 0 ? new Set<string>() : await this.repository.alive(this.db, [...new Set(askers)]);
     const left = new Map<string, ProcessMarkers>();
     for (const each of found) {
       const { city, session, generation } = each;
       if (city === undefined || session === undefined || generation === undefined) continue;
-      if (!held.has(keyOf(each))) left.set(keyOf(each), { city, session, generation });
+      if (!held.has(keyOf(each)) && !alive.has(askerOf(generation) ?? '')) left.set(keyOf(each), { city, session, generation });
     }
     if (left.size === 0) return 0;
     for (const markers of left.values()) this.log.warn(markers, 'ending processes of a session that nobody runs any more');

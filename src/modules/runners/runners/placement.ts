@@ -21,3 +21,8 @@ export function share(self: string, loads: readonly Pick<Load, 'id' | 'capacity'
 export function placesOf({ runnerCapacity: places, runnerCapacityPerCity: perCity }: AppConfig): ShareLimits {
   return { places, perCity: perCity ?? Math.ceil(places * 0.9) };
 }
+
+/** What a runner has for starts in progress, and what of it for one city: a start takes as long as its city likes. */
+export function startPlacesOf(places: number): ShareLimits {
+  return { places, perCity: Math.ceil(places * 0.75) };
+}

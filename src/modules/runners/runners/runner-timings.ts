@@ -18,6 +18,8 @@ export class RunnerTimings {
   readonly overdueMs: number = 1_500;
   /** Starts in progress at once. */
   readonly startsAtOnce: number = 16;
+  /** A start that has taken this long waits for something, and keeps the processors from nothing else. */
+  readonly slowStartMs: number = 10_000;
   /** How long a runner takes no sessions whose host has no process, file or memory left for one. */
   readonly shortMs: number = 5_000;
   /** From the claim to the launch plan; what follows has the city's `startup_timeout`. */

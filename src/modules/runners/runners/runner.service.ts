@@ -14,6 +14,7 @@ import { Poller } from './poller.js';
 import { InboxRepository } from './inbox.repository.js';
 import { OrphanReaper } from './orphan-reaper.js';
 import type { RunnerLease } from './runner-lease.js';
+import { startPlacesOf } from './placement.js';
 import { RunnerRegistry } from './runner-registry.js';
 import { RunnerContext } from './runner-context.js';
 import { SessionActor } from './session-actor.js';
@@ -187,9 +188,20 @@ export class Runner implements OnApplicationBootstrap {
     // With more starts than that waiting for the end of an earlier process, something is wrong with this host, or with one city's rig:
     // others take most of what is wanted, and here cities have their turns one by one.
     const most = this.#count('held') > startsAtOnce ? 1 : startsAtOnce;
-    const room = Math.min(most - this.#count('starting'), this.registry.capacity - this.#actors.size);
+    const starting = this.#count('starting');
+    // Where slow ones have all places, cities have their turns one by one: a start takes as long as its city likes.
+    const free = starting < most ? most - starting : 1 - (starting - this.#count('slow'));
+    const room = Math.min(free, this.registry.capacity - this.#actors.size);
     if (room <= 0) return;
-    await this.#orphaned.while(() => this.claims.claim(lease, room, (claimed) => this.#adopt(this.#actor(claimed, lease))));
+    const adopt = (claimed: Claimed): void => this.#adopt(this.#actor(claimed, lease));
+    const starts = starting < most ? { held: this.#startsOfCities(), limits: startPlacesOf(most) } : undefined;
+    await this.#orphaned.while(() => this.claims.claim(lease, room, adopt, starts));
+  }
+
+  #startsOfCities(): Map<number, number> {
+    const starts = new Map<number, number>();
+    for (const { starting, streamId } of this.#actors.values()) if (starting) starts.set(streamId, (starts.get(streamId) ?? 0) + 1);
+    return starts;
   }
 
   #actor(claimed: Claimed, lease: RunnerLease): SessionActor {
@@ -231,7 +243,7 @@ export class Runner implements OnApplicationBootstrap {
     if (some === undefined) await this.#orphaned.settle(lease, strays);
   }
 
-  #count(how: 'starting' | 'held'): number {
+  #count(how: 'starting' | 'held' | 'slow'): number {
     let count = 0;
     for (const actor of this.#actors.values()) if (actor[how]) count++;
     return count;

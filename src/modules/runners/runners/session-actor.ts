@@ -33,6 +33,7 @@ export class SessionActor {
   readonly done: Promise<void>;
   readonly #owner: OwnedSession;
   readonly #woken = new AutoResetEvent();
+  readonly #bornAt = performance.now();
   readonly #startAbort = new AbortController();
   #phase: 'starting' | 'held' | 'serving' | 'stopping' | 'gone' = 'starting';
   #mail: InboxItem | undefined;
@@ -70,6 +71,15 @@ export class SessionActor {
 
   get starting(): boolean {
     return this.#phase === 'starting';
+  }
+
+  get slow(): boolean {
+    return this.starting && performance.now() - this.#bornAt >= this.context.timings.slowStartMs;
+  }
+
+  /** The stream of its city. */
+  get streamId(): number {
+    return this.claimed.city.streamId;
   }
 
   /** Its start waits for the end of a process that nobody can confirm. */

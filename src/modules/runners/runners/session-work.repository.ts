@@ -176,4 +176,12 @@ export class SessionWorkRepository {
       where v.worker is not null`.execute(db);
     return new Set(rows.map(({ key }) => key));
   }
+
+  /** Of these processes of the service those that are alive. */
+  async alive(db: Kysely<Database>, processes: readonly string[]): Promise<Set<string>> {
+    const { rows } = await sql<{ id: string }>`
+      select id from processes where id = any(${[...processes]}::text[])
+        and stopped_at is null and heartbeat_at > clock_timestamp() - interval '10 seconds'`.execute(db);
+    return new Set(rows.map(({ id }) => id));
+  }
 }

@@ -1,7 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { sql } from 'kysely';
+import { registerCity } from '../../../../test/support/registry.js';
+import { eventually } from '../../../../test/support/sse.js';
 import { ConfigReadsService } from '../../configuration/config/config-reads.service.js';
 import { startOf } from '../../sessions/session-store/session-rest.js';
+import type { CityScope } from '../../tenancy/cities/city-scope.js';
 import { RunnerFixture } from './testing/runner-fixture.js';
+import type { RunnerProcess } from './testing/runner-process.js';
 
 let fixture: RunnerFixture;
 beforeEach(async () => {
@@ -65,5 +70,38 @@ describe('a start whose preparation does not come to an end', () => {
     await fixture.until(pk, 'creating');
     await runner.patch(fixture.city, pk, { stop_request });
     expect(await fixture.until(pk, state)).toMatchObject({ runner_id: null });
+  });
+});
+
+describe('starts that take as long as their city likes', () => {
+  let other: CityScope;
+  beforeEach(async () => {
+    other = await registerCity(fixture.db, 'beta', '/beta');
+    await sql`insert into rigs (stream_id, name, prefix, position) values (${other.streamId}, '', 'be', 0)`.execute(fixture.db);
+    fixture.host.gate = ({ env }) => (env.SVC_CITY === fixture.city.name ? never() : undefined);
+  });
+
+  const starting = (runner: RunnerProcess): number => [...runner.runner.sessions.values()].filter((session) => session.starting).length;
+
+  // Guard: they would have all places of their worker.
+  it('leave places to those of other cities', async () => {
+    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 4, slowStartMs: 1e9 } });
+    for (let n = 0; n < 5; n++) await runner.create(fixture.city);
+    await eventually(() => starting(runner) >= 3);
+    await runner.runner.look();
+    expect(starting(runner)).toBe(3);
+    await fixture.until((await runner.create(other)).pk, 'active');
+  });
+
+  // Guard: enough cities have all places, and one start where there are few.
+  it('keep those of other cities waiting no longer than they may be at work', async () => {
+    const runner = await fixture.runner('r1', { timings: { startsAtOnce: 1, slowStartMs: 0 } });
+    await runner.create(fixture.city);
+    await eventually(() => starting(runner) === 1);
+    const { pk } = await runner.create(other);
+    await runner.runner.look();
+    expect(runner.runner.sessions.has(pk)).toBe(true);
+    await fixture.until(pk, 'active');
+    expect(starting(runner)).toBe(1);
   });
 });

@@ -15,6 +15,17 @@ describe('inTurn', () => {
     ['nothing when all is taken', line(2, 1), { 1: 10 }, 0, ''],
   ])('takes %s', (_, waiting, held, last, expected) => {
     const has = new Map(Object.entries(held).map(([city, n]) => [Number(city), n]));
-    expect(order(inTurn(waiting, has, { limits, last, many: 5 }))).toBe(expected);
+    expect(order(inTurn(waiting, { held: has, limits }, { last, many: 5 }))).toBe(expected);
+  });
+
+  // Guard: a start takes as long as its city likes, and there are few at once.
+  it('takes no more of a city than it may have of the starts in progress', () => {
+    const places = { held: new Map([[1, 3]]), limits: { places: 100, perCity: 90 } };
+    const take = (started: number, waiting: ReturnType<typeof line>): string => {
+      const starts = { held: new Map([[1, started]]), limits: { places: 4, perCity: 3 } };
+      return order(inTurn(waiting, places, { starts, last: 0, many: 4 }));
+    };
+    const both = [...line(1, 3), ...line(2, 1)];
+    expect([take(2, line(1, 3)), take(3, line(1, 3)), take(2, both), take(3, both)]).toEqual(['1.0', '', '2.0 1.0', '2.0']);
   });
 });

@@ -7,7 +7,7 @@ import { afterAll, expect, it } from '@jest/globals';
 import { folder, removeFolders } from '../../../../test/support/folders.js';
 import { problem } from '../../../contract/problems.js';
 import { HostBusy, StartError, UnconfirmedDead, type Sandbox } from '../../../platform/runtime/port.js';
-import { findProcesses, listProcesses } from '../../../platform/runtime/process-table.js';
+import { findProcesses, listProcesses, type ProcessTable } from '../../../platform/runtime/process-table.js';
 import { CityCommands, type CityCommand } from './city-commands.js';
 
 afterAll(removeFolders);
@@ -32,6 +32,19 @@ const made = (parts: readonly object[]): CityCommands =>
 /** Commands on a host, up to the look at what their city runs. */
 function commandsOf(deployment: string, known: () => Promise<never>): CityCommands {
   return made([{}, { known }, { cityPath: async () => '' }, { id: async () => deployment }, {}, { tableOf: async () => listProcesses }]);
+}
+
+/** Commands of a city in a folder. */
+function commandsIn(city: string, sandbox: Sandbox, table: ProcessTable): CityCommands {
+  return made([
+    { citiesRoot: path.dirname(city), allowedPaths: [] },
+    { known: async () => ({ config: { rigs: [], workspace: {}, upstreams: {} } }) },
+    { cityPath: async () => city },
+    { id: async () => 'd' },
+    { apiUrl: () => undefined, node: '', caCert: undefined, environment: () => ({ PATH: '/usr/bin:/bin' }), commandsDirectory: '' },
+    { aroundCommand: (_: unknown, work: (around: Sandbox) => Promise<void>) => work(sandbox), tableOf: async () => table },
+    { isOthers: async () => false },
+  ]);
 }
 
 /** How a command ends that fails before it has begun. */
@@ -90,20 +103,25 @@ it('a command that has begun is not begun again, though nobody can see what is l
   const city = await folder('svc-city-commands-');
   const full = coded('EMFILE');
   const sandbox: Sandbox = { enter: async (program) => program, end: () => Promise.reject(full) };
-  const commands = made([
-    { citiesRoot: path.dirname(city), allowedPaths: [] },
-    { known: async () => ({ config: { rigs: [], workspace: {}, upstreams: {} } }) },
-    { cityPath: async () => city },
-    { id: async () => 'd' },
-    { apiUrl: () => undefined, node: '', caCert: undefined, environment: () => ({ PATH: '/usr/bin:/bin' }), commandsDirectory: '' },
-    {
-      aroundCommand: (_: unknown, work: (around: Sandbox) => Promise<void>) => work(sandbox),
-      tableOf: async () => () => Promise.reject(full),
-    },
-    { isOthers: async () => false },
-  ]);
+  const commands = commandsIn(city, sandbox, () => Promise.reject(full));
   await expect(commands.run({ ...ASKED, line: 'echo done >> did', timeoutMs: 60_000 }, never)).rejects.toThrow(UnconfirmedDead);
   expect(await readFile(path.join(city, 'did'), 'utf8')).toBe('done\n');
   // What is left of an earlier attempt cannot be seen: nothing was begun.
   expect(await commands.run({ ...ASKED, timeoutMs: 60_000, attempt: 2 }, never)).toMatchObject({ how: 'busy' });
+});
+
+// Guard: what somebody has ended has said nothing.
+it.each([
+  ['kill $$', true],
+  ['exit 137', true],
+  ['kill -9 $$', true],
+  ['kill -SEGV $$', undefined],
+  ['exit 1', undefined],
+])('a command that somebody has ended is told from one that has failed: %s', async (line, killed) => {
+  const sandbox: Sandbox = { enter: async (program) => program };
+  const end = await commandsIn(await folder('svc-city-commands-'), sandbox, listProcesses).run(
+    { ...ASKED, line, timeoutMs: 60_000 },
+    never,
+  );
+  expect([end.how, end.killed]).toEqual(['failed', killed]);
 });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { access, constants, stat } from 'node:fs/promises';
+import { access, constants as modes, stat } from 'node:fs/promises';
+import { constants } from 'node:os';
 import path from 'node:path';
 import { Injectable } from '@nestjs/common';
 import { AppConfig } from '../../../platform/config/config.js';
@@ -79,6 +80,8 @@ export interface CommandEnd {
   readonly error?: string;
   /** It did not even begin, and would not another time. */
   readonly unstarted?: true;
+  /** Somebody else has ended it: the kernel, for want of memory, or whoever took it for left over. What it would have said nobody knows. */
+  readonly killed?: true;
 }
 
 /** It reads nothing: it is told at once, and killed after this. */
@@ -197,9 +200,9 @@ export class CityCommands {
     const said = output.text();
     const wrote = { output: shown(said, shell.stderrTail()), said };
     if (how !== 'exited') return { code: null, how, ...wrote };
-    return code === 0
-      ? { code, how, ...wrote }
-      : { code, how: 'failed', ...wrote, error: code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}` };
+    if (code === 0) return { code, how, ...wrote };
+    const error = code === null ? `ended by ${killed ?? 'a signal'}` : `exit status ${code}`;
+    return { code, how: 'failed', ...wrote, error, ...(wasKilled(code, killed) ? { killed: true } : {}) };
   }
 
   /** @throws StartError */
@@ -261,6 +264,11 @@ export class CityCommands {
 
 const markOf = (id: string, attempt: number): string => `${id}.${attempt}`;
 
+/** What stands around a program tells by its status which signal has ended that. */
+function wasKilled(code: number | null, signal: string | null): boolean {
+  return (['SIGTERM', 'SIGKILL'] as const).some((name) => signal === name || code === 128 + constants.signals[name]);
+}
+
 const BARE = {
   kind: 'provider',
   name: '',
@@ -296,7 +304,7 @@ async function fromItsFolder(line: string, file: string, places: Places): Promis
 }
 
 async function lineOf(file: string): Promise<string> {
-  const runs = await access(file, constants.X_OK).then(
+  const runs = await access(file, modes.X_OK).then(
     () => true,
     () => false,
   );

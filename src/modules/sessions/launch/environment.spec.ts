@@ -35,6 +35,11 @@ describe('the environment of an agent', () => {
     expect(env.SVC_AGENT).toBe('mayor');
   });
 
+  // Guard: of a long environment only the beginning tells whose a process is.
+  it('has first what we say', () => {
+    expect(Object.keys(of({ A: 'city' }, {}, {}))).toEqual(['SVC_AGENT', 'PATH', 'HOME', 'OPENAI_API_KEY', 'A']);
+  });
+
   it('has the client first in the path, whatever path the files say', () => {
     expect(of({ PATH: '/opt:$PATH' }, {}, {}).PATH).toBe('/svc/bin:/opt:/usr/bin');
   });

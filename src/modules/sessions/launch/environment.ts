@@ -24,7 +24,8 @@ export function environmentOf(config: CityConfig, template: Template, host: Vari
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, expand(value, host)]));
   const said = Object.fromEntries(Object.entries(identity).filter(([, value]) => isText(value)));
   const layers = [expanded(declaredEnvironment(config, template)), expanded(upstreamEnvironment(config, template)), said];
-  const all = agentEnvironment(host, ...layers);
+  // First what we say: of an environment that is very long only the beginning is looked at to tell whose a process is.
+  const all = { ...said, ...agentEnvironment(host, ...layers) };
   all.PATH = all.PATH === undefined || all.PATH === '' ? path : `${path}:${all.PATH}`;
   return all;
 }

@@ -45,7 +45,7 @@ async function run(step: Step, { cwd, env, sandbox, signal, limit }: Surrounding
   const mark = randomUUID();
   const markers = markersOf(env);
   const shell = await spawnAgent(
-    { command: '/bin/sh', args: ['-c', step.line], cwd, env: { ...env, SVC_COMMAND_MARK: mark }, sandbox: inside },
+    { command: '/bin/sh', args: ['-c', step.line], cwd, env: { SVC_COMMAND_MARK: mark, ...env }, sandbox: inside },
     { markers: markers && { ...markers, step: mark } },
   );
   shell.stdin.end();
