@@ -651,4 +651,18 @@ export const PAGE: readonly Guard[] = [
     replace: "name?.startsWith('svc.operations') === true",
     test: 'ui/src/api/whose.spec.ts',
   },
+  {
+    guard: 'An event that a client has recorded changes no question of the inbox.',
+    file: 'ui/src/lib/asked.ts',
+    find: '  if (payload.session === undefined) return undefined;\n',
+    replace: '',
+    test: 'ui/src/lib/asked.spec.ts',
+  },
+  {
+    guard: 'No client records what a session asks.',
+    file: 'src/modules/tenancy/events/reserved-kinds.ts',
+    find: ", 'session.interaction.'",
+    replace: '',
+    test: 'src/modules/tenancy/events/reserved-kinds.spec.ts',
+  },
 ];

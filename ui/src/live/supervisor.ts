@@ -1,6 +1,7 @@
 import { ask, askUnlessIn } from '../api/info.js';
 import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
+import { askedOf } from '../lib/asked.js';
 import { againOf } from './again.js';
 import { onFrame } from './frame.js';
 import { hub } from './hub.js';
@@ -110,15 +111,12 @@ export function followSupervisor(): void {
   );
 }
 
-function interaction({ city, type, payload, actor }: LoggedEvent & { readonly city: string }): void {
-  const asked = { ...(payload as unknown as Ask), city };
-  if (type === 'session.interaction.opened') {
-    // What the event has not room for is read with the list.
-    if (asked.choices === undefined || payload.prompt_cut === true) rereads.want();
-    else asks.put(asked);
-    return;
-  }
-  answered.set(askId(asked), { by: actor, action: typeof payload.action === 'string' ? payload.action : 'withdrawn' });
+function interaction(told: LoggedEvent & { readonly city: string }): void {
+  const asked = askedOf(told);
+  if (asked === undefined) return rereads.want();
+  const { ask: question, settled } = asked;
+  if (settled === undefined) return asks.put(question);
+  answered.set(askId(question), settled);
   if (answered.size > 500) answered.delete(answered.keys().next().value!);
-  asks.remove(askId(asked));
+  asks.remove(askId(question));
 }
