@@ -665,4 +665,18 @@ export const PAGE: readonly Guard[] = [
     replace: '',
     test: 'src/modules/tenancy/events/reserved-kinds.spec.ts',
   },
+  {
+    guard: 'A long inbox asks for a few transcripts at a time.',
+    file: 'ui/src/lib/few.ts',
+    find: 'this.#busy >= this.atOnce',
+    replace: 'this.#busy < 0',
+    test: 'ui/src/lib/few.spec.ts',
+  },
+  {
+    guard: 'The questions of a long inbox are not compared each with each.',
+    file: 'ui/src/lib/alike.ts',
+    find: "return (one) => groups.get(words.get(one) ?? '') ?? [one];",
+    replace: 'return (one) => ((one.choices ?? []).length === 0 ? [one] : all.filter((other) => asks(other) === asks(one)));',
+    test: 'ui/src/lib/alike.spec.ts',
+  },
 ];
