@@ -679,4 +679,18 @@ export const PAGE: readonly Guard[] = [
     replace: 'return (one) => ((one.choices ?? []).length === 0 ? [one] : all.filter((other) => asks(other) === asks(one)));',
     test: 'ui/src/lib/alike.spec.ts',
   },
+  {
+    guard: 'What the service finds under a bare name of an agent is shown.',
+    file: 'ui/src/lib/bead-filter.ts',
+    find: 'if (assignee !== undefined) this.#known.add(assignee);',
+    replace: 'if (assignee === undefined) this.#known.add(this.wanted);',
+    test: 'ui/src/lib/bead-filter.spec.ts',
+  },
+  {
+    guard: 'What an answer has is shown, although an event has brought it before.',
+    file: 'ui/src/live/list.ts',
+    find: 'const shown = this.source.matches?.(before.item) ?? true;',
+    replace: 'const shown = before.shown;',
+    test: 'ui/src/live/list.spec.ts',
+  },
 ];
