@@ -693,4 +693,11 @@ export const PAGE: readonly Guard[] = [
     replace: 'const shown = before.shown;',
     test: 'ui/src/live/list.spec.ts',
   },
+  {
+    guard: 'Whoever changes the title of a bead changes none of its labels.',
+    file: 'ui/src/lib/labels.ts',
+    find: "    .split('\\n')",
+    replace: '    .split(/[,\\n]/)',
+    test: 'ui/src/lib/labels.spec.ts',
+  },
 ];
