@@ -67,7 +67,10 @@ export const cities = new LiveList<City>({
 });
 
 const rereads = againOf(asks, isBarred);
-const recities = againOf(cities, isBarred);
+/** Each event of any city has all of them read: not at every one, and less often where nobody looks. */
+const CITIES_REST_MS = 1_000;
+const CITIES_REST_HIDDEN_MS = 30_000;
+const recities = againOf(cities, isBarred, undefined, () => (document.hidden ? CITIES_REST_HIDDEN_MS : CITIES_REST_MS));
 
 /** At once. */
 export const readAsks = (): void => rereads.want(true);
@@ -80,6 +83,9 @@ export const answerOf = (ask: Ask): { by: string; action: string } | undefined =
 
 export function followSupervisor(): void {
   let joined = false;
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) recities.hurry();
+  });
   hub.join(
     SUPERVISOR,
     {
