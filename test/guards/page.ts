@@ -707,11 +707,4 @@ export const PAGE: readonly Guard[] = [
     replace: ';',
     test: 'ui/src/live/again.spec.ts',
   },
-  {
-    guard: 'Whoever changes the title of a bead changes none of its labels.',
-    file: 'ui/src/lib/labels.ts',
-    find: ".split('\\n')",
-    replace: '.split(/[,\\n]/)',
-    test: 'ui/src/lib/labels.spec.ts',
-  },
 ];
