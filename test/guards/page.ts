@@ -231,8 +231,8 @@ export const PAGE: readonly Guard[] = [
   {
     guard: 'A question that a failed read should have brought is read again.',
     file: 'ui/src/live/again.ts',
-    find: 'this.#busy = failed || this.#wanted;',
-    replace: 'this.#busy = this.#wanted;',
+    find: 'failed || this.#wanted || restMs > 0;',
+    replace: 'this.#wanted || restMs > 0;',
     test: 'ui/src/live/again.spec.ts',
   },
   {
