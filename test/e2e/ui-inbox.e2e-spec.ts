@@ -129,9 +129,8 @@ described('the page', () => {
   });
 
   it('keeps what is typed of a reply while the one before is sent, and while another thread is open', async () => {
-    const from = await session('hello');
     const letter = async (subject: string): Promise<string> =>
-      (await a.post(`${city}/mail`, { to: 'human', from, subject, body: 'Text' })).body.id as string;
+      (await a.post(`${city}/mail`, { to: 'human', from: 'ann', subject, body: 'Text' })).body.id as string;
     const [first, second] = [await letter('First'), await letter('Second')];
     const page = await open(`/c/alpha/mail?thread=${first}`);
     const box = page.getByLabel('Reply', { exact: true });
@@ -139,14 +138,17 @@ described('the page', () => {
     const held = new Promise<void>((resolve) => (go = resolve));
     await page.route('**/reply', async (route) => {
       await held;
-      await route.continue();
+      await route.fulfill({ status: 201, json: {} });
     });
+    const send = page.getByRole('button', { name: /^Reply/ }).and(page.locator(':enabled'));
     await page.locator('[data-letter]').first().waitFor();
     await box.fill('Sent');
     await page.keyboard.press('Control+Enter');
+    await send.waitFor({ state: 'detached' });
     await box.fill('Not sent yet');
     go();
-    await page.locator('[data-letter]').getByText('Sent', { exact: true }).waitFor();
+    // Once it has been answered, the next one can be sent.
+    await send.waitFor();
     expect(await box.inputValue()).toBe('Not sent yet');
     await page.locator(`[data-mail="${second}"] button`).click();
     await page.locator(`[data-thread="${second}"]`).waitFor();
