@@ -1139,7 +1139,7 @@ export interface paths {
         put?: never;
         /**
          * Record an event
-         * @description Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved, and so is every other spelling that could be taken for one.
+         * @description Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.`, `events.` or `session.interaction.` are reserved, and so is every other spelling that could be taken for one.
          */
         post: operations["emit-event"];
         delete?: never;

@@ -21,7 +21,7 @@ import { makeWork, workEverything, workPath, type WorkExamples } from '../suppor
  * test/support; here is the flow that touches each operation and each event kind once, and the proof that the checker
  * finds what it is for.
  */
-const RESERVED = /^(request|supervisor|city|controller|events)\./;
+const RESERVED = /^(request|supervisor|city|controller|events|session\.interaction)\./;
 const KINDS = [...knownEvents().keys()].filter((type) => !RESERVED.test(type)).sort();
 /** Paths of one shape whose methods differ; their names are those that clients of the contract know. */
 const SAME_PATHS = [

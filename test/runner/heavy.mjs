@@ -29,6 +29,7 @@ const IN_TURN = [
     'e2e/ui',
     'e2e/ui-exact',
     'e2e/ui-browser',
+    'e2e/ui-inbox',
     'e2e/ui-keyboard',
     'e2e/ui-signing',
     'e2e/cli-commands',

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Ask } from '../api/types.js';
-import { alike, sameCall, textOf } from './alike.js';
+import { alikeOf, sameCall, textOf } from './alike.js';
 import type { Call } from './approve.js';
 
 const ask = (request_id: string, more: Partial<Ask> = {}): Ask => ({
@@ -28,12 +28,23 @@ describe('questions that ask the same', () => {
       ask('5', { choices: [{ id: 'allow', label: 'Allow', kind: 'allow_always' }, one.choices![1]!] }),
       ask('6', { kind: 'dialog' }),
     ];
-    expect(alike(all, one).map(({ request_id }) => request_id)).toEqual(['1', '2']);
+    expect(alikeOf(all)(one).map(({ request_id }) => request_id)).toEqual(['1', '2']);
   });
 
   it('are none where the answer is a word of its own', () => {
     const one = ask('1', { choices: [] });
-    expect(alike([one, ask('2', { choices: [] })], one)).toEqual([one]);
+    expect(alikeOf([one, ask('2', { choices: [] })])(one)).toEqual([one]);
+  });
+
+  // Guard: a long inbox is not compared each with each.
+  it('are found for all of many with one look at each', () => {
+    let looks = 0;
+    const all = Array.from({ length: 100 }, (_, i) =>
+      Object.defineProperty(ask(`${i}`), 'prompt', { get: () => `Question ${(looks++, i % 10)}` }),
+    );
+    const group = alikeOf(all);
+    expect(all.map((one) => group(one).length)).toEqual(all.map(() => 10));
+    expect(looks).toBe(100);
   });
 
   it('would do the same where all that is said of it is the same, and where something is', () => {

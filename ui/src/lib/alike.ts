@@ -5,12 +5,23 @@ import { whyUntold, type Call } from './approve.js';
 const asks = ({ kind, prompt, choices, metadata }: Ask): string =>
   JSON.stringify([kind, prompt, metadata?.tool_name, (choices ?? []).map((one) => [one.id, one.label, one.kind])]);
 
-/** The questions that ask the same as this one, itself among them. One without choices is answered in words, and by itself. */
-export const alike = (all: readonly Ask[], one: Ask): readonly Ask[] => {
-  if ((one.choices ?? []).length === 0) return [one];
-  const same = asks(one);
-  return all.filter((other) => asks(other) === same);
-};
+/**
+ * Of one among these questions those that ask the same, itself among them. One without choices is answered in words, and by itself. Each is put
+ * into words once, however many are looked for.
+ */
+export function alikeOf(all: readonly Ask[]): (one: Ask) => readonly Ask[] {
+  const groups = new Map<string, Ask[]>();
+  const words = new Map<Ask, string>();
+  for (const one of all) {
+    if ((one.choices ?? []).length === 0) continue;
+    const same = asks(one);
+    words.set(one, same);
+    const group = groups.get(same);
+    if (group === undefined) groups.set(same, [one]);
+    else group.push(one);
+  }
+  return (one) => groups.get(words.get(one) ?? '') ?? [one];
+}
 
 /** A value as text, whatever the order of its members. */
 export const textOf = (value: unknown): string =>

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Again, againOf } from './again.js';
 
-function start(): { again: Again; reads: ((failed: boolean) => Promise<void>)[]; waits: { go: () => void; ms: number }[] } {
+function start(restMs = 0): { again: Again; reads: ((failed: boolean) => Promise<void>)[]; waits: { go: () => void; ms: number }[] } {
   const reads: ((failed: boolean) => Promise<void>)[] = [];
   const waits: { go: () => void; ms: number }[] = [];
   const again = new Again(
@@ -16,6 +16,7 @@ function start(): { again: Again; reads: ((failed: boolean) => Promise<void>)[];
       waits.push({ go, ms });
       return undefined as unknown as ReturnType<typeof setTimeout>;
     },
+    () => restMs,
   );
   return { again, reads, waits };
 }
@@ -71,6 +72,27 @@ describe('what is read again', () => {
     waits[0]!.go();
     await reads[1]!(false);
     expect([reads.length, waits.length]).toEqual([2, 1]);
+  });
+
+  // Guard: a busy city does not have all cities read at each of its events.
+  it('rests after each read, and is hurried by somebody who looks', async () => {
+    const { again, reads, waits } = start(5_000);
+    again.want();
+    await reads[0]!(false);
+    again.want();
+    expect([reads.length, waits.map(({ ms }) => ms)]).toEqual([1, [5_000]]);
+    waits[0]!.go();
+    await reads[1]!(false);
+    again.hurry();
+    expect(reads).toHaveLength(2);
+    again.want();
+    again.hurry();
+    expect(reads).toHaveLength(3);
+    await reads[2]!(false);
+    // Nobody has wanted it meanwhile: the next one who does reads at once.
+    waits.at(-1)!.go();
+    again.want();
+    expect(reads).toHaveLength(4);
   });
 
   it('is read at once where a connection is new, and what the read before comes to counts no more', async () => {

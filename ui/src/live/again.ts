@@ -14,11 +14,20 @@ export class Again {
   #pauseMs = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  /** @param read tells whether it is to be tried again. */
+  /**
+   * @param read tells whether it is to be tried again.
+   * @param rest for how long it is left alone after each read, whatever happens.
+   */
   constructor(
     private readonly read: () => Promise<boolean>,
     private readonly later: (go: () => void, ms: number) => ReturnType<typeof setTimeout> = (go, ms) => setTimeout(go, ms),
+    private readonly rest: () => number = () => 0,
   ) {}
+
+  /** What waits for its time is read now. */
+  hurry(): void {
+    if (this.#wanted) this.want(true);
+  }
 
   /** @param anew also in the place of a read that goes on, which may be of a connection that is gone. */
   want(anew = false): void {
@@ -35,8 +44,14 @@ export class Again {
     const failed = await this.read();
     if (round !== this.#round) return;
     this.#pauseMs = failed ? Math.min(MOST_MS, Math.max(LEAST_MS, this.#pauseMs * 2)) : 0;
-    this.#busy = failed || this.#wanted;
-    if (this.#busy) this.#timer = this.later(() => void this.#go(), Math.max(GATHER_MS, this.#pauseMs));
+    const restMs = this.rest();
+    this.#busy = failed || this.#wanted || restMs > 0;
+    if (!this.#busy) return;
+    const due = (): void => {
+      if (failed || this.#wanted) void this.#go();
+      else this.#busy = false;
+    };
+    this.#timer = this.later(due, Math.max(GATHER_MS, this.#pauseMs, restMs));
   }
 }
 
@@ -45,8 +60,13 @@ export const againOf = (
   list: { readonly read: () => Promise<void>; readonly error: unknown },
   barred: (error: unknown) => boolean,
   later?: (go: () => void, ms: number) => ReturnType<typeof setTimeout>,
+  rest?: () => number,
 ): Again =>
-  new Again(async () => {
-    await list.read();
-    return list.error !== undefined && !barred(list.error);
-  }, later);
+  new Again(
+    async () => {
+      await list.read();
+      return list.error !== undefined && !barred(list.error);
+    },
+    later,
+    rest,
+  );

@@ -1,5 +1,6 @@
 import { get, inCity } from '../api/client.js';
 import type { Bead, LoggedEvent } from '../api/types.js';
+import { Assignees, matches, type BeadFilter } from '../lib/bead-filter.js';
 import { ORDERS, type BeadSort } from '../lib/bead-order.js';
 import { onFrame } from './frame.js';
 import { LiveList, pageOf, type Answered } from './list.js';
@@ -9,40 +10,20 @@ import type { Made } from './use-list.js';
 const FIRST = 100;
 const PAGE = 1000;
 
-export interface BeadFilter {
-  readonly status?: string;
-  readonly type?: string;
-  readonly label?: string;
-  readonly assignee?: string;
-  readonly priority?: string;
-  readonly rig?: string;
-  readonly text?: string;
-}
-
-/** Whether a bead is on the list that the service gives for a filter: the same conditions, on the bead itself. */
-export function matches(bead: Bead, { status, type, label, assignee, priority, rig, text }: BeadFilter): boolean {
-  if (status === undefined ? bead.status === 'closed' : status !== 'all' && bead.status !== status) return false;
-  if (type !== undefined && bead.issue_type !== type) return false;
-  if (label !== undefined && bead.labels?.includes(label) !== true) return false;
-  if (assignee !== undefined && bead.assignee !== assignee) return false;
-  if (priority !== undefined && String(bead.priority) !== priority) return false;
-  if (rig !== undefined && bead.rig !== rig) return false;
-  if (text === undefined) return true;
-  const words = text.toLowerCase();
-  return bead.title.toLowerCase().includes(words) || (bead.description ?? '').toLowerCase().includes(words);
-}
-
 export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'created_at'): Made<Bead> {
   const { status, ...rest } = filter;
   const query = { ...rest, ...(status === 'all' ? { all: true } : { status }), ...(sort === 'created_at' ? {} : { sort }) };
+  const assignees = new Assignees(filter.assignee);
   const list = new LiveList<Bead>({
     read: async (cursor) => {
       const wanted = { ...query, cursor, limit: cursor === undefined ? FIRST : PAGE };
-      return pageOf(await get<Answered<Bead>>(inCity(city, 'beads'), { query: wanted }));
+      const page = pageOf(await get<Answered<Bead>>(inCity(city, 'beads'), { query: wanted }));
+      assignees.learn(page.items);
+      return page;
     },
     id: ({ id }) => id,
     version: ({ revision = 0 }) => revision,
-    matches: (bead) => matches(bead, filter),
+    matches: (bead) => matches(bead, filter, assignees),
     order: ORDERS[sort],
     schedule: onFrame,
   });
@@ -53,6 +34,7 @@ export function beadsOf(city: string, filter: BeadFilter, sort: BeadSort = 'crea
     if (bead?.id === undefined || bead.revision === undefined) return;
     if (type === 'bead.deleted') list.remove(bead.id);
     else list.put(bead);
+    if (type !== 'bead.deleted' && assignees.isUnknown(bead)) void list.read();
   };
   return { list, event };
 }

@@ -1,5 +1,5 @@
 import { useEffect, useSyncExternalStore } from 'react';
-import { get } from '../api/client.js';
+import { get, isBarred } from '../api/client.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import type { InboxPage } from '../lib/waiting.js';
 import { hub } from './hub.js';
@@ -28,7 +28,8 @@ export const useInbox = (): Kept<InboxPage> => useSyncExternalStore(keeper.subsc
 
 /** What may bring something, or take it away. */
 function concerns({ type, payload }: LoggedEvent): boolean {
-  if (!type.startsWith('mail.')) return /^controller\.|^request\.result\.city\./.test(type);
+  // Badge and title tell of mail where nobody looks; what a city that stops takes away may wait.
+  if (!type.startsWith('mail.')) return !document.hidden && /^controller\.|^request\.result\.city\./.test(type);
   const { message } = payload as { readonly message?: { readonly to: string } };
   return message === undefined || message.to === 'human';
 }
@@ -50,6 +51,7 @@ export function useKeptInbox(): void {
     );
     let round = 0;
     const timer = setInterval(() => {
+      if (isBarred(keeper.snapshot().error)) return;
       if (!document.hidden || ++round % HIDDEN_EVERY === 0) keeper.touch();
     }, EVERY_MS);
     const shown = (): void => {

@@ -180,6 +180,27 @@ describe('a list that is joined, read and kept', () => {
     expect(list.snapshot().rows.map(({ id, revision }) => `${id} ${revision}`)).toEqual(['a 5', 'b 5', 'c 6']);
   });
 
+  // Guard: what an answer has is shown, although an event has brought it before.
+  it('looks again at what an event has brought when an answer has it', async () => {
+    let known = false;
+    const thing = { id: 't1', revision: 1, open: true };
+    const list = new LiveList<Thing>({
+      read: async () => {
+        known = true;
+        return { items: [thing], total: 1 };
+      },
+      id: ({ id }) => id,
+      version: ({ revision }) => revision,
+      matches: () => known,
+      order: (a, b) => a.id.localeCompare(b.id),
+      schedule: () => undefined,
+    });
+    list.put(thing);
+    await list.read();
+    list.flush();
+    expect(list.snapshot().rows).toEqual([thing]);
+  });
+
   it('shows no longer what has left it, where it is one of many', async () => {
     const all = Array.from({ length: 40 }, (_, n) => ({ id: `t${n + 10}`, revision: 1, open: true }));
     const list = listOf(() => Promise.resolve({ items: all, total: all.length }));

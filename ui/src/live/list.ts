@@ -199,7 +199,14 @@ export class LiveList<T> {
     if (this.#gone.has(id)) return;
     const before = this.#rows.get(id);
     if (before !== undefined && before.version >= version) {
-      if (before.round < round) this.#rows.set(id, { ...before, round });
+      if (before.round >= round) return;
+      // By the answer more may be known of what belongs to the list than when an event brought it.
+      const shown = this.source.matches?.(before.item) ?? true;
+      if (shown !== before.shown) {
+        this.#touch(id);
+        this.#changed();
+      }
+      this.#rows.set(id, { ...before, round, shown });
       return;
     }
     this.#touch(id);

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useSyncExternalStore } from 'react';
-import { get } from '../api/client.js';
+import { get, isBarred } from '../api/client.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
 import { hub } from './hub.js';
 import { Keeper, type Kept } from './keeper.js';
@@ -39,15 +39,21 @@ export function useFleet(): Kept<Fleet> & { readonly again: () => void } {
           if (gap || keeper.snapshot().error !== undefined) keeper.read();
         },
         frame: ({ event, data }) => {
-          if (event === 'tagged_event' && /^(city|config|controller|session)\./.test((data as LoggedEvent).type)) keeper.touch();
+          if (event === 'tagged_event' && !document.hidden && /^(city|config|controller|session)\./.test((data as LoggedEvent).type))
+            keeper.touch();
         },
       },
       true,
     );
     const timer = setInterval(() => {
-      if (!document.hidden) keeper.touch();
+      if (!document.hidden && !isBarred(keeper.snapshot().error)) keeper.touch();
     }, EVERY_MS);
+    const shown = (): void => {
+      if (!document.hidden) keeper.touch();
+    };
+    document.addEventListener('visibilitychange', shown);
     return () => {
+      document.removeEventListener('visibilitychange', shown);
       clearInterval(timer);
       leave();
       keeper.stop();

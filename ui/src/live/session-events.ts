@@ -68,7 +68,11 @@ export class SessionEvents {
       return;
     }
     const { id } = session;
-    if (this.only !== undefined && !namesOf(session).includes(this.only)) return;
+    if (this.only !== undefined && !namesOf(session).includes(this.only)) {
+      // Those of whoever is not followed are remembered by what their beads say, for as long as they are open.
+      if (session.state === 'closed') this.#works.delete(id);
+      return;
+    }
     const known = this.list.get(id);
     const work = this.#works.get(id);
     if (known === undefined && work?.bead === '') this.want(id);

@@ -1,6 +1,7 @@
 import { ask, askUnlessIn } from '../api/info.js';
 import { get, isBarred } from '../api/client.js';
 import type { Ask, City, LoggedEvent } from '../api/types.js';
+import { askedOf } from '../lib/asked.js';
 import { againOf } from './again.js';
 import { onFrame } from './frame.js';
 import { hub } from './hub.js';
@@ -66,7 +67,10 @@ export const cities = new LiveList<City>({
 });
 
 const rereads = againOf(asks, isBarred);
-const recities = againOf(cities, isBarred);
+/** Each event of any city has all of them read: not at every one, and less often where nobody looks. */
+const CITIES_REST_MS = 1_000;
+const CITIES_REST_HIDDEN_MS = 30_000;
+const recities = againOf(cities, isBarred, undefined, () => (document.hidden ? CITIES_REST_HIDDEN_MS : CITIES_REST_MS));
 
 /** At once. */
 export const readAsks = (): void => rereads.want(true);
@@ -79,6 +83,9 @@ export const answerOf = (ask: Ask): { by: string; action: string } | undefined =
 
 export function followSupervisor(): void {
   let joined = false;
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden) recities.hurry();
+  });
   hub.join(
     SUPERVISOR,
     {
@@ -110,15 +117,12 @@ export function followSupervisor(): void {
   );
 }
 
-function interaction({ city, type, payload, actor }: LoggedEvent & { readonly city: string }): void {
-  const asked = { ...(payload as unknown as Ask), city };
-  if (type === 'session.interaction.opened') {
-    // What the event has not room for is read with the list.
-    if (asked.choices === undefined || payload.prompt_cut === true) rereads.want();
-    else asks.put(asked);
-    return;
-  }
-  answered.set(askId(asked), { by: actor, action: typeof payload.action === 'string' ? payload.action : 'withdrawn' });
+function interaction(told: LoggedEvent & { readonly city: string }): void {
+  const asked = askedOf(told);
+  if (asked === undefined) return rereads.want();
+  const { ask: question, settled } = asked;
+  if (settled === undefined) return asks.put(question);
+  answered.set(askId(question), settled);
   if (answered.size > 500) answered.delete(answered.keys().next().value!);
-  asks.remove(askId(asked));
+  asks.remove(askId(question));
 }

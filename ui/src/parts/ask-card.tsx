@@ -8,6 +8,7 @@ import { isTooSoon } from '../lib/held.js';
 import { useKeys } from '../lib/keys.js';
 import type { Moves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
+import { useSeen } from '../lib/sight.js';
 import { visible } from '../lib/text.js';
 import { answerOf } from '../live/supervisor.js';
 import { Age, Button, Problem } from './basics.js';
@@ -16,13 +17,13 @@ import { readCall } from './tool-use.js';
 
 type Detail = { kind: 'reading' } | { kind: 'known'; call: Call | undefined } | { kind: 'failed'; error: unknown };
 
-/** What the transcript says that the tool would do, where the question names a call. */
-function useCall(ask: Ask): { detail: Detail; again: () => void } {
+/** What the transcript says that the tool would do, where the question names a call, and somebody sees it. */
+function useCall(ask: Ask, seen: boolean): { detail: Detail; again: () => void } {
   const call = ask.metadata?.tool_call_id;
   const [detail, setDetail] = useState<Detail>(call === undefined ? { kind: 'known', call: undefined } : { kind: 'reading' });
   const [turn, setTurn] = useState(0);
   useEffect(() => {
-    if (call === undefined) return;
+    if (call === undefined || !seen) return;
     const stop = new AbortController();
     readCall(ask, stop.signal)
       .then((found) => setDetail({ kind: 'known', call: found }))
@@ -30,7 +31,7 @@ function useCall(ask: Ask): { detail: Detail; again: () => void } {
         if (!stop.signal.aborted) setDetail({ kind: 'failed', error });
       });
     return () => stop.abort();
-  }, [ask.city, ask.session_id, call, turn]);
+  }, [ask.city, ask.session_id, call, turn, seen]);
   return { detail, again: useCallback(() => setTurn((before) => before + 1), []) };
 }
 
@@ -63,13 +64,13 @@ interface CardProps {
 
 /** One question of an agent: exactly what is approved, and one button for each answer. */
 export function AskCard({ ask, focused, onFocus, moves, bare = false, also }: CardProps): ReactNode {
-  const { detail, again } = useCall(ask);
   const [sent, setSent] = useState<string>();
   const [armed, setArmed] = useState<{ readonly action: string; readonly why: string; readonly at: number }>();
   const [error, setError] = useState<unknown>();
   const [word, setWord] = useState('');
   const keys = useRef(new Map<string, string>());
   const card = useRef<HTMLElement>(null);
+  const { detail, again } = useCall(ask, useSeen(card, focused || bare));
   const forbidden = useForbidden('operate');
   const choices = ask.choices ?? [];
   const not = forbidden ?? (detail.kind === 'known' ? undefined : 'what it would do is not read yet');

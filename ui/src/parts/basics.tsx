@@ -53,10 +53,12 @@ interface ModalProps {
   readonly onClose: () => void;
   readonly children: ReactNode;
   readonly wide?: boolean;
+  /** It shows what is nowhere else: it is closed by what stands in it, and by nothing that is pressed beside it. */
+  readonly kept?: boolean;
 }
 
 /** The browser's own dialog: focus, escape and the backdrop come with it. What was typed goes only when somebody means it. */
-export function Modal({ title, onClose, children, wide = false }: ModalProps): ReactNode {
+export function Modal({ title, onClose, children, wide = false, kept = false }: ModalProps): ReactNode {
   const dialog = useRef<HTMLDialogElement>(null);
   // A selection that is drawn out of the dialog ends on the backdrop and is no click on it; and no stray click takes away what was typed.
   const pressed = useRef(false);
@@ -65,9 +67,9 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
   const instead = useContext(Instead);
   const id = useId();
   const ask = (event: SyntheticEvent): void => {
-    if (!typed.current || warned) return;
+    if (!kept && (!typed.current || warned)) return;
     event.preventDefault();
-    warn(true);
+    warn(!kept);
   };
   // Once it cannot be seen any more, keys and focus are where they were.
   useLayoutEffect(() => {
@@ -83,7 +85,8 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
     <dialog
       ref={dialog}
       aria-labelledby={id}
-      onClose={onClose}
+      // A browser closes it all the same when somebody insists.
+      onClose={() => (kept ? dialog.current?.showModal() : onClose())}
       onInput={({ target }) => {
         // What is looked for is typed again in a moment.
         typed.current ||= target instanceof Element && !target.matches('[role=combobox]');
@@ -93,7 +96,7 @@ export function Modal({ title, onClose, children, wide = false }: ModalProps): R
       // A browser does not let each of its own requests to close be refused.
       onKeyDown={(event) => event.key === 'Escape' && !event.nativeEvent.isComposing && ask(event)}
       onPointerDown={(event) => (pressed.current = event.target === dialog.current)}
-      onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && dialog.current.close()}
+      onClick={(event) => event.target === dialog.current && pressed.current && !typed.current && !kept && dialog.current.close()}
       // Also over what cannot be seen.
       className={`visible m-auto max-h-[92dvh] w-[calc(100%-1.5rem)] rounded-xl border border-line bg-panel p-0 text-ink shadow-xl ${wide ? 'max-w-2xl' : 'max-w-md'}`}
     >

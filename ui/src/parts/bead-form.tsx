@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { inCity, part, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Bead } from '../api/types.js';
+import { labelLines, labelsOf } from '../lib/labels.js';
 import { useWishes } from '../lib/wishes.js';
 import { Button, Field, Problem } from './basics.js';
 import { BeadConflict } from './bead-conflict.js';
@@ -14,15 +15,13 @@ interface Props {
   readonly onCancel: () => void;
 }
 
-const labelsOf = (text: string): string[] => [...new Set(text.split(',').map((label) => label.trim()))].filter((label) => label !== '');
-
 /** A bead, made or changed. What somebody else has changed meanwhile is not overwritten unseen. */
 export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
   const [title, setTitle] = useState(bead?.title ?? '');
   const [description, setDescription] = useState(bead?.description ?? '');
   const [priority, setPriority] = useState(bead === undefined ? '2' : String(bead.priority ?? ''));
   const [type, setType] = useState(bead?.issue_type ?? 'task');
-  const [labels, setLabels] = useState(bead?.labels?.join(', ') ?? '');
+  const [labels, setLabels] = useState(labelLines(bead?.labels));
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<unknown>();
   const wishes = useWishes();
@@ -40,8 +39,8 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
         const made = await wishes.send(wish, (idempotencyKey) => post<Bead>(inCity(city, 'beads'), wish, { idempotencyKey }));
         return onDone(made.id);
       }
-      const wanted = labelsOf(labels);
       const had = base.labels ?? [];
+      const wanted = labelsOf(labels, had);
       const body = {
         ...(title === base.title ? {} : { title }),
         ...(description === (base.description ?? '') ? {} : { description }),
@@ -100,8 +99,8 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
             </select>
           )}
         </Field>
-        <Field label="Labels, by commas">
-          {(id) => <input id={id} value={labels} onChange={(event) => setLabels(event.target.value)} className="field" />}
+        <Field label="Labels, one a line">
+          {(id) => <textarea id={id} rows={2} value={labels} onChange={(event) => setLabels(event.target.value)} className="field" />}
         </Field>
       </div>
       {stale && base !== undefined ? (
@@ -112,7 +111,7 @@ export function BeadForm({ city, bead, onDone, onCancel }: Props): ReactNode {
             title,
             description,
             issue_type: type,
-            labels: labelsOf(labels),
+            labels: labelsOf(labels, base.labels),
             ...(priority === '' ? {} : { priority: Number(priority) }),
           }}
           attempt={attempt}

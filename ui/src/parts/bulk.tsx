@@ -23,7 +23,8 @@ interface Props {
 /** The same, done to many: four requests at a time, and at the end what was refused, each with its reason. */
 export function BulkBar({ city, beads, onClear }: Props): ReactNode {
   const [ask, setAsk] = useState<Ask>();
-  const [ended, setEnded] = useState<number>();
+  /** Those that it was begun for: what is closed may leave the list meanwhile. */
+  const [ended, setEnded] = useState<{ readonly count: number; readonly of: number }>();
   const [failures, setFailures] = useState<Outcome<Bead>['failed']>([]);
   const not = useForbidden('operate');
   const names = useAgentNames(city, ask === 'assign');
@@ -36,9 +37,10 @@ export function BulkBar({ city, beads, onClear }: Props): ReactNode {
     work: (bead: Bead) => Promise<unknown>,
     undo?: (bead: Bead) => Promise<unknown>,
   ): Promise<void> => {
-    setEnded(0);
+    const tell = (count: number): void => setEnded({ count, of: targets.length });
+    tell(0);
     setFailures([]);
-    const outcome = await forEach(targets, AT_ONCE, work, setEnded);
+    const outcome = await forEach(targets, AT_ONCE, work, tell);
     setEnded(undefined);
     setFailures(outcome.failed);
     if (outcome.done.length > 0)
@@ -116,7 +118,7 @@ export function BulkBar({ city, beads, onClear }: Props): ReactNode {
       )}
       <div className="flex flex-wrap items-center gap-2">
         <span role="status" className="text-sm font-medium tabular-nums">
-          {busy ? `${ended} of ${beads.length} …` : `${beads.length} marked`}
+          {ended !== undefined ? `${ended.count} of ${ended.of} …` : `${beads.length} marked`}
         </span>
         <Button hotkey="C" not={not} disabled={busy || open.length === 0} onClick={() => setAsk('close')}>
           Close

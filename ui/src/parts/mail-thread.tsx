@@ -1,10 +1,11 @@
-import { useRef, useState, type ReactNode } from 'react';
+import { useRef, useSyncExternalStore, type ReactNode } from 'react';
 import { get, inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Schemas } from '../api/types.js';
 import { useKeys } from '../lib/keys.js';
 import { visible } from '../lib/text.js';
 import { useWishes } from '../lib/wishes.js';
+import { outbox } from '../live/outbox.js';
 import { kinds, useCityRead } from '../live/use-read.js';
 import { useActing } from './acting.js';
 import { Age, Button, Problem, State } from './basics.js';
@@ -36,7 +37,9 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
     },
     kinds('mail.'),
   );
-  const [body, setBody] = useState('');
+  // Who opens another thread, or signs in again, finds what he has begun to write here.
+  const draft = `svc.reply.${city}/${id}`;
+  const { text: body } = useSyncExternalStore(outbox.subscribe, () => outbox.of(draft));
   const { failed, busy, act } = useActing(again);
   const wishes = useWishes();
   const box = useRef<HTMLTextAreaElement>(null);
@@ -52,7 +55,8 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
         return wishes.send([path, body], (idempotencyKey) => post(path, { body }, { idempotencyKey }));
       },
       () => {
-        setBody('');
+        // What was typed meanwhile is not sent yet.
+        if (outbox.of(draft).text === body) outbox.write(draft, '');
         again();
       },
       `reply ${id}`,
@@ -118,7 +122,7 @@ export function MailThread({ city, id, known, onClose, onArchive, onMark }: Prop
           placeholder={letter === undefined ? 'Reply' : `Reply to ${letter.from}`}
           rows={3}
           value={body}
-          onChange={(event) => setBody(event.target.value)}
+          onChange={(event) => outbox.write(draft, event.target.value)}
           onKeyDown={(event) => {
             if (event.key === 'Enter' && (event.metaKey || event.ctrlKey)) event.currentTarget.form?.requestSubmit();
           }}

@@ -46,7 +46,9 @@ interface Props {
 
 /** Everything that can be done with a session beside talking to it. */
 export function SessionActions({ city, session, onClose }: Props): ReactNode {
-  const { id, title, alias = '', provider, options } = session;
+  const { id, provider, options } = session;
+  // What somebody else changes meanwhile is theirs: only what is other than it was shown is changed.
+  const [{ title, alias = '' }] = useState(session);
   const [name, setName] = useState(title);
   const [nick, setNick] = useState(alias);
   const modes = useModes(city, provider);
@@ -57,7 +59,8 @@ export function SessionActions({ city, session, onClose }: Props): ReactNode {
   const not = useForbidden('operate');
   const path = inCity(city, `session/${part(id)}`);
   const closed = session.state === 'closed';
-  const changed = name.trim() !== title || nick.trim() !== alias;
+  const renamed = name.trim() !== title;
+  const nicknamed = nick.trim() !== alias;
   return (
     <Modal title={`Session ${id}`} onClose={onClose}>
       {failed !== undefined && <Problem error={failed} />}
@@ -69,13 +72,13 @@ export function SessionActions({ city, session, onClose }: Props): ReactNode {
             () =>
               request('PATCH', path, {
                 body: {
-                  ...(name.trim() === title ? {} : { title: name.trim() }),
-                  ...(nick.trim() === alias ? {} : { alias: nick.trim() }),
+                  ...(renamed ? { title: name.trim() } : {}),
+                  ...(nicknamed ? { alias: nick.trim() } : {}),
                 },
               }),
             () => {
               done(`${id} is now called ${name.trim()}`, () =>
-                request('PATCH', path, { body: { title, ...(nick.trim() === alias ? {} : { alias }) } }),
+                request('PATCH', path, { body: { ...(renamed ? { title } : {}), ...(nicknamed ? { alias } : {}) } }),
               );
               onClose();
             },
@@ -88,7 +91,7 @@ export function SessionActions({ city, session, onClose }: Props): ReactNode {
         <Field label="Alias" hint="A short name by which others may write to it. It may stay empty.">
           {(field) => <input id={field} maxLength={100} value={nick} onChange={(event) => setNick(event.target.value)} className="field" />}
         </Field>
-        <Button type="submit" not={not} disabled={busy || !changed} className="self-end">
+        <Button type="submit" not={not} disabled={busy || !(renamed || nicknamed)} className="self-end">
           Rename
         </Button>
       </form>

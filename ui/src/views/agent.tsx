@@ -76,7 +76,7 @@ export function AgentPage(): ReactNode {
       `start ${city}/${name}`,
     );
   useKeys('This agent', [
-    { keys: 'c', label: 'new session of it', run: start },
+    ...(agent === undefined || not !== undefined || busy ? [] : [{ keys: 'c', label: 'new session of it', run: start }]),
     { keys: 'u', label: 'back to the agents', run: () => void navigate({ to: '/c/$city/agents', params: { city }, search: {} }) },
   ]);
   return (

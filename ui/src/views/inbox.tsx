@@ -3,7 +3,8 @@ import { lazy, Suspense, useLayoutEffect, useMemo, useRef, useState, useSyncExte
 import { inCity, part, post } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { Ask, InboxItem } from '../api/types.js';
-import { alike } from '../lib/alike.js';
+import { alikeOf } from '../lib/alike.js';
+import { useDrawn } from '../lib/drawn.js';
 import { useKeys } from '../lib/keys.js';
 import { useMoves } from '../lib/moves.js';
 import { idOf } from '../lib/mutes.js';
@@ -37,6 +38,9 @@ const KINDS = [
   ['look', 'To look at'],
 ] as const;
 
+/** Each card has buttons, what a tool would do, and an age: more of them than these at once would hold up the page. */
+const CARDS = 50;
+
 /** What needs a person now, over all cities, the oldest first. */
 export function Inbox(): ReactNode {
   const snapshot = useSyncExternalStore(asks.subscribe, asks.snapshot);
@@ -52,9 +56,10 @@ export function Inbox(): ReactNode {
   const beads = useMemo(() => waiting.items.filter((item) => item.kind === 'bead' && here(item, 'bead')), [waiting, city, kind]);
   const mail = useMemo(() => waiting.items.filter((item) => item.kind === 'mail' && here(item, 'mail')), [waiting, city, kind]);
   const [chosen, choose] = useState<string>();
-  const all: readonly (Ask | InboxItem)[] = useMemo(() => [...rows, ...beads, ...mail], [rows, beads, mail]);
+  const { drawn, left, more: drawMore } = useDrawn(rows, CARDS);
+  const all: readonly (Ask | InboxItem)[] = useMemo(() => [...drawn, ...beads, ...mail], [rows, drawn.length, beads, mail]);
   const order = all.map(idOf);
-  const { moves, list: column } = useMoves(order.slice(0, rows.length), 'top');
+  const { moves, list: column } = useMoves(order.slice(0, drawn.length), 'top');
   // Whatever was answered elsewhere leaves; what follows it is focused.
   const place = useRef(0);
   const at = Math.max(
@@ -93,7 +98,7 @@ export function Inbox(): ReactNode {
   const opened = (item: InboxItem): void => {
     if (item.kind === 'mail' && not === undefined) act(() => post(inCity(item.city, `mail/${part(item.id)}/read`), {}), inbox.touch);
   };
-  const groupOf = (ask: Ask): readonly Ask[] => alike(rows, ask);
+  const groupOf = useMemo(() => alikeOf(rows), [rows]);
   const answerAlike = (ask: Ask): void => {
     if (groupOf(ask).length > 1) set({ alike: idOf(ask) }, false);
   };
@@ -159,7 +164,7 @@ export function Inbox(): ReactNode {
         <Muted muted={waiting.muted} shown={muted !== undefined} onShow={(on) => set({ muted: on ? '1' : undefined })} />
         {snapshot.error !== undefined && <Problem error={snapshot.error} onRetry={readAsks} />}
         {failed !== undefined && <Problem error={failed} />}
-        {rows.map((ask, i) => {
+        {drawn.map((ask, i) => {
           const same = groupOf(ask).length;
           return (
             <AskCard
@@ -188,6 +193,11 @@ export function Inbox(): ReactNode {
             />
           );
         })}
+        {left > 0 && (
+          <Button className="self-center" onClick={drawMore}>
+            Show more questions: {left}
+          </Button>
+        )}
         {known && snapshot.total > snapshot.rows.length && (
           <p className="text-sm text-muted">
             The oldest {snapshot.rows.length} of {snapshot.total} questions are here.

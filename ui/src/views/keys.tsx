@@ -35,19 +35,22 @@ export function Keys(): ReactNode {
   const reading = usePages<Key>('/v0/keys', { limit: 200 }, { everyMs: EVERY_MS });
   const signing = useSigning();
   const caller = signing.kind === 'in' ? signing.info.caller : undefined;
+  const lacks = RIGHTS.find((right) => caller?.rights.includes(right) === false);
   // Only a key for all cities with every right may: the service decides.
   const not =
     caller !== undefined && caller.cities !== null
       ? 'this key is limited to cities'
       : signing.kind === 'in' && signing.info.read_only
         ? 'the service is read only'
-        : undefined;
+        : lacks !== undefined
+          ? `this key lacks the right “${lacks}”`
+          : undefined;
   const act = useAct();
   /** What is shown once; no longer anywhere when the dialog closes. */
   const [made, setMade] = useState<Made>();
   const [leaving, setLeaving] = useState<Key>();
   const show = (search: { new?: string; rotate?: string }): void => void navigate({ search, replace: true });
-  useKeys('Keys', [{ keys: 'c', label: 'new key', run: () => show({ new: '1' }) }]);
+  useKeys('Keys', not === undefined ? [{ keys: 'c', label: 'new key', run: () => show({ new: '1' }) }] : []);
   const rotated = reading.data?.items.find(({ id }) => id === rotate);
   return (
     <Frame
@@ -198,7 +201,7 @@ function Expiry({ at }: { at: string | null }): ReactNode {
 
 function Once({ made, onClose }: { made: Made; onClose: () => void }): ReactNode {
   return (
-    <Modal title={`The key of ${made.name}`} onClose={onClose}>
+    <Modal title={`The key of ${made.name}`} kept onClose={onClose}>
       <p className="text-sm text-muted">
         It is shown once, here, and stored nowhere: copy it now, and give it by a way that nobody reads along.
       </p>

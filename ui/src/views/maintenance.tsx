@@ -3,7 +3,6 @@ import { useRef, type ReactNode } from 'react';
 import { get, inCity, newKey, post, Refusal } from '../api/client.js';
 import { useForbidden } from '../api/info.js';
 import type { LoggedEvent, Schemas } from '../api/types.js';
-import { useKeys } from '../lib/keys.js';
 import { ago, visible } from '../lib/text.js';
 import { Age, Button, Empty, State, type Tone } from '../parts/basics.js';
 import { Told, useAct } from './admin/act.js';
@@ -57,7 +56,6 @@ export function Maintenance(): ReactNode {
       await post(inCity(city, 'events/rotate'), undefined, { idempotencyKey: newKey() });
       return 'The log is sealed so far; what is sealed stays readable until its retention ends';
     });
-  useKeys('Maintenance', [{ keys: 'c', label: 'begin a cycle', run: begin }]);
   return (
     <Frame
       title="Maintenance"
@@ -70,7 +68,6 @@ export function Maintenance(): ReactNode {
           </Button>
           <Button
             look="primary"
-            hotkey="c"
             not={not ?? (running ? 'a cycle is at work' : status.data?.enabled === false ? 'maintenance is switched off' : undefined)}
             onClick={begin}
           >

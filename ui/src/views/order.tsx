@@ -37,7 +37,7 @@ export function OrderPage(): ReactNode {
   const not = useForbidden('operate');
   const order = data?.order;
   useKeys('This order', [
-    { keys: 'f', label: 'fire it', run: () => setFiring(true) },
+    ...(order === undefined || not !== undefined ? [] : [{ keys: 'f', label: 'fire it', run: () => setFiring(true) }]),
     { keys: 'u', label: 'back to the orders', run: () => void navigate({ to: '/c/$city/orders', params: { city } }) },
   ]);
   return (
@@ -181,6 +181,7 @@ function FireForm({ city, order: { scoped_name: name, params = {} }, onDone, onC
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
   const wishes = useWishes();
+  const not = useForbidden('operate');
   const fire = (): void => {
     setBusy(true);
     setError(undefined);
@@ -221,7 +222,7 @@ function FireForm({ city, order: { scoped_name: name, params = {} }, onDone, onC
         {error !== undefined && <Problem error={error} />}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" look="primary" disabled={busy}>
+          <Button type="submit" look="primary" not={not} disabled={busy}>
             Fire
           </Button>
         </div>

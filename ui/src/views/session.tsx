@@ -218,9 +218,10 @@ function Header({ city, id, session, thinking, activity, agents, onAgent, onErro
   };
   const closed = session?.state === 'closed';
   const busy = activity === 'in-turn';
+  const rests = session !== undefined && !closed && !session.running;
   useKeys('This session', [
-    { keys: 'ctrl+.', label: 'stop the turn', run: () => act('stop'), inText: true },
-    { keys: 'w', label: 'wake', run: () => act('wake') },
+    ...(busy && not === undefined ? [{ keys: 'ctrl+.', label: 'stop the turn', run: () => act('stop'), inText: true }] : []),
+    ...(rests && not === undefined ? [{ keys: 'w', label: 'wake', run: () => act('wake') }] : []),
     { keys: '.', label: 'all that can be done', run: () => setActing(true) },
     { keys: 'u', label: 'back to the sessions', run: () => void navigate({ to: '/c/$city/sessions', params: { city } }) },
   ]);
@@ -264,7 +265,7 @@ function Header({ city, id, session, thinking, activity, agents, onAgent, onErro
             Stop turn
           </Button>
         )}
-        {session !== undefined && !closed && !session.running && (
+        {rests && (
           <Button hotkey="w" not={not} onClick={() => act('wake')}>
             Wake
           </Button>

@@ -93,7 +93,14 @@ describe('emitting events', () => {
     const emit = (type: string, payload?: Record<string, unknown>) =>
       emits.emit('alpha', { type, actor: 'a', payload }, undefined, ANYBODY);
     await expect(emit('request.failed')).rejects.toMatchObject({ kind: { status: 422 }, errors: [{ location: 'body.type' }] });
-    for (const type of ['city.created', 'supervisor.x', 'controller.stopped', 'events.rotated'])
+    for (const type of [
+      'city.created',
+      'supervisor.x',
+      'controller.stopped',
+      'events.rotated',
+      'session.interaction.opened',
+      'session.interaction.resolved',
+    ])
       await expect(emit(type)).rejects.toThrow('validation_failed');
     await expect(emit('session.stopped', { reason: 'x' })).rejects.toMatchObject({ errors: [{ location: 'body.payload.session_id' }] });
     await expect(emit('session.stopped', { session_id: 's', more: 1 })).rejects.toThrow('validation_failed');

@@ -63,7 +63,7 @@ export class EventsController {
     summary: 'Record an event',
     description:
       'Answers once the event is durable, with its `seq`. Payloads of known kinds must fit their schema; other kinds take any object. ' +
-      'Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.` or `events.` are reserved, ' +
+      'Kinds beginning with `request.`, `supervisor.`, `city.`, `controller.`, `events.` or `session.interaction.` are reserved, ' +
       'and so is every other spelling that could be taken for one.',
     tag: 'events',
     status: 201,

@@ -20,10 +20,13 @@ describe('reserved kinds', () => {
     ['Greek', 'supervis\u03bfr.started'],
     ['figures', 'c0ntr0ller.stopped'],
     ['an I for an l', 'controIIer.stopped'],
+    ['a family of its own', 'session.interaction.opened'],
   ])('are recognised in spite of %s', (_what, kind) => expect(isReserved(kind)).toBe(true));
 
   it('leave every other kind alone', () => {
-    const others = [...knownEvents().keys()].filter((kind) => !/^(request|supervisor|city|controller|events)\./.test(kind));
+    const others = [...knownEvents().keys()].filter(
+      (kind) => !/^(request|supervisor|city|controller|events|session\.interaction)\./.test(kind),
+    );
     for (const kind of [...others, 'requests.made', 'my.request.failed', 'velocity.changed', 'event.seen', 'Ereignis.müde', '依頼.失敗'])
       expect({ kind, reserved: isReserved(kind) }).toEqual({ kind, reserved: false });
   });

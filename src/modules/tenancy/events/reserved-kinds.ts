@@ -1,5 +1,5 @@
-/** Kinds that only this product itself may record begin with one of these. */
-export const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'events.'] as const;
+/** Kinds that only this product itself may record begin with one of these. People answer what a question says. */
+export const RESERVED = ['request.', 'supervisor.', 'city.', 'controller.', 'events.', 'session.interaction.'] as const;
 
 /** Letters and figures that look like those of the reserved words, by what they look like. Letters with marks lose these before. */
 const LOOKALIKES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { useMemo, useRef, useState, type ReactNode } from 'react';
+import { useEffect, useMemo, useRef, useState, type ReactNode } from 'react';
 import { gistOf } from '../../../../src/client/gist.js';
 import type { LoggedEvent } from '../../api/types.js';
 import { useStreamState, wordsOf } from '../../app/connection.js';
@@ -39,11 +39,17 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
   const { range = '24h', by = 'type', ...filter } = search;
   const { snapshot, again, older, more, stream } = useTail(city, filter);
   const state = useStreamState(stream);
-  const [paused, pause] = useState<readonly LoggedEvent[]>();
+  const [paused, pause] = useState<{ readonly of: string; readonly rows: readonly LoggedEvent[] }>();
   const [open, setOpen] = useState<string>();
   const words = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLOListElement>(null);
-  const toggle = (): void => pause(paused === undefined ? snapshot.rows : undefined);
+  const of = JSON.stringify([city, { ...filter, q: undefined }]);
+  const held = paused?.of === of ? paused.rows : undefined;
+  const toggle = (): void => pause(paused === undefined ? { of, rows: snapshot.rows } : undefined);
+  // What is filtered otherwise stands still as it is then: neither shows what it had before something of the log that the service has.
+  useEffect(() => {
+    if (paused !== undefined && held === undefined && snapshot.phase === 'live') pause({ of, rows: snapshot.rows });
+  }, [paused, held, snapshot, of]);
   const step = (steps: number): void => {
     const rows = [...(list.current?.querySelectorAll<HTMLElement>('[data-open]') ?? [])];
     const at = rows.findIndex((row) => row === document.activeElement);
@@ -62,9 +68,9 @@ export function EventLog({ city, search, onSearch }: Props): ReactNode {
       Object.fromEntries(Object.entries({ ...search, ...next }).filter(([, value]) => value !== undefined && value !== '')),
       replace,
     );
-  const all = paused ?? snapshot.rows;
+  const all = held ?? snapshot.rows;
   const rows = useMemo(() => all.filter((event) => says(event, filter.q ?? '')), [all, filter.q]);
-  const fresh = useMemo(() => (paused === undefined ? 0 : freshOf(paused, snapshot.rows)), [paused, snapshot.rows]);
+  const fresh = useMemo(() => (held === undefined ? 0 : freshOf(held, snapshot.rows)), [held, snapshot.rows]);
   const filtered = Object.values(filter).some((value) => value !== undefined);
   if (city !== undefined && state?.kind === 'missing')
     return (

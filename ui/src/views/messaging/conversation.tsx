@@ -116,7 +116,7 @@ function Said({ city, reference }: { city: string; reference: Reference }): Reac
     if (Receipt.Delivered) return 'Published';
     return `Not published yet${Receipt.Error === undefined ? '' : `: ${Receipt.Error}`} (${DeliveryID ?? ''})`;
   };
-  const send = (): void => void act.run('send', publish, [text, who]).then((done) => done && setText(''));
+  const send = (): void => void act.run('send', publish, [text, who]).then((done) => done && setText((now) => (now === text ? '' : now)));
   return (
     <Section title={titleOf(reference)}>
       <Shown of={reading}>
