@@ -70,7 +70,7 @@ export const FORMULAS: readonly Guard[] = [
     find: 'const isTaken = this.#ids.has(full);',
     replace: 'const isTaken = false;',
     test: CORPUS,
-    name: '279',
+    name: '052',
   },
   {
     guard: 'Gates of steps of one name have ids of their own.',
@@ -78,7 +78,7 @@ export const FORMULAS: readonly Guard[] = [
     find: 'const full = `${pathOf(step, frame)}.gate-${step.id}`;',
     replace: 'const full = `${this.options.formula}.gate-${step.id}`;',
     test: CORPUS,
-    name: '280',
+    name: '053',
   },
   {
     guard: 'A gate asks nothing of a round, which it would wait for for ever.',
