@@ -128,6 +128,13 @@ export const FORMULAS: readonly Guard[] = [
     test: CORPUS,
   },
   {
+    guard: 'A graph whose rounds would be for nobody is not begun.',
+    file: 'src/modules/orchestration/runs/launch/launch-plan.ts',
+    find: 'input.target === undefined) requireRoutes(',
+    replace: "input.target === '') requireRoutes(",
+    test: 'src/modules/orchestration/runs/launch/launch-plan.spec.ts',
+  },
+  {
     guard: 'A file that is taken away is the one that was read.',
     file: 'src/modules/configuration/config/edit-files.ts',
     find: 'if (found !== expected) throw',

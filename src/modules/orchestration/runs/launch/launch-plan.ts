@@ -47,6 +47,7 @@ const LIMITS = { title: 500, description: 256 * 1024, label: 200, labels: 100, a
 export function planOf(input: PlanInput): Plan {
   const { recipe, ids } = input;
   requireInput(input);
+  if (recipe.compiler === 2 && input.target === undefined) requireRoutes(recipe.steps.slice(1));
   const idOf = new Map(recipe.steps.map(({ id }, n) => [id, ids[n]!]));
   const fill = (step: RecipeStep): RecipeStep => (recipe.at_run.length === 0 ? step : filled(step, input));
   const steps = recipe.steps.map(fill);
@@ -133,10 +134,7 @@ function stepOf(step: RecipeStep, idOf: ReadonlyMap<string, string>, { compiler,
   const wanted = step.metadata[RUN_TARGET];
   const route = wanted === undefined ? target : (names.get(wanted) ?? wanted);
   const claimable = compiler === 2 && step.control === undefined && step.kind !== 'scope';
-  if (claimable && route === undefined && step.assignee === '')
-    throw problem('invalid_request', `step ${step.id} has no routing target; name a target, or set gc.run_target in the formula`, {
-      at: 'body.target',
-    });
+  if (claimable && route === undefined && step.assignee === '') throw unrouted(step);
   return {
     id: idOf.get(step.id)!,
     runId: root,
@@ -179,6 +177,26 @@ function edgesOf({ steps, edges, compiler, root_only: alone }: Recipe, idOf: Rea
     for (const { id } of others) if (!waitedFor.has(id)) put(id, root!.id, 'blocks');
   }
   return [...all.values()];
+}
+
+/**
+ * Whoever is to do something is known before a run begins, also for what only its rounds, items and units make: there it would fail
+ * once it has begun. @throws ProblemError invalid_request
+ */
+function requireRoutes(steps: readonly RecipeStep[]): void {
+  for (const step of steps) {
+    const { control, kind, assignee, metadata } = step;
+    const body = control !== undefined && 'body' in control ? control.body : undefined;
+    if (body !== undefined) requireRoutes(body.steps);
+    // One attempt of a step that has no body is the step itself.
+    else if (kind !== 'gate' && kind !== 'scope' && assignee === '' && metadata[RUN_TARGET] === undefined) throw unrouted(step);
+  }
+}
+
+function unrouted({ id }: RecipeStep): Error {
+  return problem('invalid_request', `step ${id} has no routing target; name a target, or set gc.run_target in the formula`, {
+    at: 'body.target',
+  });
 }
 
 /** Drains take members of a convoy, and what a unit needs to know is known. @throws ProblemError invalid_request */
