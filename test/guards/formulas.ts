@@ -135,6 +135,14 @@ export const FORMULAS: readonly Guard[] = [
     test: 'src/modules/orchestration/runs/launch/launch-plan.spec.ts',
   },
   {
+    guard: 'No condition is decided by the words for an item or a round.',
+    file: `${COMPILE}/weaving.ts`,
+    find: 'if (late.length === 0) return',
+    replace: 'if (late.length >= 0) return',
+    test: CORPUS,
+    name: '060',
+  },
+  {
     guard: 'A file that is taken away is the one that was read.',
     file: 'src/modules/configuration/config/edit-files.ts',
     find: 'if (found !== expected) throw',

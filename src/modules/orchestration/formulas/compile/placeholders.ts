@@ -28,6 +28,11 @@ export function looksLikePlaceholder(value: string): boolean {
   return namesIn(value).length > 0 || IN_ROUNDS.test(value);
 }
 
+/** The words in a text that only a round or an item replaces. */
+export function roundsIn(text: string): string[] {
+  return text.match(new RegExp(IN_ROUNDS, 'g')) ?? [];
+}
+
 /** Replaces `{{name}}`, each once: what comes in is not looked at again. Names without a value stay. */
 export function withVars(text: string, value: (name: string) => string | undefined): string {
   if (!text.includes('{{')) return text;

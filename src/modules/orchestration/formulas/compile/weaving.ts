@@ -1,10 +1,10 @@
 import { rangeOf, RangeFault } from './arithmetic.js';
-import { holds } from './condition.js';
+import { holds, type Condition } from './condition.js';
 import type { Formula, Splice, Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import type { Formulas } from './formulas.js';
 import { LIMITS } from './limits.js';
-import { namesIn, withLocals } from './placeholders.js';
+import { namesIn, roundsIn, withLocals } from './placeholders.js';
 import { copies, mapped, walk } from './step-tree.js';
 import { valueFault } from './vars.js';
 
@@ -32,7 +32,7 @@ export class Weaving {
   /** Decides conditions and unrolls loops. */
   prepared(steps: readonly Step[]): Step[] {
     return steps.flatMap((step) => {
-      if (step.condition !== undefined && !holds(step.condition, (text) => this.#known(text))) {
+      if (step.condition !== undefined && !this.#holds(step.condition, step.where)) {
         this.#drop(step);
         return [];
       }
@@ -201,7 +201,7 @@ export class Weaving {
       if (def.required && (text === undefined || text === '')) issues.error(where, `"${expansion.name}" requires a value for "${name}"`);
       const value = this.values.resolve(text ?? '');
       // What only the run will know cannot be compared; what it may be is said by whoever provides it.
-      const open = namesIn(value).length > 0 || /\{(?:item|index|iteration)/.test(value);
+      const open = namesIn(value).length > 0 || roundsIn(value).length > 0;
       const fault = open ? undefined : valueFault(def, value, budget);
       if (fault !== undefined) issues.error(where, `the value for "${name}" of "${expansion.name}" ${fault}`);
       if (open && (def.enum !== undefined || def.pattern !== undefined || def.type !== 'string'))
@@ -209,6 +209,14 @@ export class Weaving {
       given.set(name, text ?? '');
     }
     return given;
+  }
+
+  /** Whether a step is there. Rounds and items come too late for it, so that nothing is decided by the words for them. */
+  #holds(condition: Condition, where: Where): boolean {
+    const late = [condition.left, condition.right ?? ''].flatMap((text) => roundsIn(this.#known(text)));
+    if (late.length === 0) return holds(condition, (text) => this.#known(text));
+    this.formulas.issues.error(inside(where, 'condition'), `asks for ${late.join(' and ')}, which is known only at run time`);
+    return true;
   }
 
   /** Values for a condition: what has none is empty. */
