@@ -1,10 +1,11 @@
-import type { Advice, BondPoint, Compose, Formula, Splice, Step } from './formula.js';
+import type { Advice, BondPoint, Compose, Formula, Gate, Splice, Step } from './formula.js';
 import { fits } from './glob.js';
 import { inside } from './issues.js';
 import { withLocals } from './placeholders.js';
 import { bareStep } from './read-advice.js';
+import { lostToExpansion } from './read-steps.js';
 import { copies, mapped, walk } from './step-tree.js';
-import type { Weaving } from './weaving.js';
+import { gateBefore, type Weaving } from './weaving.js';
 
 /** What `compose` and `advice` of a formula make of its steps. */
 export class Compositions {
@@ -25,19 +26,37 @@ export class Compositions {
       for (const id of middle) wait(id, [from]);
       wait(join, middle);
     }
-    const gates = new Map(gate.map((each) => [each.before, each]));
-    for (const { where, before } of gate)
+    const gates = new Map<string, Compose['gate'][number]>();
+    for (const each of gate) {
+      const { where, before } = each;
       if (!this.#known(steps, before)) issues.error(inside(where, 'before'), `there is no step "${before}"`);
+      if (gates.has(before)) issues.error(where, `the step "${before}" has a gate already`);
+      gates.set(before, each);
+    }
+    const ahead = new Map<string, Step[]>();
+    const byId = new Map(Array.from(walk(steps), (step) => [step.id, step]));
+    // A loop is there no more: what is said of it is said of what begins its rounds.
+    for (const [id, starts] of this.weaving.starts) {
+      const [first] = starts;
+      const [more, opens] = [needs.get(id) ?? [], gates.get(id)];
+      if (first === undefined) continue;
+      if (opens === undefined) {
+        for (const start of starts) wait(start, more);
+        continue;
+      }
+      const waited = [...new Set([...shared(starts.flatMap((start) => byId.get(start) ?? [])), ...more])];
+      const before = gateBefore(id, condition(opens), { where: opens.where, needs: waited });
+      for (const start of starts) wait(start, [before.id]);
+      ahead.set(first, [...(ahead.get(first) ?? []), before]);
+      this.weaving.starts.set(id, [before.id]);
+    }
     return mapped(steps, (step) => {
       const more = needs.get(step.id) ?? [];
       const opens = gates.get(step.id);
       if (opens !== undefined && step.gate !== undefined) issues.error(opens.where, `the step "${step.id}" has a gate already`);
       return [
-        {
-          ...step,
-          needs: [...new Set([...step.needs, ...more])],
-          ...(opens === undefined ? {} : { gate: { type: 'condition', id: '', until: opens.until } as const }),
-        },
+        ...(ahead.get(step.id) ?? []),
+        { ...step, needs: [...new Set([...step.needs, ...more])], ...(opens === undefined ? {} : { gate: condition(opens) }) },
       ];
     });
   }
@@ -46,9 +65,10 @@ export class Compositions {
   advised(steps: readonly Step[], advices: readonly Advice[]): Step[] {
     return advices.reduce<Step[]>(
       (under, advice) => {
-        const there = new Set(Array.from(walk(steps), ({ id }) => id));
+        const there = new Set(Array.from(named(steps), ({ id }) => id));
         const found = new Set([...there].filter((id) => this.#fits(advice.target, id)));
-        if (found.size === 0) this.weaving.formulas.issues.error(inside(advice.where, 'target'), 'fits no step');
+        if (found.size === 0 && !this.#wasLeftOut(advice.target))
+          this.weaving.formulas.issues.error(inside(advice.where, 'target'), 'fits no step');
         return mapped(under, (step) => (found.has(step.id) ? this.#around(step, advice) : [step]));
       },
       [...steps],
@@ -64,14 +84,16 @@ export class Compositions {
       const point = points.get(splice.target);
       if (point !== undefined) woven = this.#bonded(woven, point, splice);
       else if (this.#has(woven, splice.target))
-        woven = mapped(woven, (step) => (step.id === splice.target ? this.weaving.replaced(step, splice) : [step]));
+        woven = mapped(woven, (step) => (step.id === splice.target ? this.#replaced(step, splice) : [step]));
+      else if (this.weaving.starts.has(splice.target))
+        issues.error(inside(splice.where, 'target'), `the step "${splice.target}" has become other ones: name one of these`);
       else if (!this.weaving.became.has(splice.target))
         issues.error(inside(splice.where, 'target'), `there is no step or bond point "${splice.target}"`);
     }
     for (const splice of map) {
-      const found = new Set([...walk(woven)].filter(({ id }) => this.#fits(splice.target, id)).map(({ id }) => id));
-      if (found.size === 0) issues.error(inside(splice.where, 'select'), 'fits no step');
-      woven = mapped(woven, (step) => (found.has(step.id) ? this.weaving.replaced(step, splice) : [step]));
+      const found = new Set([...named(woven)].filter(({ id }) => this.#fits(splice.target, id)).map(({ id }) => id));
+      if (found.size === 0 && !this.#wasLeftOut(splice.target)) issues.error(inside(splice.where, 'select'), 'fits no step');
+      woven = mapped(woven, (step) => (found.has(step.id) ? this.#replaced(step, splice) : [step]));
     }
     for (const { where, after, before } of bondPoints) {
       const id = after ?? before ?? '';
@@ -91,21 +113,38 @@ export class Compositions {
     });
   }
 
+  /** An expansion in the place of a step that says nothing beside it. */
+  #replaced(step: Step, splice: Splice): Step[] {
+    const lost = lostToExpansion(step);
+    if (lost.length > 0)
+      this.weaving.formulas.issues.error(
+        splice.where,
+        `the step "${step.id}" has ${lost.join(', ')}, which cannot stand beside an expansion`,
+      );
+    return this.weaving.replaced(step, splice);
+  }
+
   /** Puts an expansion after a step, and before those that wait for it, or the other way round. */
   #bonded(steps: readonly Step[], { id, after, before, parallel, where }: BondPoint, splice: Splice): Step[] {
     const at = after ?? before!;
     const made = this.weaving.instance(bareStep(where, { id, title: id }), splice, 0);
+    const starts = new Set(this.weaving.startsOf(at));
+    // Nothing stands beside a step that was left out, and nothing waits for what is empty.
+    if (starts.size === 0 || made.length === 0) return [...steps];
     const exits = this.weaving.exits(made);
-    const beside = new Set(made.flatMap((step) => Array.from(walk([step]), (each) => each.id)));
-    const entry = (step: Step): boolean => !step.needs.some((need) => beside.has(need));
-    const entered = (needs: readonly string[]): Step[] =>
-      made.map((step) => (entry(step) ? { ...step, needs: [...new Set([...needs, ...step.needs])] } : step));
+    if (after !== undefined) {
+      const last = this.weaving.standsFor(at).at(-1);
+      return mapped(steps, (step) => {
+        const needs = parallel ? step.needs : [...new Set(step.needs.flatMap((need) => (need === at ? exits : [need])))];
+        return [{ ...step, needs }, ...(step.id === last ? this.weaving.entered(made, [at]) : [])];
+      });
+    }
+    const [first] = starts;
+    const waited = parallel ? [] : shared([...walk(steps)].filter(({ id: each }) => starts.has(each)));
     return mapped(steps, (step) => {
-      if (step.id === at && after !== undefined) return [step, ...entered([at])];
-      if (step.id === at)
-        return [...entered(parallel ? [] : step.needs), { ...step, needs: [...new Set([...(parallel ? step.needs : []), ...exits])] }];
-      if (after === undefined || parallel || !step.needs.includes(at)) return [step];
-      return [{ ...step, needs: [...new Set(step.needs.flatMap((need) => (need === at ? exits : [need])))] }];
+      if (!starts.has(step.id)) return [step];
+      const needs = [...new Set([...step.needs.filter((need) => !waited.includes(need)), ...exits])];
+      return [...(step.id === first ? this.weaving.entered(made, waited) : []), { ...step, needs }];
     });
   }
 
@@ -132,7 +171,7 @@ export class Compositions {
   }
 
   #has(steps: readonly Step[], id: string): boolean {
-    for (const step of walk(steps)) if (step.id === id) return true;
+    for (const step of named(steps)) if (step.id === id) return true;
     return false;
   }
 
@@ -140,8 +179,28 @@ export class Compositions {
     return this.weaving.became.has(id) || this.#has(steps, id);
   }
 
+  /** Whether a step that fits was there until a condition left it out. */
+  #wasLeftOut(glob: string): boolean {
+    const { became, starts } = this.weaving;
+    return [...became.keys()].some((id) => !starts.has(id) && this.#fits(glob, id));
+  }
+
   #fits(glob: string, id: string): boolean {
     this.weaving.formulas.budget.spend('globs', (glob.length + 1) * (id.length + 1));
     return fits(glob, id);
   }
+}
+
+/** Steps that others may name: all but the gates of those that are there no more. */
+function* named(steps: readonly Step[]): Generator<Step> {
+  for (const step of walk(steps)) if (step.isGate !== true) yield step;
+}
+
+/** What all of some steps wait for. */
+function shared([one, ...others]: readonly Step[]): string[] {
+  return one === undefined ? [] : one.needs.filter((need) => others.every(({ needs }) => needs.includes(need)));
+}
+
+function condition({ until }: Compose['gate'][number]): Gate {
+  return { type: 'condition', id: '', until };
 }

@@ -109,7 +109,9 @@ export class Flattening {
     if (!this.options.v2) this.#onlyForGraphs(step);
     if (step.needs.length > 0) this.needs.set(full, inside(step.where, 'needs'));
     const needs = [...new Set([...inherited, ...this.#needs(step, frame)])];
-    const gate = step.gate && this.#gate(step, parent, needs, frame);
+    if (step.isGate === true) return this.#gate(step, full, parent, needs, frame);
+    const gate = step.gate && this.#gateId(step, frame);
+    if (gate !== undefined) this.#gate(step, gate, parent, needs, frame);
     const waited = gate === undefined ? needs : [...needs, gate];
     if (step.waitsFor !== undefined) this.#waitsFor(step, step.waitsFor, full, frame);
     const control = this.#control(step, full, frame);
@@ -174,9 +176,13 @@ export class Flattening {
   }
 
   #waitsFor(step: Step, id: string, full: string, frame: Frame): void {
-    const found = this.weaving.standsFor(id).flatMap((each) => this.#find(each, frame) ?? []);
-    if (found.length === 0) this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);
-    for (const from of found) {
+    // A step that was left out, and waited for nothing, stands for none: nothing is left to wait for.
+    for (const each of this.weaving.standsFor(id)) {
+      const from = this.#find(each, frame);
+      if (from === undefined) {
+        this.weaving.formulas.issues.error(inside(step.where, 'waits_for'), `there is no step "${id}"`);
+        continue;
+      }
       this.#edge(from, full, 'waits-for', frame);
       // What a step fans out into are its children too.
       if (this.#fansOut.has(from)) this.#edge(`${from}-fanout`, full, 'waits-for', frame);
@@ -187,11 +193,15 @@ export class Flattening {
   readonly #fansOut = new Set<string>();
   readonly #waited: { from: string; full: string; frame: Frame }[] = [];
 
-  #gate(step: Step, parent: string | undefined, needs: readonly string[], frame: Frame): string {
-    const { type, id, timeout, until } = step.gate!;
-    const { words } = this;
+  #gateId(step: Step, frame: Frame): string {
     const full = `${pathOf(step, frame)}.gate-${step.id}`;
     if (this.#take(full)) this.#doubles(step, full);
+    return full;
+  }
+
+  #gate(step: Step, full: string, parent: string | undefined, needs: readonly string[], frame: Frame): void {
+    const { type, id, timeout, until } = step.gate!;
+    const { words } = this;
     const name = words.of(id, step.where, 'gate.id', true, frame.rounds);
     const timeout_ms = words.duration(timeout, step.where, 'gate.timeout');
     this.weaving.formulas.budget.spend('steps');
@@ -212,7 +222,6 @@ export class Flattening {
         ...(until === undefined ? {} : { until: this.#aboutSteps(until, step, frame, frame.rounds) }),
       },
     });
-    return full;
   }
 
   /** A condition with the full id of the step that it is about, and with the values of variables. */

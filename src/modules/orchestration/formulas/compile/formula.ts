@@ -104,6 +104,8 @@ export interface Step {
   readonly condition?: Condition;
   readonly children: readonly Step[];
   readonly gate?: Gate;
+  /** It is its gate and nothing else, and stands before what has replaced a step. */
+  readonly isGate?: true;
   readonly loop?: Loop;
   readonly check?: Check;
   readonly retry?: Retry;

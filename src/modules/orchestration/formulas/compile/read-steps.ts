@@ -77,13 +77,21 @@ const EXCLUDED: readonly (readonly [keyof Step, readonly (keyof Step)[]])[] = [
   ],
   ['expand', ['description', 'descriptionFile', 'notes', 'type', 'priority', 'assignee', 'children', 'gate', 'onComplete', 'waitsFor']],
 ];
+/** What of a step an expansion would lose, by the keys as they are written. Its gate stays, before all that is put in its place. */
+export function lostToExpansion(step: Step): string[] {
+  const beside = EXCLUDED.flatMap(([key, others]) => (key === 'expand' ? others : others.includes('expand') ? [key] : []));
+  return [...new Set(beside)]
+    .filter((key) => !HANDED_ON.has(key) && key !== 'gate' && says(step, key))
+    .map((key) => WRITTEN[key] ?? key)
+    .sort();
+}
+
+/** What an expansion has words for. */
+const HANDED_ON: ReadonlySet<keyof Step> = new Set(['title', 'description', 'descriptionFile'] as const);
 const WRITTEN: Readonly<Record<string, string>> = { onComplete: 'on_complete', descriptionFile: 'description_file', waitsFor: 'waits_for' };
 
 function combinations(step: Step, at: (key: string) => Where, issues: Issues): void {
-  const has = (key: keyof Step): boolean => {
-    const value = step[key];
-    return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
-  };
+  const has = (key: keyof Step): boolean => says(step, key);
   // A loop that goes on until something holds is a step of its own, and an expansion hands its title and description on.
   const allowed = (key: string, other: string): boolean =>
     (key === 'loop' && step.loop?.until !== undefined && ['title', 'description', 'notes', 'type', 'priority'].includes(other)) ||
@@ -94,6 +102,11 @@ function combinations(step: Step, at: (key: string) => Where, issues: Issues): v
         if (has(other) && !allowed(key, other)) issues.error(at(WRITTEN[other] ?? other), `cannot stand beside ${WRITTEN[key] ?? key}`);
   if (step.timeout !== undefined && step.check === undefined) issues.error(at('timeout'), 'has no effect without check');
   if (step.drain !== undefined && step.metadata['gc.kind'] !== undefined) issues.error(at('metadata'), 'cannot have gc.kind beside drain');
+}
+
+function says(step: Step, key: keyof Step): boolean {
+  const value = step[key];
+  return Array.isArray(value) ? value.length > 0 : value !== undefined && value !== '';
 }
 
 function waitsFor(table: Table, needs: readonly string[], at: (key: string) => Where, issues: Issues): string | undefined {

@@ -1,10 +1,11 @@
 import { rangeOf, RangeFault } from './arithmetic.js';
 import { holds, type Condition } from './condition.js';
-import type { Formula, Splice, Step, Where } from './formula.js';
+import type { Formula, Gate, Splice, Step, Where } from './formula.js';
 import { inside } from './issues.js';
 import type { Formulas } from './formulas.js';
 import { LIMITS } from './limits.js';
 import { namesIn, roundsIn, withLocals } from './placeholders.js';
+import { bareStep } from './read-advice.js';
 import { copies, mapped, walk } from './step-tree.js';
 import { valueFault } from './vars.js';
 
@@ -21,6 +22,8 @@ export interface Values {
 export class Weaving {
   /** The steps that stand for one that is there no more: its last ones, or what it waited for. */
   readonly became = new Map<string, readonly string[]>();
+  /** The first of the steps that stand in the place of one. What was left out is not here. */
+  readonly starts = new Map<string, readonly string[]>();
   /** Expansions that were used: what they need of the compiler the formula needs too. */
   readonly used: { readonly formula: Formula; readonly where: Where }[] = [];
 
@@ -70,7 +73,15 @@ export class Weaving {
         `a step of the expansion "${splice.with}" has the id of what it replaces: write {target}.<name>`,
       );
     else this.became.set(target.id, made.length === 0 ? target.needs : this.exits(made));
-    return this.#entered(made, target.needs);
+    if (target.gate === undefined) {
+      this.starts.set(target.id, this.#entries(made));
+      return this.entered(made, target.needs);
+    }
+    // Who waits for the step waits for its gate, even where nothing else is left of it.
+    const gate = gateBefore(target.id, target.gate, target);
+    if (made.length === 0) this.became.set(target.id, [gate.id]);
+    this.starts.set(target.id, [gate.id]);
+    return [gate, ...this.entered(made, [gate.id])];
   }
 
   /** The steps of an expansion for a target, before they wait for anything outside. */
@@ -118,15 +129,29 @@ export class Weaving {
     return next.flatMap((each) => this.standsFor(each, seen));
   }
 
+  /** The steps that begin what an id means in the end: none where it was left out. */
+  startsOf(id: string, seen = new Set<string>()): readonly string[] {
+    const next = this.starts.get(id);
+    if (next === undefined) return this.became.has(id) ? [] : [id];
+    if (seen.has(id)) return [];
+    seen.add(id);
+    return next.flatMap((each) => this.startsOf(each, seen));
+  }
+
   /** The same steps, those that wait for none of the others waiting for these. */
-  #entered(steps: readonly Step[], needs: readonly string[]): Step[] {
+  entered(steps: readonly Step[], needs: readonly string[]): Step[] {
     if (needs.length === 0) return [...steps];
-    const owner = this.#owners(steps);
+    const entries = new Set(this.#entries(steps));
     this.formulas.budget.spend('edges', steps.length * needs.length);
-    return steps.map((step) => {
-      const inner = step.needs.some((need) => this.standsFor(need).some((id) => owner.has(id) && owner.get(id) !== step));
-      return inner ? step : { ...step, needs: [...new Set([...needs, ...step.needs])] };
-    });
+    return steps.map((step) => (entries.has(step.id) ? { ...step, needs: [...new Set([...needs, ...step.needs])] } : step));
+  }
+
+  /** Those of some steps that wait for no other one of them. */
+  #entries(steps: readonly Step[]): string[] {
+    const owner = this.#owners(steps);
+    const waits = (step: Step): boolean =>
+      step.needs.some((need) => this.standsFor(need).some((id) => owner.has(id) && owner.get(id) !== step));
+    return steps.filter((step) => !waits(step)).map(({ id }) => id);
   }
 
   #owners(steps: readonly Step[]): Map<string, Step> {
@@ -144,13 +169,16 @@ export class Weaving {
     const { tags, metadata, loop } = step;
     const rounds: Step[][] = [];
     let needs = step.needs;
+    let first: readonly string[] = [];
     for (const [n, value] of this.#numbers(step).entries()) {
       const locals = (name: string): string | undefined => (name === loop!.var ? String(value) : undefined);
       const made = this.prepared(copies(body, { prefix: `${step.id}.iter${n + 1}.`, locals, tags, metadata }, this.formulas.budget));
-      rounds.push(this.#entered(made, needs));
+      rounds.push(this.entered(made, needs));
       if (made.length > 0) needs = this.exits(made);
+      if (first.length === 0) first = this.#entries(made);
     }
     this.became.set(step.id, needs);
+    this.starts.set(step.id, first);
     return rounds.flat();
   }
 
@@ -223,4 +251,9 @@ export class Weaving {
   #known(text: string): string {
     return this.values.resolve(text).replace(/\{\{[A-Za-z_]\w*\}\}/g, '');
   }
+}
+
+/** The gate of what stands in the place of a step: one, before all that begins there. */
+export function gateBefore(id: string, gate: Gate, { where, needs }: Pick<Step, 'where' | 'needs'>): Step {
+  return bareStep(where, { id: `gate-${id}`, title: '', needs, gate, isGate: true });
 }
